@@ -84,8 +84,8 @@ def best(turns: Sequence[Rates]) -> Rates:
 def reported(arguments: argparse.Namespace) -> str:
     """What `fastinstall bench` says of the same photos, in JSON."""
     command = (sys.executable, "-m", "fastinstall", "bench", arguments.directory, "--prefix", arguments.prefix)
-    wishes = ("--only", "loading", "--no-build", "--json", "--workers", arguments.workers)
-    return process.run((*command, *wishes, "--candidates", ",".join(WAYS)), environment=os.environ).stdout
+    requests = ("--only", "loading", "--no-build", "--json", "--workers", arguments.workers)
+    return process.run((*command, *requests, "--candidates", ",".join(WAYS)), environment=os.environ).stdout
 
 
 def bench_rates(report: Any, workers: int) -> Rates:  # noqa: ANN401 (JSON is what it is)

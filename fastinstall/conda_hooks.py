@@ -109,14 +109,14 @@ def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
     """Warn of what the solver has decided about the stack.
 
     Returns:
-        Why conda has to refuse it, where that is wished; else None.
+        Why conda has to refuse it, where that is requested; else None.
     """
-    standing = _observe_stack_status()
-    if standing is None:
+    status = _observe_stack_status()
+    if status is None:
         return None
 
     change = CondaChange(linked=tuple(map(_make_package, linked)), unlinked=tuple(map(_make_package, unlinked)))
-    warning = foresee_conda_changes(change, tuple(_requested), standing)
+    warning = foresee_conda_changes(change, tuple(_requested), status)
     if not warning:
         return None
     if _is_blocking():
@@ -137,11 +137,11 @@ def look_back(command: str) -> None:
     prefix = Path(_get_context().target_prefix)
     if os.environ.get(_OFF) != "0" and (prefix / TRANSACTIONS).is_dir():
         _tell_interrupted(prefix)
-    standing = _observe_stack_status()
-    if standing is None:
+    status = _observe_stack_status()
+    if status is None:
         return
 
-    warning = describe_conda_changes(standing, command if _foreseen else "")
+    warning = describe_conda_changes(status, command if _foreseen else "")
     if warning:
         _warn(*warning)
 

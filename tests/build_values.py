@@ -39,7 +39,7 @@ def build_step(**changes: Any) -> Build:
     step = Build(
         recipe="pillow-simd",
         source=source,
-        chassis=None,
+        base_wheel=None,
         distribution="pillow",
         version="12.1.1+simd.v3",
         targets=(V3,),

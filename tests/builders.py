@@ -280,7 +280,7 @@ def linkage(code: PurePath) -> Linkage:
     )
 
 
-def wish() -> Request:
+def request() -> Request:
     """What led to `receipt()`: the small recipe, and nothing else said."""
     return Request(recipe="pillow-simd")
 
@@ -292,7 +292,7 @@ def receipt() -> Receipt:
         created_at="2026-11-21T10:00:00+00:00",
         tool_version="0.1.0",
         environment=environment(),
-        wish=wish(),
+        request=request(),
         recipe="pillow-simd",
         source_version="12.1.1.post0",
         distribution="pillow",
@@ -345,7 +345,7 @@ def recipe() -> Recipe:
         summary="SIMD fork of Pillow",
         replaces=("pillow", "pillow-simd", "pil"),
         package="PIL",
-        source=SourceOrigin(pypi="pillow-simd", chassis="pillow", label="simd"),
+        source=SourceOrigin(pypi="pillow-simd", base_wheel="pillow", label="simd"),
         base_cflags=("-O3", "-DNDEBUG", "-fwrapv"),
         levels=_levels(),
         libraries={

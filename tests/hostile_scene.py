@@ -303,7 +303,7 @@ def _documents(base: Path, prefix: Path) -> None:
         "environment": {"prefix": "/x", "kind": "venv", "python": "/x/bin/python"},
         "findings": [{"check": "swapped", "status": "warning", "message": "m", "evidence": ["e"]}],
     }
-    fleet = document("fleet", Fleet(summary="none", wish=Request(), groups=(), artefacts=()))
+    fleet = document("fleet", Fleet(summary="none", request=Request(), groups=(), artefacts=()))
     _write(
         base,
         {

@@ -277,11 +277,11 @@ def render_exit_codes() -> str:
 
 def render_settings() -> str:
     """Give the text of docs/reference/settings.md."""
-    wishes = ((f"`{each.variable}`", f"`{each.field}`", f"`{each.flag}`", each.help) for each in REQUEST_OPTIONS)
+    requests = ((f"`{each.variable}`", f"`{each.field}`", f"`{each.flag}`", each.help) for each in REQUEST_OPTIONS)
     further = ((f"`{name}`", meaning) for name, meaning in VARIABLES.items())
     head = ("variable", "key", "flag", "means")
     parts = (
-        *(_SETTINGS_HEAD, table(head, wishes), _FLAGS, table((*head[:3], "of"), _list_other_flags())),
+        *(_SETTINGS_HEAD, table(head, requests), _FLAGS, table((*head[:3], "of"), _list_other_flags())),
         *(_FURTHER, table(("variable", "means"), further)),
     )
     return "\n\n".join(parts) + "\n"
@@ -290,10 +290,10 @@ def render_settings() -> str:
 def _list_other_flags() -> list[tuple[str, ...]]:
     """Every flag that is no wish, with the verbs that have it, by its name."""
     found: dict[str, list[str]] = {}
-    wishes = {each.flag for each in REQUEST_OPTIONS}
+    requests = {each.flag for each in REQUEST_OPTIONS}
     for verb in verbs_of(build_parser()):
         for flag in _list_long_flags(verb):
-            if flag not in wishes:
+            if flag not in requests:
                 found.setdefault(flag, []).append(verb_of(verb))
     return [
         (f"`{variable_of(flag)}`", f"`{_make_key(flag)}`", f"`{flag}`", ", ".join(found[flag]))

@@ -19,7 +19,7 @@ from pathlib import PurePath
 
 from published_schemas import SCHEMAS
 
-from fastinstall.core.values import encode, published_name
+from fastinstall.core.values import encode, get_key, published_name
 from fastinstall.doctor.registry import Check, check_names, load_check
 from fastinstall.model.recipe import AdvisoryList, Recipe
 
@@ -77,7 +77,7 @@ def _render_class_section(cls: type) -> str:
     hints, told = typing.get_type_hints(cls), meanings(cls)
     rows = (
         (
-            f"`{field.name}`",
+            f"`{get_key(field)}`",
             _describe_type(hints[field.name]),
             _format_default(field),
             told[field.name].removesuffix("."),
@@ -157,7 +157,7 @@ def _render_document_section(name: str, make: Callable[[], object]) -> str:
     cls = _get_class(make)
     hints, told = typing.get_type_hints(cls), meanings(cls)
     rows = (
-        (f"`{field.name}`", _name_value_type(hints[field.name]), told.get(field.name, "").removesuffix("."))
+        (f"`{get_key(field)}`", _name_value_type(hints[field.name]), told.get(field.name, "").removesuffix("."))
         for field in dataclasses.fields(cls)
     )
     summary = (cls.__doc__ or "").strip().partition("\n\n")[0]

@@ -106,7 +106,7 @@ def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConse
 
 
 def carry_out(session: Session, plan: Plan) -> SetupOutcome:
-    """Carry out a plan; the caller has mended the environment, has consent, and has accepted its hazards.
+    """Carry out a plan; the caller has mended the environment, has consent, and has accepted its risks.
 
     Raises:
         FailedError: something failed; the environment is as it was.
@@ -125,7 +125,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             outcome = SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
         else:
             refuse_noexec(prefix, "choose another directory for the environment: --new-env DIR")
-            recipe = recipe_named(session, plan.wish.recipe)
+            recipe = recipe_named(session, plan.request.recipe)
             from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
 
             context = make_execution_context(session, plan, recipe)
@@ -139,7 +139,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
 
 
 def request_previous_version(session: Session, request: Request, error: UnprovenError) -> Request:
-    """The wish for the newest version before the one that failed; says so.
+    """The request for the newest version before the one that failed; says so.
 
     Raises:
         UnprovenError: the version was named, so no other will do.
@@ -154,7 +154,7 @@ def request_previous_version(session: Session, request: Request, error: Unproven
 
 
 def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, error: UnprovenError) -> Plan:
-    request = request_previous_version(session, failed.wish, error)
+    request = request_previous_version(session, failed.request, error)
     try:
         return make_plan(session, target, request)
     except (RefusedError, UsageError):
@@ -178,7 +178,7 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
     try:
         if after is None:
             return examine(session, plan.environment, Examination())
-        recipe = recipe_named(session, plan.wish.recipe)
+        recipe = recipe_named(session, plan.request.recipe)
         return judge(session, observe_committed(after), outcome.receipt, recipe, check_names(()))
     except FastinstallError as error:
         again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
@@ -217,7 +217,7 @@ def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> Exec
     python = Path(create.python if create is not None else plan.environment.python)
     return ExecutionContext(
         recipe=recipe,
-        index=make_index(session, plan.wish, defer_pip_settings(session, python)),
+        index=make_index(session, plan.request, defer_pip_settings(session, python)),
         cache=cache,
         variables=session.variables,
         emit=session.emit,
@@ -238,7 +238,7 @@ def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
     from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (likewise)
 
     tool = find_conda(session.variables, Path(plan.environment.prefix))
-    return make_engine(session, named, tool, offline=plan.wish.offline)
+    return make_engine(session, named, tool, offline=plan.request.offline)
 
 
 def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers":
@@ -273,7 +273,7 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
     with lock_recovered_environment(session, plan.environment) as result:
         store = result.store
         receipt = store.read_receipt()
-        request = ObservationRequest(recipe=recipe_named(session, plan.wish.recipe))
+        request = ObservationRequest(recipe=recipe_named(session, plan.request.recipe))
         facts = facts_of(session, plan.environment, request)
         core = facts.stack.core
         if receipt is None or core is None or core.sha256 != receipt.core.sha256:

@@ -67,7 +67,7 @@ _LINKING = 12.0
 MAKING = ("prepare", "compile", "bundle", "prove")
 """Phases that are left out where the cache has the wheel."""
 
-OVERRUN = 0.25
+LEAST_LEFT = 0.25
 """A phase that takes longer than expected is expected to take this much more of what it has taken."""
 
 _LEAST = 0.1
@@ -161,7 +161,7 @@ def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTim
     if moment.share:  # first what was expected counts, at the end the pace so far
         left = undone * (undone * expected + moment.elapsed)
     else:
-        left = max(expected - moment.elapsed, moment.elapsed * OVERRUN)
+        left = max(expected - moment.elapsed, moment.elapsed * LEAST_LEFT)
     seconds = max(left + after, _LEAST)
     return RemainingTime(seconds=seconds, phase=moment.phase, after=after)
 
@@ -242,7 +242,7 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
     if known is not None:
         return f"{known.geomean:.1f} times as fast as {known.baseline.removesuffix(' (wheel)')}, as measured here"
     build, proof = find_step(plan.steps, Build), find_step(plan.steps, Prove)
-    measured = recipe_named(session, plan.wish.recipe).bench.measured.partition(" (")[0]
+    measured = recipe_named(session, plan.request.recipe).bench.measured.partition(" (")[0]
     if build is None or build.prebuilt is not None or not measured:
         return ""
     compared = proof.baseline.version if proof is not None and proof.baseline is not None else ""

@@ -42,10 +42,11 @@ def refuse_concurrent_installers(prefix: Path) -> None:
     Raises:
         RefusedError: one does; named with its process and command.
     """
-    rivals = observe_concurrent_installers(prefix)
-    if rivals:
-        hint = f"wait for it to end; to see what it is: ps -fp {','.join(str(rival.process) for rival in rivals)}"
-        raise RefusedError(f"{prefix}: {describe_concurrent_installers(rivals)}", hint=hint)
+    installers = observe_concurrent_installers(prefix)
+    if installers:
+        processes = ",".join(str(installer.process) for installer in installers)
+        hint = f"wait for it to end; to see what it is: ps -fp {processes}"
+        raise RefusedError(f"{prefix}: {describe_concurrent_installers(installers)}", hint=hint)
 
 
 class ForeignChangeWatch:
@@ -61,11 +62,11 @@ class ForeignChangeWatch:
         self._prefix = prefix
         self._site_packages = site_packages
         self._names = frozenset(names)
-        self._standing = self._observe_snapshot()
+        self._snapshot = self._observe_snapshot()
 
     def accept_changes(self) -> None:
         """What stands there now is as it should be: we have changed it ourselves."""
-        self._standing = self._observe_snapshot()
+        self._snapshot = self._observe_snapshot()
 
     def refuse_changes(self) -> None:
         """Refuse where what is about to be replaced is not what was observed, or is being changed.
@@ -100,12 +101,13 @@ class ForeignChangeWatch:
 
     def warn_about_installers(self, emit: Emit) -> None:
         """Say so where another program is at work by now: what it is about to do may replace the stack."""
-        rivals = observe_concurrent_installers(self._prefix)
-        if rivals:
+        installers = observe_concurrent_installers(self._prefix)
+        if installers:
             look = f"fastinstall doctor --prefix {quote(self._prefix)}"
             emit(
                 Noted(
-                    message=f"{describe_concurrent_installers(rivals)}; after it has ended, run: {look}", warning=True
+                    message=f"{describe_concurrent_installers(installers)}; after it has ended, run: {look}",
+                    warning=True,
                 )
             )
 
@@ -122,7 +124,7 @@ class ForeignChangeWatch:
         return observe_pil_snapshot(self._prefix, self._site_packages, self._names)
 
     def _find_changed_paths(self) -> tuple[str, ...]:
-        return find_changed_paths(self._standing, self._observe_snapshot())
+        return find_changed_paths(self._snapshot, self._observe_snapshot())
 
     def _name_culprits(self, paths: tuple[str, ...]) -> str:
         return describe_responsible_programs(
@@ -130,13 +132,13 @@ class ForeignChangeWatch:
         )
 
     def _wait_for_installers(self, emit: Emit) -> None:
-        rivals, deadline = observe_concurrent_installers(self._prefix), time.monotonic() + _PATIENCE
-        if rivals:
-            message = f"{describe_concurrent_installers(rivals)}: waiting for it to end before undoing this setup"
+        installers, deadline = observe_concurrent_installers(self._prefix), time.monotonic() + _PATIENCE
+        if installers:
+            message = f"{describe_concurrent_installers(installers)}: waiting for it to end before undoing this setup"
             emit(Noted(message=message, warning=True))
-        while rivals and time.monotonic() < deadline:
+        while installers and time.monotonic() < deadline:
             time.sleep(_PAUSE)
-            rivals = observe_concurrent_installers(self._prefix)
+            installers = observe_concurrent_installers(self._prefix)
 
 
 _SHOWN = 3
@@ -147,11 +149,11 @@ def find_changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> tup
     return tuple(sorted(path for path in {*before, *now} if before.get(path) != now.get(path)))
 
 
-def describe_responsible_programs(rivals: Sequence[ConcurrentInstaller], installers: Sequence[str]) -> str:
+def describe_responsible_programs(installers: Sequence[ConcurrentInstaller], signers: Sequence[str]) -> str:
     """Who it was, as far as that is known: a program at work, else who signed what is there."""
-    if rivals:
-        return listing(f"process {rival.process} ({rival.action})" for rival in rivals)
-    foreign = [name for name in installers if name != "fastinstall"]
+    if installers:
+        return listing(f"process {installer.process} ({installer.action})" for installer in installers)
+    foreign = [name for name in signers if name != "fastinstall"]
     return listing(foreign) if foreign else "another program"
 
 

@@ -241,7 +241,7 @@ def _stage_wheel(work: _Work, built: BuildResult, transaction: Transaction) -> S
         core = describe_core(stage, before.interpreter, context.recipe.expect.symbols)
         runtime = proof.run_operations(stage, built, before, context)
     if before.runtime is not None:
-        allowed = Risk.FEATURE_LOSS in plan.wish.allow
+        allowed = Risk.FEATURE_LOSS in plan.request.allow
         refuse_lost_features(before.runtime.features, runtime.features, allowed=allowed)
     build = get_required_step(plan.steps, Build)
     ours = MeasuredPil(label=f"{build.distribution} {build.version}", python=python, stage=stage)
@@ -325,7 +325,7 @@ def _change_others(work: _Work, transaction: Transaction) -> None:
 
 
 def _write_records(work: _Work, staged: StagedStack, transaction: Transaction) -> None:
-    """Tell conda's history what came and went, and pin the stack where that is wished."""
+    """Tell conda's history what came and went, and pin the stack where that is requested."""
     conda, linked = work.before.conda, staged.tree.linked
     if linked is not None and conda is not None:
         records = get_required_step(work.plan.steps, Swap).records
@@ -364,7 +364,7 @@ def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -
         created_at=stamp.at,
         tool_version=__version__,
         environment=plan.environment,
-        wish=replace(plan.wish, upgrade=False),  # it has been answered, and a repair must not ask again
+        request=replace(plan.request, upgrade=False),  # it has been answered, and a repair must not ask again
         recipe=step.recipe,
         source_version=artefact.version if artefact is not None else "",
         distribution=step.distribution,

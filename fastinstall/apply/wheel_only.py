@@ -148,11 +148,11 @@ def build_proven_wheel(session: Session, target: NamedTarget, request: Request) 
 
 def _build_wheel(session: Session, target: NamedTarget, request: Request) -> BuiltWheel:
     plan, interpreter = plan_build(session, target, request)
-    for note in (*plan.warnings, *(f"risk {hazard.risk}: {hazard.summary}" for hazard in plan.hazards)):
+    for note in (*plan.warnings, *(f"risk {plan_risk.risk}: {plan_risk.summary}" for plan_risk in plan.risks)):
         session.emit(Noted(message=note, warning=True))
     context = make_execution_context(session, plan, recipe_named(session, request.recipe))
     fetched = fetch_inputs(plan.steps, context)
     step = get_required_step(plan.steps, Build)
-    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.chassis)
+    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.base_wheel)
     result = make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)

@@ -144,8 +144,8 @@ def choose_simplest(better: Sequence[CandidateResult]) -> CandidateResult | None
     if not gains:
         return None
     best, _ = max(gains, key=lambda each: each[0].ratio)
-    rivals = [each for gain, each in gains if gain.ratio >= _NEARLY * best.ratio and gain.high >= best.low]
-    return min(rivals, key=lambda each: (words.rank_simplicity(each.candidate), -_get_gain(each)))
+    contenders = [each for gain, each in gains if gain.ratio >= _NEARLY * best.ratio and gain.high >= best.low]
+    return min(contenders, key=lambda each: (words.rank_simplicity(each.candidate), -_get_gain(each)))
 
 
 def _get_gain(result: CandidateResult) -> float:

@@ -238,7 +238,7 @@ class BenchContext:
     Attributes:
         session: the outside world.
         environment: the target.
-        wish: the request.
+        request: the request.
         facts: of the target.
         core: of the installed PIL.
         machine: the limits of a loader here.
@@ -251,7 +251,7 @@ class BenchContext:
 
     session: Session
     environment: Environment
-    wish: BenchRequest
+    request: BenchRequest
     facts: Facts
     core: ImagingCore
     machine: LoaderLimits
@@ -273,5 +273,5 @@ class BenchContext:
 
     def left(self) -> float:
         """Return the seconds left of the promised time, without those for the table of operations."""
-        kept = self.effort.operations_seconds if self.wish.operations else 0.0
+        kept = self.effort.operations_seconds if self.request.operations else 0.0
         return self.effort.seconds - kept - self.elapsed()

@@ -93,7 +93,7 @@ def choose_candidate_runs(
         UsageError: a requested name is not a candidate's, or has no packages.
     """
     known = {each.name: each for each in list_known_candidates()}
-    names = context.wish.candidates
+    names = context.request.candidates
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no candidate is named {unknown[0]!r}", hint=f"choose from: {', '.join(known)}")
@@ -102,7 +102,7 @@ def choose_candidate_runs(
     materials = Materials(
         machine=context.machine,
         variables=context.session.variables,
-        own_loader=bool(context.wish.loader),
+        own_loader=bool(context.request.loader),
         official=official,
         fastinstall=ours,
         libraries=dict(_find_libraries(context)),
@@ -138,7 +138,7 @@ def _find_libraries(context: BenchContext) -> Iterator[tuple[str, UnpackedPackag
 
 
 def _choose_fetched(context: BenchContext, needs: Mapping[str, Adapter | StoreKind]) -> tuple[str, ...]:
-    asked = context.wish.bring
+    asked = context.request.bring
     if asked == (_ALL,):
         return tuple(name for name, need in needs.items() if not need.by_hand)
     for name in asked:
@@ -156,7 +156,7 @@ def _fetch_unpacked(context: BenchContext, need: Adapter | StoreKind) -> Unpacke
         cache=context.session.own_cache(),
         variables=context.session.variables,
         emit=context.session.emit,
-        offline=context.wish.quick,
+        offline=context.request.quick,
         sdists=need.sdists,
     )
     try:

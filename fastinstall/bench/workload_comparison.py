@@ -60,13 +60,13 @@ class WorkloadComparison:
         self.start_seconds = 0.0
         self.pass_seconds = 0.0
         self._spent = self._expected = 0.0
-        wish = context.wish
-        self.wishes = choose_pool_requests(context.machine, quick=wish.quick, workers=wish.workers)
-        self.threads = choose_thread_requests(context.machine, quick=wish.quick, threads=wish.threads)
+        request = context.request
+        self.requests = choose_pool_requests(context.machine, quick=request.quick, workers=request.workers)
+        self.threads = choose_thread_requests(context.machine, quick=request.quick, threads=request.threads)
 
     def choose_workload(self) -> Workload:
         """Return the images that take part: all that the baseline can load in the time."""
-        effort, wished = self.context.effort, self.context.wish.samples
+        effort, wished = self.context.effort, self.context.request.samples
         most = _UNBOUNDED if wished else effort.pass_seconds
         first = self.run.choose_images(most, effort.least_sample)
         self.pass_seconds = first.ms * len(self.run.indexes) / 1000
@@ -85,7 +85,7 @@ class WorkloadComparison:
         context.session.emit(Started(stage="measure", message=f"{self.title}: {len(run.indexes)} images"))
         timing = compute_timing(run.measure())
         return CandidateResult(
-            candidate=baseline_of(self.title, is_own_loader=bool(context.wish.loader)),
+            candidate=baseline_of(self.title, is_own_loader=bool(context.request.loader)),
             outcome=CandidateOutcome.MEASURED,
             versions=run.loading.versions,
             timing=replace(timing, cold_read_ms=self._measure_cold_read_ms()),
@@ -94,9 +94,9 @@ class WorkloadComparison:
     @property
     def title(self) -> str:
         """The baseline, for people."""
-        return f"your loader, {self.context.wish.loader}" if self.context.wish.loader else self.context.label
+        return f"your loader, {self.context.request.loader}" if self.context.request.loader else self.context.label
 
-    def measure_rates(self, job: Job, wishes: Sequence[PoolRequest], result: CandidateResult) -> CandidateResult:
+    def measure_rates(self, job: Job, requests: Sequence[PoolRequest], result: CandidateResult) -> CandidateResult:
         """Measure with workers and threads, in a separate process after the comparison: they take memory, may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
@@ -104,7 +104,7 @@ class WorkloadComparison:
         load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
             with start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
-                rates = measure_rates(own, (*wishes, *self.threads), load, self.context.remark)
+                rates = measure_rates(own, (*requests, *self.threads), load, self.context.remark)
         except NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")
             return result
@@ -145,7 +145,7 @@ class WorkloadComparison:
         Args:
             measured: how many are measured already, or None if that does not matter.
         """
-        if self.context.wish.candidates:
+        if self.context.request.candidates:
             return True
         few = measured is not None and measured < self.context.effort.least_candidates
         left = self.context.left() if few else self.end - time.monotonic()
@@ -158,9 +158,9 @@ class WorkloadComparison:
 
     def _estimate_rating_seconds(self) -> float:
         """Return the time reserved for workers."""
-        loaders = 1 if self.context.wish.quick else LOADERS_RATED
+        loaders = 1 if self.context.request.quick else LOADERS_RATED
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
-        return loaders * (2 * self.start_seconds + (len(self.wishes) + len(self.threads)) * each)
+        return loaders * (2 * self.start_seconds + (len(self.requests) + len(self.threads)) * each)
 
     def _measure_cold_read_ms(self) -> float | None:
         """Measure reading a file that is not in the page cache; None if files are in memory.
@@ -211,10 +211,10 @@ class WorkloadComparison:
         Raises:
             FailedError: the baseline died or hung.
         """
-        wish, images = self.context.wish, [self.task.images[index] for index in self.run.indexes]
-        shorter = wish.pipeline.shorter
-        runs = candidate_runs if wish.loader else mark_controls(candidate_runs, images, shorter)
-        control = next((each for each in runs if each.control), make_control_run(is_own_loader=bool(wish.loader)))
+        request, images = self.context.request, [self.task.images[index] for index in self.run.indexes]
+        shorter = request.pipeline.shorter
+        runs = candidate_runs if request.loader else mark_controls(candidate_runs, images, shorter)
+        control = next((each for each in runs if each.control), make_control_run(is_own_loader=bool(request.loader)))
         first = self.measure_candidate(control)
         if find_disturbance([first]):
             self.measure_longer()
@@ -223,7 +223,7 @@ class WorkloadComparison:
         results = list(self.measure_candidates(sort_by_promise(others, scale)))
         by_name = {each.name: each for each in (*runs, control)}
         parts = choose_parts(by_name, results)
-        if len(parts) > 1 and (not wish.quick or self.has_time()):
+        if len(parts) > 1 and (not request.quick or self.has_time()):
             joined = join_candidate_runs(parts)
             by_name[joined.name] = joined
             results.append(self.measure_candidate(joined))
@@ -233,7 +233,7 @@ class WorkloadComparison:
 
     def _repeat_best(self, by_name: Mapping[str, CandidateRun], results: list[CandidateResult]) -> None:
         """Measure the best again while time is left: the advice is chosen among them."""
-        while not self.context.wish.quick and self._has_spare_time():
+        while not self.context.request.quick and self._has_spare_time():
             ranked = sorted(results, key=_get_gain_ratio, reverse=True)
             again = [each for each in ranked if each.gain and each.candidate.storage == "files"][:_BEST]
             if not again:
@@ -248,9 +248,9 @@ class WorkloadComparison:
 
     def can_rate(self) -> bool:
         """Return whether there is time to measure another with workers; always if numbers were requested."""
-        loaders = 1 if self.context.wish.quick else LOADERS_RATED
+        loaders = 1 if self.context.request.quick else LOADERS_RATED
         seconds = self._estimate_rating_seconds() / loaders
-        has_numbers = bool(self.context.wish.workers or self.context.wish.threads)
+        has_numbers = bool(self.context.request.workers or self.context.request.threads)
         return has_numbers or seconds < 1.2 * max(0.0, self.end - time.monotonic())
 
     def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
@@ -258,7 +258,7 @@ class WorkloadComparison:
 
         A rate of fewer images than the baseline's would not be comparable.
         """
-        request = self.context.wish
+        request = self.context.request
         whole = [each for each in ranked if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
         ratable = [each for each in whole if each.candidate.storage == "files" and not each.is_control]
         able = [each.candidate.name for each in ratable]
@@ -295,8 +295,8 @@ def compare_candidates(
         workload = comparison.choose_workload()
         baseline = comparison.baseline()
         by_name, results = comparison.compare_all(candidate_runs, workload)
-    baseline = comparison.measure_rates(run.job, comparison.wishes, baseline)
-    warm = [each for each in comparison.wishes if not each.cold and each.start is not WorkerStart.SPAWN]  # like most
+    baseline = comparison.measure_rates(run.job, comparison.requests, baseline)
+    warm = [each for each in comparison.requests if not each.cold and each.start is not WorkerStart.SPAWN]  # like most
     results.sort(key=_get_gain_ratio, reverse=True)
     rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):

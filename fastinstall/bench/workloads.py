@@ -51,12 +51,12 @@ def task_names(context: BenchContext) -> tuple[str, ...]:
     Raises:
         UsageError: no workload has that name.
     """
-    if context.wish.paths:
+    if context.request.paths:
         return ("",)
-    for name in context.wish.workloads:
+    for name in context.request.workloads:
         if name not in WORKLOADS:
             raise UsageError(f"no workload is named {name!r}", hint=f"choose from: {', '.join(WORKLOADS)}")
-    return context.wish.workloads or tuple(WORKLOADS)
+    return context.request.workloads or tuple(WORKLOADS)
 
 
 def task_of(context: BenchContext, name: str) -> WorkloadTask:
@@ -75,10 +75,10 @@ def task_of(context: BenchContext, name: str) -> WorkloadTask:
         python=context.python,
         images=tuple(each.path for each in images),
         formats=tuple(each.format for each in images),
-        pipeline=context.wish.pipeline,
+        pipeline=context.request.pipeline,
         variables=context.session.variables,
-        loader=context.wish.loader,
-        tensor=not context.wish.quick,
+        loader=context.request.loader,
+        tensor=not context.request.quick,
     )
     return WorkloadTask(workload=workload, job=job, images=images)
 
@@ -104,7 +104,7 @@ def _generate_images(context: BenchContext, name: str) -> tuple[tuple[SurveyedIm
     directory.mkdir(exist_ok=True)
     context.session.emit(Started(stage="photos", message=f"generating photos: {WORKLOADS[name]}"))
     try:
-        count = context.wish.samples or (_QUICK_PHOTOS.get(name) if context.wish.quick else None)
+        count = context.request.samples or (_QUICK_PHOTOS.get(name) if context.request.quick else None)
         paths = generate_photos(name, directory, context.python, context.session.variables, count)
     except NotLoadedError as error:
         raise FailedError(f"cannot generate photos: {error.reason}", hint="fastinstall doctor") from error
@@ -123,7 +123,7 @@ def _generate_images(context: BenchContext, name: str) -> tuple[tuple[SurveyedIm
 
 def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Workload]:
     """Find images below the named places."""
-    places = [Path(each) for each in context.wish.paths]
+    places = [Path(each) for each in context.request.paths]
     named = _format_places(places)
     context.session.emit(Started(stage="search", message=f"looking for images in {named}"))
     found = find_images(places)
@@ -161,7 +161,7 @@ def _choose_images(
     context: BenchContext, ordered: Sequence[Path]
 ) -> tuple[tuple[SurveyedImage, ...], tuple[SurveyedImage, ...]]:
     """Return enough images to measure, and those refused on the way; a bounded number is examined."""
-    step = context.wish.samples or context.effort.sample
+    step = context.request.samples or context.effort.sample
     bound = min(len(ordered), max(_LEAST_JUDGED, _JUDGED_FOR_EACH * step))
     good: list[SurveyedImage] = []
     refused: list[SurveyedImage] = []
@@ -184,7 +184,7 @@ def _judge_images(context: BenchContext, paths: Sequence[Path]) -> tuple[Surveye
 
 def _count_fitting(context: BenchContext, images: Sequence[SurveyedImage]) -> int:
     """Return how many of these images fit into the time."""
-    return sample_size(context.effort, [each.megapixels for each in images], context.wish.samples)
+    return sample_size(context.effort, [each.megapixels for each in images], context.request.samples)
 
 
 def _format_places(places: Sequence[Path]) -> str:

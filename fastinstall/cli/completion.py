@@ -115,14 +115,17 @@ def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, 
     files = FilesCompleter()
     following: dict[tuple[str, str], dict[str, BaseCompleter]] = {
         ("guard", "files"): {"check": files},
-        ("recipes", "names"): {"check": files, "show": WordsCompleter(lambda: _recipe_words("wish_recipe", variables))},
+        ("recipes", "names"): {
+            "check": files,
+            "show": WordsCompleter(lambda: _recipe_words("request_recipe", variables)),
+        },
     }
     if (verb, action.dest) in following:
         return FollowingCompleter(following[verb, action.dest])
     if action.dest in _LOOK_UP:
         look_up = partial(_LOOK_UP[action.dest], action.dest, variables)
         return WordsCompleter(look_up, several=action.dest in _LISTS)
-    if action.dest == "wish_allow":
+    if action.dest == "request_allow":
         return WordsCompleter(partial(_risks, verb), several=True)
     if action.dest == "prefix":
         return EnvironmentsCompleter(variables)
@@ -136,7 +139,7 @@ def _path_completer(action: argparse.Action) -> BaseCompleter | None:
     return DirectoriesCompleter() if name.startswith("DIR") else None
 
 
-_LISTS = {"wish_levels", "wish_require", "workload", "candidates", "bring"}
+_LISTS = {"request_levels", "request_require", "workload", "candidates", "bring"}
 
 
 def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
@@ -146,11 +149,11 @@ def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
     recipes = tuple(load_recipes(open_session(variables).recipe_directories).values())
     levels = _bare(level.name for recipe in recipes for level in recipe.levels if level.name != _NATIVE)
     match argument:
-        case "wish_level":
+        case "request_level":
             return {"auto": "", **levels, _NATIVE: ""}
-        case "wish_levels":
+        case "request_levels":
             return levels
-        case "wish_require":
+        case "request_require":
             return _bare(library for recipe in recipes for library in recipe.libraries)
         case _:
             return {recipe.name: recipe.summary for recipe in recipes}
@@ -161,10 +164,10 @@ def _request_words(argument: str, _variables: Mapping[str, str]) -> Words:
     from fastinstall.model.request import DIST_NAMES, LinkMode, ToolchainSource  # noqa: PLC0415
 
     words: dict[str, Iterable[str]] = {
-        "wish_link": LinkMode,
-        "wish_toolchain": ToolchainSource,
-        "wish_engine": CondaInstaller,
-        "wish_dist_name": DIST_NAMES,
+        "request_link": LinkMode,
+        "request_toolchain": ToolchainSource,
+        "request_engine": CondaInstaller,
+        "request_dist_name": DIST_NAMES,
     }
     return _bare(words[argument])
 
@@ -202,8 +205,8 @@ def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
 
 _LOOK_UP: dict[str, Callable[[str, Mapping[str, str]], Words]] = {
     "checks": _checks,
-    **dict.fromkeys(("wish_recipe", "prove", "wish_level", "wish_levels", "wish_require"), _recipe_words),
-    **dict.fromkeys(("wish_link", "wish_toolchain", "wish_engine", "wish_dist_name"), _request_words),
+    **dict.fromkeys(("request_recipe", "prove", "request_level", "request_levels", "request_require"), _recipe_words),
+    **dict.fromkeys(("request_link", "request_toolchain", "request_engine", "request_dist_name"), _request_words),
     **dict.fromkeys(("workload", "candidates", "bring", "print_code"), _bench_words),
 }
 

@@ -66,9 +66,9 @@ def refuse_unaccepted(plan: "Plan") -> None:
     risks = _list_unaccepted_risks(plan)
     if risks:
         raise RefusedError(
-            "; ".join(hazard.summary for hazard in risks),
-            hint=make_consent_hint(risks, plan.wish.allow),
-            details=_shorten_items(tuple(item for hazard in risks for item in hazard.items)),
+            "; ".join(plan_risk.summary for plan_risk in risks),
+            hint=make_consent_hint(risks, plan.request.allow),
+            details=_shorten_items(tuple(item for plan_risk in risks for item in plan_risk.items)),
         )
 
 
@@ -86,14 +86,14 @@ def refuse_without_yes(arguments: Namespace, console: Console, command: str) -> 
 def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":
     """Ask about each risk by name, and return None if one is declined.
 
-    What is accepted goes into the wish too, so that the equivalent flags name it.
+    What is accepted goes into the request too, so that the equivalent flags name it.
     """
     risks = _list_unaccepted_risks(plan)
-    for hazard in risks:
-        if not asker.confirm(f"Accept the risk {hazard.risk}?", default=False):
+    for plan_risk in risks:
+        if not asker.confirm(f"Accept the risk {plan_risk.risk}?", default=False):
             return None
-    request = replace(plan.wish, allow=(*plan.wish.allow, *(hazard.risk for hazard in risks)))
-    return replace(plan, wish=request, hazards=tuple(replace(hazard, allowed=True) for hazard in plan.hazards))
+    request = replace(plan.request, allow=(*plan.request.allow, *(plan_risk.risk for plan_risk in risks)))
+    return replace(plan, request=request, risks=tuple(replace(plan_risk, allowed=True) for plan_risk in plan.risks))
 
 
 def equivalent_command(plan: "Plan", *, yes: bool = True) -> str:
@@ -105,7 +105,7 @@ def equivalent_command(plan: "Plan", *, yes: bool = True) -> str:
         target = ["--new-env", str(create.prefix), "--python", str(create.python)]
     else:
         target = ["--prefix", str(plan.environment.prefix)]
-    words = ["fastinstall", "setup", *(["--yes"] if yes else []), *target, *format_flags(plan.wish)]
+    words = ["fastinstall", "setup", *(["--yes"] if yes else []), *target, *format_flags(plan.request)]
     return " ".join(quote(word) for word in words)
 
 
@@ -116,4 +116,4 @@ def _shorten_items(items: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _list_unaccepted_risks(plan: "Plan") -> tuple[PlanRisk, ...]:
-    return tuple(hazard for hazard in plan.hazards if not hazard.allowed)
+    return tuple(plan_risk for plan_risk in plan.risks if not plan_risk.allowed)

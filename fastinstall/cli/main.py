@@ -129,7 +129,7 @@ class Context:
 
     Attributes:
         variables: environment variables.
-        sources: where wishes are found that the flags leave open.
+        sources: where requests are found that the flags leave open.
         console: where to print.
         log: of this run.
         closing: left before any error is printed; a bar on the terminal ends with it.

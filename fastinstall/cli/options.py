@@ -199,7 +199,7 @@ def risks(value: object) -> tuple[Enum, ...]:
 
 
 class Option(NamedTuple):
-    """One wish.
+    """One request.
 
     Attributes:
         field: its name in `Request`, and its key in fastinstall.toml.
@@ -258,11 +258,11 @@ _SWITCHED = {"action": "store_const", "const": "true"}
 
 
 def add_request_options(parser: argparse.ArgumentParser) -> None:
-    """Give a parser every wish as a flag; absent flags stay None."""
+    """Give a parser every request as a flag; absent flags stay None."""
     group = parser.add_argument_group("build (also FASTINSTALL_* variables and fastinstall.toml)")
     for option in REQUEST_OPTIONS:
         kind: dict[str, Any] = {"metavar": option.metavar} if option.metavar else _SWITCHED
-        group.add_argument(option.flag, dest=f"wish_{option.field}", help=option.help, **kind)
+        group.add_argument(option.flag, dest=f"request_{option.field}", help=option.help, **kind)
 
 
 def read_request(arguments: argparse.Namespace, sources: Sources) -> Request:
@@ -279,7 +279,7 @@ def read_request(arguments: argparse.Namespace, sources: Sources) -> Request:
 
 
 def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk, ...]:
-    """The risks that are allowed by name, and no other wish.
+    """The risks that are allowed by name, and no other request.
 
     Raises:
         UsageError: as `read_request`.
@@ -301,7 +301,7 @@ def format_flags(request: Request) -> tuple[str, ...]:
 
 
 def _read_given_value(option: Option, arguments: argparse.Namespace, sources: Sources) -> tuple[Any, ...]:
-    flag = getattr(arguments, f"wish_{option.field}", None)
+    flag = getattr(arguments, f"request_{option.field}", None)
     if flag is None:
         return sources.find(option.field, option.variable, option.read, negated=option.negated)
     value = read_from(flag, option.flag, option.read)

@@ -74,7 +74,7 @@ def parse(
         candidates: settings files; the first one that is there counts.
 
     Returns:
-        The flags, and where the wishes that they leave open are found.
+        The flags, and where the requests that they leave open are found.
 
     Raises:
         UsageError: an unknown flag or verb, or a value that cannot be read.
@@ -142,10 +142,10 @@ def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
 
 
 def _list_settable_flags(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """The flags that are no wishes, with their actions."""
+    """The flags that are no requests, with their actions."""
     for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
         flag = next((name for name in action.option_strings if name.startswith("--")), None)
-        if flag is not None and flag not in _HELP and not action.dest.startswith("wish_"):
+        if flag is not None and flag not in _HELP and not action.dest.startswith("request_"):
             yield flag, action
 
 
@@ -234,7 +234,7 @@ def _plan(parser: argparse.ArgumentParser) -> None:
 def _apply(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a plan saved by: fastinstall plan -o FILE")
     allow = "accept risks by name; a saved plan accepts none"
-    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
+    parser.add_argument("--allow", dest="request_allow", metavar="RISK,...", help=allow)
     _add_consent_flags(parser)
 
 
@@ -260,7 +260,7 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     junit = "also write JUnit XML, for CI; -: to stdout"
     parser.add_argument("--junit", metavar="FILE", help=junit)
     allow = "with --fix: accept risks by name; downgrade: replace a later Pillow that was asked for"
-    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow)
+    parser.add_argument("--allow", dest="request_allow", metavar="RISK,...", help=allow)
     collect = "sum up many machines: DIR with their `doctor --json`"
     parser.add_argument("--collect", metavar="DIR", help=collect)
     expected = "with --collect: hosts that should report; a directory of their facts, or fleet.json"
@@ -279,7 +279,7 @@ def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
     forget = "give up undoing older setups, for disk space; ID and those before it; without ID: all but the last"
     parser.add_argument("--forget", metavar="ID", nargs="?", const=EVERYTHING, help=forget)
     allow_help = "force-remove: move aside what replaced it"
-    parser.add_argument("--allow", dest="wish_allow", metavar="RISK,...", help=allow_help)
+    parser.add_argument("--allow", dest="request_allow", metavar="RISK,...", help=allow_help)
     _add_consent_flags(parser)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from fastinstall.apply.eta import OVERRUN, describe_expected_gain, estimate_durations
+from fastinstall.apply.eta import LEAST_LEFT, describe_expected_gain, estimate_durations
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import fit
 from fastinstall.core.events import Event, Finished, Noted, Progressed, RemainingTime, Started
@@ -274,7 +274,7 @@ def _describe_counts(state: ProgressState, between: str) -> str:
 def describe_time_left(state: ProgressState, now: float) -> str:
     """Describe how long the rest will take, or return "" if unknown."""
     if state.end is not None:
-        left = max(state.end - now, state.after + (now - state.since) * OVERRUN)
+        left = max(state.end - now, state.after + (now - state.since) * LEAST_LEFT)
         return f"{format_rough_duration(left)} left"
     if state.total and state.done >= _LEAST_DONE:
         rate = (now - state.counted) / state.done

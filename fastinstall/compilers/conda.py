@@ -28,7 +28,7 @@ class Conda(CompilerSource):
     brings_headers = True
 
     def choose_packages(self, missing: MissingInputs, /) -> PrivatePackages | None:
-        """Return the packages that bring what is missing, where that is wished or nothing else brings it."""
+        """Return the packages that bring what is missing, where that is requested or nothing else brings it."""
         facts, request = missing.facts, missing.request
         asked = request.toolchain is self.word
         engine = facts.toolchain is not None and facts.toolchain.rattler

@@ -50,11 +50,11 @@ def change_conda_packages(
         FailedError: a package that goes is not there, the engine failed, or it did something else than was planned; the
             caller undoes.
     """
-    stretch = describe_external_change(change, engine, prefix)
+    external = describe_external_change(change, engine, prefix)
     gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
     expected = frozenset(external_changes.names(prefix)) - gone | come
     emit(Started(stage="conda", message=f"{engine.description}: {_describe_change(change)}"))
-    transaction.engage(stretch, lambda: engine.change(prefix, change))
+    transaction.run_external_change(external, lambda: engine.change(prefix, change))
     found = frozenset(external_changes.names(prefix))
     if found != expected:
         lacking = (f"missing: {name.removesuffix('.json')}" for name in sorted(expected - found))
@@ -90,7 +90,7 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     )
     # conda parks a file that is about to go under such a name; scripts of packages leave words for the user.
     temporary = (*(f"{path}.c~" for path in going), ".messages.txt")
-    return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *temporary), grounds=_CHANGE_REASONS)
+    return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *temporary), own_places=_CHANGE_REASONS)
 
 
 def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:

@@ -48,42 +48,42 @@ class StackStatus:
         return f"conda fastinstall doctor --fix --prefix {quote(self.prefix)}"
 
 
-def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], standing: StackStatus) -> tuple[str, ...]:
+def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], status: StackStatus) -> tuple[str, ...]:
     """What conda is about to do to the stack.
 
     Args:
         change: what its solver has decided.
         requested: the specs that were asked for, to come or to go.
-        standing: of the environment, before.
+        status: of the environment, before.
 
     Returns:
         A sentence, then how to avoid it; nothing where the stack stays.
     """
     coming = next((each for each in change.linked if each.name in PROVIDERS), None)
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
-    stack, asked = f"{standing.name} in {standing.prefix}", " ".join(requested)
+    stack, asked = f"{status.name} in {status.prefix}", " ".join(requested)
     moved = coming or going
     by_name = next((spec for spec in requested if moved is not None and name_of(spec) == moved.name), None)
-    pin = f"conda fastinstall guard install --pin --prefix {quote(standing.prefix)}"
+    pin = f"conda fastinstall guard install --pin --prefix {quote(status.prefix)}"
     if coming is not None and not is_ours(coming):
         way = "to keep it, answer no"
         if not by_name:
-            package = f"make a conda package of it: conda fastinstall setup --prefix {quote(standing.prefix)}"
-            way += f", and {f'pin it: {pin}' if standing.packaged else package}"
+            package = f"make a conda package of it: conda fastinstall setup --prefix {quote(status.prefix)}"
+            way += f", and {f'pin it: {pin}' if status.packaged else package}"
         told = f"will be replaced with {_name_package(coming)}, {_explain_cause(coming, change, requested, by_name)}"
         return f"{stack} {told}", way
     if coming is None and going is not None:
         why = f"because of {asked!r}" if asked else "although nobody requested it"
         why = f"because you asked to remove {by_name!r}" if by_name else why
-        return f"{stack} will be removed, {why}", f"to get it back later: {standing.repair}"
+        return f"{stack} will be removed, {why}", f"to get it back later: {status.repair}"
     if GUARD in {each.name for each in change.unlinked} - {each.name for each in change.linked}:
-        told = f"{GUARD} will be removed from {standing.prefix}: then conda may replace {standing.name} silently"
+        told = f"{GUARD} will be removed from {status.prefix}: then conda may replace {status.name} silently"
         return told, f"a pin does the same: {pin}"
     before, after = _find_pythons(change)
     if before == after:
         return ()
     told = f"will stop working: it was built for Python {before}, which becomes Python {after}"
-    return f"{stack} {told}", f"afterwards: {standing.repair}"
+    return f"{stack} {told}", f"afterwards: {status.repair}"
 
 
 def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[str, ...], by_name: str | None) -> str:
@@ -114,24 +114,24 @@ def _find_pythons(change: CondaChange) -> tuple[str, str]:
     return before, after
 
 
-def describe_conda_changes(standing: StackStatus, command: str = "") -> tuple[str, ...]:
+def describe_conda_changes(status: StackStatus, command: str = "") -> tuple[str, ...]:
     """What conda has done to the stack.
 
     Args:
-        standing: of the environment, after.
+        status: of the environment, after.
         command: of conda's that did it ("install"); empty if it is not known.
 
     Returns:
         A sentence, then the command that repairs it; nothing where the stack is in place, or another build of ours.
     """
-    other = next((each for each in standing.records if not is_ours(each)), None)
-    if standing.core is CoreStatus.INTACT or (other is None and standing.records and standing.core is CoreStatus.OTHER):
+    other = next((each for each in status.records if not is_ours(each)), None)
+    if status.core is CoreStatus.INTACT or (other is None and status.records and status.core is CoreStatus.OTHER):
         return ()
-    told = "was removed" if standing.core is CoreStatus.GONE else "was replaced"
+    told = "was removed" if status.core is CoreStatus.GONE else "was replaced"
     if other is not None:
         told = f"was replaced with {_name_package(other)}"
     by = f" by conda {command.replace('_', ' ')}" if command else ""
-    return (f"{standing.name} in {standing.prefix} {told}{by}", standing.repair)
+    return (f"{status.name} in {status.prefix} {told}{by}", status.repair)
 
 
 def _name_package(package: CondaPackage) -> str:

@@ -206,10 +206,10 @@ def could_change(words: tuple[str, ...]) -> bool:
     return unwrap_command(words)[0] in _TOOLS
 
 
-def describe_concurrent_installers(rivals: tuple[ConcurrentInstaller, ...]) -> str:
+def describe_concurrent_installers(installers: tuple[ConcurrentInstaller, ...]) -> str:
     """Who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
-    told = listing(f"process {rival.process} ({rival.action})" for rival in rivals)
-    return f"{told} {'changes' if len(rivals) == 1 else 'change'} packages there"
+    told = listing(f"process {installer.process} ({installer.action})" for installer in installers)
+    return f"{told} {'changes' if len(installers) == 1 else 'change'} packages there"
 
 
 _Found = Mapping[str, tuple[PurePath | str, ...]]

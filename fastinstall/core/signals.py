@@ -30,7 +30,7 @@ _DELICATE = (*(_LIBRARY + name for name in _NAMES), "<frozen importlib._bootstra
 def handle_interruptions() -> Iterator[None]:
     """While the block runs, the signals that ask for an end raise KeyboardInterrupt.
 
-    Those that follow within a few seconds are the same wish, and must not cut short what the first one has set going.
+    Those that follow within a few seconds are the same request: they must not cut short what the first has set going.
     A signal that the parent had ignored stays so: nohup(1), and a shell that starts a job in the background.
     """
     if threading.current_thread() is not threading.main_thread():

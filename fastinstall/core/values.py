@@ -128,10 +128,10 @@ def _is_tagged(cls: type) -> bool:
 
 
 def _encode_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
-    fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    items = {get_key(each): encode(getattr(value, each.name)) for each in fields(value)}
     if _is_tagged(type(value)):
-        return {"kind": kind_of(type(value)), **fields}
-    return fields
+        return {"kind": kind_of(type(value)), **items}
+    return items
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -195,14 +195,14 @@ def _decode_dict(item: Any, data: object, place: _Place) -> dict[str, object]:  
 def _decode_dataclass(cls: type, data: object, place: _Place) -> object:
     if not isinstance(data, dict):
         raise place.wrong(f"expected a table, found {_name_kind(data)}")
-    hints = _get_hints(cls)
+    hints, keys = _get_hints(cls), _get_keys(cls)
     for key in data:
-        if place.strict and key not in hints:
-            raise place.below(key).wrong(f"unknown key; known here: {', '.join(hints)}")
-    values = {name: _decode(hint, data[name], place.below(name)) for name, hint in hints.items() if name in data}
+        if place.strict and key not in keys:
+            raise place.below(key).wrong(f"unknown key; known here: {', '.join(keys)}")
+    values = {name: _decode(hints[name], data[key], place.below(key)) for key, name in keys.items() if key in data}
     for each in dataclasses.fields(cls):
         if each.name not in values and _is_required(each):
-            raise place.below(each.name).wrong("missing")
+            raise place.below(get_key(each)).wrong("missing")
     return cls(**values)
 
 
@@ -258,6 +258,12 @@ def _get_hints(cls: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
 
+@cache
+def _get_keys(cls: type) -> dict[str, str]:
+    """The names of the fields of a class, by their keys in documents."""
+    return {get_key(each): each.name for each in fields(cls)}
+
+
 def _is_required(field: "dataclasses.Field[Any]") -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
@@ -293,12 +299,13 @@ def _make_dataclass_schema(cls: type, definitions: dict[str, Any]) -> dict[str, 
     if name not in definitions:
         definitions[name] = {}
         tagged = _is_tagged(cls)
-        properties = {key: _make_schema(hint, definitions) for key, hint in _get_hints(cls).items()}
+        hints = _get_hints(cls)
+        properties = {key: _make_schema(hints[name], definitions) for key, name in _get_keys(cls).items()}
         definitions[name] = {
             "type": "object",
             "description": (cls.__doc__ or "").partition("\n")[0],
             "properties": {"kind": {"const": kind_of(cls)}, **properties} if tagged else properties,
-            "required": [field.name for field in dataclasses.fields(cls) if _is_required(field)],
+            "required": [get_key(each) for each in fields(cls) if _is_required(each)],
             "additionalProperties": False,
         }
     return {"$ref": f"#/$defs/{name}"}
@@ -315,9 +322,25 @@ _SCALARS: dict[Any, dict[str, Any]] = {
 
 
 _assign = object.__setattr__
+_KEY = "key"
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def keyed(key: str, **options: Any) -> Any:  # noqa: ANN401 (as `dataclasses.field`)
+    """Return a field that has another name in documents than in the program.
+
+    Args:
+        key: its name in documents; part of their format, and never changed.
+        options: of `dataclasses.field`.
+    """
+    return field(metadata={_KEY: key}, **options)
+
+
+def get_key(each: "Field[Any]") -> str:
+    """Return the name that documents have for a field."""
+    return str(each.metadata.get(_KEY, each.name))
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field, keyed))
 def immutable(cls: type[T]) -> type[T]:
     """Make a class a value: its annotated names are fields, given by keyword when it is made, and never changed."""
     for name, method in _METHODS.items():

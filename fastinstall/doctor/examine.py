@@ -98,7 +98,7 @@ def examine_facts(
 
 def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Recipe | None:
     """Return the recipe that is named after the distribution in place, where that is a fork; it knows its defects."""
-    official = (recipe.name, recipe.source.pypi, recipe.source.chassis)
+    official = (recipe.name, recipe.source.pypi, recipe.source.base_wheel)
     owners = {owner.distribution.name for owner in facts.stack.owners}.difference(official)
     with contextlib.suppress(UsageError):
         return recipe_named(session, owners.pop()) if len(owners) == 1 else None

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable, keyed, published_as
 from fastinstall.elf.description import Cpu
 from fastinstall.model.request import EnvironmentKind, Request
 
@@ -166,11 +166,11 @@ class FleetArtefact:
 
 @immutable
 class Fleet:
-    """Which few artefacts serve many hosts. The same documents and wishes give the same value.
+    """Which few artefacts serve many hosts. The same documents and requests give the same value.
 
     Attributes:
         summary: one line.
-        wish: what is built; its levels only where they were asked for.
+        request: what is built; its levels only where they were asked for.
         groups: hosts that are alike, the largest group first.
         artefacts: by Python, what lies at the top of the wheelhouse first.
         left_out: hosts that nothing is built for, by name.
@@ -178,7 +178,7 @@ class Fleet:
     """
 
     summary: str
-    wish: Request
+    request: Request = keyed("wish")
     groups: tuple[HostGroup, ...]
     artefacts: tuple[FleetArtefact, ...]
     left_out: tuple[ExcludedHost, ...] = ()

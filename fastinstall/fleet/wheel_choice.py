@@ -89,7 +89,7 @@ def plan_fleet(
     systems = sum(host.kind is EnvironmentKind.SYSTEM and host.name in served for host in hosts)
     fleet = Fleet(
         summary="",
-        wish=request,
+        request=request,
         groups=tuple(groups),
         artefacts=tuple(artefacts),
         notes=tuple(_make_notes(systems, groups, artefacts)),

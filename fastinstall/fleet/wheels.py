@@ -62,28 +62,30 @@ FLEET_FILE = "fleet.json"
 _MADE = ".dist-info/fastinstall.json"
 
 
-def plan_hosts(session: Session, request: FleetRequest, wish: Request) -> Fleet:
+def plan_hosts(session: Session, fleet_request: FleetRequest, request: Request) -> Fleet:
     """Decide which few artefacts serve many hosts. Nothing is built, and no index is asked.
 
     Raises:
-        UsageError: no facts files there, or a wish that the recipe does not know or that fits one machine only.
+        UsageError: no facts files there, or a request that the recipe does not know or that fits one machine only.
         DocumentError: a malformed recipe.
     """
-    recipe = recipe_named(session, wish.recipe)
-    refuse_unknown(recipe, wish)
-    if "native" in list_requested_levels(wish):
+    recipe = recipe_named(session, request.recipe)
+    refuse_unknown(recipe, request)
+    if "native" in list_requested_levels(request):
         known = ", ".join(level.name for level in recipe.levels if level.name != "native")
         raise UsageError(
             "--level native fits this machine only, and --hosts names others", hint=f"name a level: {known}"
         )
-    hosts, unread = read_hosts(request.hosts)
+    hosts, unread = read_hosts(fleet_request.hosts)
     if not hosts and not unread:
         raise UsageError(
-            f"--hosts {request.hosts}: no facts files there",
+            f"--hosts {fleet_request.hosts}: no facts files there",
             hint="on each host: fastinstall inspect --json > HOST.json",
         )
-    fleet = plan_fleet(hosts, unread, recipe, wish, Limits(now=session.now().timestamp(), max_age=request.max_age))
-    return replace(fleet, artefacts=tuple(_add_builders(session, request, fleet)))
+    fleet = plan_fleet(
+        hosts, unread, recipe, request, Limits(now=session.now().timestamp(), max_age=fleet_request.max_age)
+    )
+    return replace(fleet, artefacts=tuple(_add_builders(session, fleet_request, fleet)))
 
 
 def _add_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
@@ -139,7 +141,7 @@ def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: R
 
 
 def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
-    """Whether a wheel is as it was listed, and made as is wished."""
+    """Whether a wheel is as it was listed, and made as is requested."""
     try:
         if files.sha256(wheel) != sha256.lower():
             return False
@@ -168,7 +170,7 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
     """
     if not fleet.artefacts:
         return fleet
-    recipe = recipe_named(session, fleet.wish.recipe)
+    recipe = recipe_named(session, fleet.request.recipe)
     require_wheelhouse(session, wheelhouse)
     with _lock_wheelhouse(wheelhouse):
         made = tuple(_make_artefacts(session, fleet, recipe, wheelhouse))
@@ -182,7 +184,7 @@ def _make_artefacts(session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: 
     for number, artefact in enumerate(fleet.artefacts, start=1):
         turn = f"{artefact.id} for {format_quantity(len(artefact.hosts), 'host')} ({number} of {len(fleet.artefacts)})"
         directory = wheelhouse / artefact.directory
-        there = find_existing_wheel(directory, artefact, recipe, fleet.wish)
+        there = find_existing_wheel(directory, artefact, recipe, fleet.request)
         if there is not None and there.wheel is not None:
             session.emit(Noted(message=f"{turn}: {Path(there.wheel).name} is there already"))
             yield there
@@ -191,7 +193,7 @@ def _make_artefacts(session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: 
             yield artefact
         else:
             session.emit(Started(stage="build", message=turn))
-            request = replace(fleet.wish, level="auto", levels=artefact.levels)
+            request = replace(fleet.request, level="auto", levels=artefact.levels)
             yield _build_artefact(session, artefact, request, directory)
 
 

@@ -73,7 +73,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
         variables=session.variables,
         space=session.own_cache() / "tmp",
         emit=session.emit,
-        offline=receipt.wish.offline,
+        offline=receipt.request.offline,
     ).refuse_trap()
     return partial(write_pip_pin, pin)
 
@@ -161,7 +161,7 @@ def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *,
     cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
     if cached is not None:
         return cached
-    house = Path(receipt.wish.wheelhouse) / receipt.wheel if receipt.wish.wheelhouse is not None else None
+    house = Path(receipt.request.wheelhouse) / receipt.wheel if receipt.request.wheelhouse is not None else None
     if house is not None and house.is_file() and files.sha256(house) == receipt.wheel_sha256:
         return house
     raise RefusedError(

@@ -72,7 +72,7 @@ def _is_older(one: str, other: str) -> bool:
 
 
 def wants_pip_pin(facts: Facts, request: Request) -> bool:
-    """Whether a setup leaves a pin for pip: where it is wished, and where there is one that has to go along."""
+    """Whether a setup leaves a pin for pip: where it is requested, and where there is one that has to go along."""
     return facts.environment.kind is EnvironmentKind.VENV and (request.pin or find_pip_pin(facts) is not None)
 
 

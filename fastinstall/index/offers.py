@@ -86,7 +86,7 @@ class PackageIndex:
         tags = selection.list_supported_tags(interpreter)
         wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._list_local_files(wanted))
-        sources = ((each.source.pypi, each.source.chassis, *selection.ingredients_of(each)) for each in recipes)
+        sources = ((each.source.pypi, each.source.base_wheel, *selection.ingredients_of(each)) for each in recipes)
         names = tuple(dict.fromkeys((*(name for each in sources for name in each), *list_wheel_compilers())))
         remote = () if self.offline else self._ask(names, wanted)
         official = tuple(artefact for artefact in remote if not _is_local(artefact))

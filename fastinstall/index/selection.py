@@ -110,7 +110,7 @@ def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
 def names_of(recipes: Iterable[Recipe]) -> Names:
     """The names of all distributions whose files some recipes can use."""
     known = tuple(recipes)
-    wheels = [name for each in known for name in (each.source.pypi, each.source.chassis, *each.replaces)]
+    wheels = [name for each in known for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
     sources = [*wheels, *(name for each in known for name in ingredients_of(each))]
     return Names(sources=frozenset(map(canonicalize_name, sources)), wheels=frozenset(map(canonicalize_name, wheels)))
 
@@ -141,7 +141,7 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
     stable = [(artefact, parsed) for artefact, parsed in files if not parsed.version.is_prerelease]
     official = [pair for pair in stable if pair[1].version.local is None]
     ours = [pair for pair in stable if (pair[1].version.local or "").split(".")[0] == recipe.source.label]
-    base_wheel = canonicalize_name(recipe.source.chassis)
+    base_wheel = canonicalize_name(recipe.source.base_wheel)
     return Releases(
         sources=_select_sdists(official, recipe.source.pypi),
         wheels=_select_best_of_each_version(

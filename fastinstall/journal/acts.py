@@ -51,7 +51,7 @@ def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
     """
     match act:
         case ExternalChangeBegun():
-            return LocatedExternalChange(engaging=act, engaged=log.outcome(act), prefix=prefix, work=work)
+            return LocatedExternalChange(begun=act, ended=log.outcome(act), prefix=prefix, work=work)
         case Adding():
             return act
         case _:
@@ -129,7 +129,7 @@ def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
         match act:
             case LocatedExternalChange():
                 lost = external_undo.find_unrestorable(act)
-                came = (*(act.engaged.manifest if act.engaged is not None else ()), *act.engaging.appearing)
+                came = (*(act.ended.manifest if act.ended is not None else ()), *act.begun.appearing)
             case Batch():
                 lost = (item.move.live for item in act.items if moves.is_lost(item))
                 came = tuple(path for item in act.items for path in item.brought.digests)

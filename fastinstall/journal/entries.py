@@ -11,7 +11,7 @@ import json
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import decode, encode, immutable
+from fastinstall.core.values import decode, encode, immutable, keyed
 from fastinstall.journal.fingerprints import Directory
 from fastinstall.model.receipt import Move
 from fastinstall.model.stored_documents import refuse_other_schema
@@ -24,12 +24,12 @@ class ExternalChange:
     Attributes:
         copies: files that it takes away or overwrites; those that are not there count as appearing.
         appearing: files that it brings; those that are there already are copied too.
-        grounds: patterns of `Path.glob` for places that are its alone, such as drafts: whatever appears there is its.
+        own_places: patterns of `Path.glob` for places of its alone, such as drafts: whatever appears there is its.
     """
 
     copies: tuple[str, ...]
     appearing: tuple[str, ...]
-    grounds: tuple[str, ...] = ()
+    own_places: tuple[str, ...] = keyed("grounds", default=())
 
 
 @immutable
@@ -54,10 +54,10 @@ class ExternalChangeBegun:
     """Another program is about to change the environment.
 
     Attributes:
-        area: holds the copies, relative to the transaction's `work`; it is gone once the stretch is undone.
+        area: holds the copies, relative to the transaction's `work`; it is gone once the external change is undone.
         copies: what was copied.
         appearing: what may come, and was not there.
-        grounds: see `ExternalChange`.
+        own_places: see `ExternalChange`.
         records: names of the files in `conda-meta` that describe packages.
         created: directories that are not there, and that what comes may need, outermost first.
         directories: that are there, and whose entries may change, outermost first.
@@ -66,7 +66,7 @@ class ExternalChangeBegun:
     area: str
     copies: tuple[Copied, ...]
     appearing: tuple[str, ...]
-    grounds: tuple[str, ...]
+    own_places: tuple[str, ...] = keyed("grounds")
     records: tuple[str, ...]
     created: tuple[str, ...]
     directories: tuple[Directory, ...]
@@ -79,7 +79,7 @@ class ExternalChangeBegun:
 
 @immutable
 class ExternalChangeEnded:
-    """The stretch announced last has ended, well or not.
+    """The external change announced last has ended, well or not.
 
     Attributes:
         manifest: what it brought or changed: path to digest.
@@ -241,7 +241,7 @@ class Conceding:
 
     Attributes:
         paths: of moves that are not undone; what stood there before is kept for people.
-        areas: of stretches that are not undone.
+        areas: of external changes that are not undone.
         dropped: where ours goes, and what stood there before is kept likewise: it would contradict theirs.
     """
 

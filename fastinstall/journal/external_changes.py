@@ -30,22 +30,22 @@ ALWAYS = (HISTORY, "conda-meta/pinned")
 """What every engine may write."""
 
 
-def prepare(stretch: ExternalChange, prefix: Path, area: Path, work: Path) -> ExternalChangeBegun:
+def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> ExternalChangeBegun:
     """Copy what may change into `area`, force it to the disk, and describe all of it for the journal.
 
     Raises:
         FailedError: a path is not one inside the environment.
         OSError: as the kernel says.
     """
-    announced = tuple(dict.fromkeys((*ALWAYS, *stretch.copies, *stretch.appearing)))
-    _check((*announced, *stretch.grounds))
+    announced = tuple(dict.fromkeys((*ALWAYS, *change.copies, *change.appearing)))
+    _check((*announced, *change.own_places))
     on_disk = (
         *announced,
         *(path for module in announced for path in bytecode(prefix, module)),
-        *(path for ground in stretch.grounds for path in files_below(prefix, ground)),
+        *(path for pattern in change.own_places for path in files_below(prefix, pattern)),
     )
     there = tuple(path for path in dict.fromkeys(on_disk) if is_file(prefix / path))
-    inner = (path for ground in stretch.grounds for path in directories_below(prefix, ground))
+    inner = (path for pattern in change.own_places for path in directories_below(prefix, pattern))
     on_the_way = ancestors(
         (*on_disk, *(f"{directory}/x" for directory in (*_list_bytecode_directories(announced), *inner)))
     )
@@ -53,30 +53,28 @@ def prepare(stretch: ExternalChange, prefix: Path, area: Path, work: Path) -> Ex
         area=area.relative_to(work).as_posix(),
         copies=tuple(_copy_all(prefix, there, area)),
         appearing=tuple(path for path in announced if not os.path.lexists(prefix / path)),
-        grounds=stretch.grounds,
+        own_places=change.own_places,
         records=names(prefix),
         created=tuple(path for path in on_the_way if not (prefix / path).is_dir()),
         directories=remember(prefix, on_the_way),
     )
 
 
-def outcome(engaging: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
-    """What a stretch came to, with what it brought and what it took away forced to the disk."""
-    untouched = tuple(
-        each.path for each in engaging.copies if not is_bytecode(each.path) and is_as_before(each, prefix)
-    )
-    grounds = (path for ground in engaging.grounds for path in files_below(prefix, ground))
-    announced = dict.fromkeys((*sorted(engaging.paths), *grounds, *find_unannounced_records(engaging, prefix)))
+def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
+    """What an external change came to, with what it brought and what it took away forced to the disk."""
+    untouched = tuple(each.path for each in begun.copies if not is_bytecode(each.path) and is_as_before(each, prefix))
+    own_places = (path for pattern in begun.own_places for path in files_below(prefix, pattern))
+    announced = dict.fromkeys((*sorted(begun.paths), *own_places, *find_unannounced_records(begun, prefix)))
     brought = [path for path in announced if path not in untouched and is_file(prefix / path)]
     with files.sync_during(prefix / path for path in brought):
         manifest = {path: digest(prefix / path) for path in brought}
-    there = (prefix / path for path in (*engaging.created, *(each.path for each in engaging.directories)))
+    there = (prefix / path for path in (*begun.created, *(each.path for each in begun.directories)))
     for directory in filter(Path.is_dir, there):
         files.sync_directory(directory)
     return ExternalChangeEnded(
         manifest=manifest,
         untouched=tuple(untouched),
-        removed=tuple(each.path for each in engaging.directories if not (prefix / each.path).is_dir()),
+        removed=tuple(each.path for each in begun.directories if not (prefix / each.path).is_dir()),
     )
 
 
@@ -136,10 +134,10 @@ def package(path: str) -> str:
     return PurePath(path).name.rsplit("-", 2)[0]
 
 
-def find_unannounced_records(engaging: ExternalChangeBegun, prefix: Path) -> tuple[str, ...]:
+def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[str, ...]:
     """Records that were to come according to nobody, with those of their files whose content is what they say."""
-    known = {*engaging.records, *(PurePath(path).name for path in engaging.paths)}
-    owned = {path for name in names(prefix) if name in engaging.records for path in claims(prefix, name)}
+    known = {*begun.records, *(PurePath(path).name for path in begun.paths)}
+    owned = {path for name in names(prefix) if name in begun.records for path in claims(prefix, name)}
     found: list[str] = []
     for name in names(prefix):
         if name not in known:
@@ -152,17 +150,17 @@ def find_unannounced_records(engaging: ExternalChangeBegun, prefix: Path) -> tup
 
 
 def find_foreign_records(
-    standing: Mapping[str, Path], known: Collection[str], returning: Collection[str]
+    records: Mapping[str, Path], known: Collection[str], returning: Collection[str]
 ) -> Iterator[str]:
     """Records that nobody has announced, of packages of which another one returns, with all the files that they claim.
 
     Args:
-        standing: all records, by their names.
+        records: all records, by their names.
         known: names of records that are of before, or that we brought in.
         returning: records that come back, relative to the prefix.
     """
     packages = {package(path) for path in returning}
-    for name, file in standing.items():
+    for name, file in records.items():
         if name not in known and package(name) in packages:
             yield f"{RECORDS}/{name}"
             yield from _read_claims(file)

@@ -1,4 +1,4 @@
-"""Undo what another program did in a stretch, from whatever state it is found in.
+"""Undo what another program did in an external change, from whatever state it is found in.
 
 Progress is what lies where: a copy that has come back has changed places with what the program had put there, and once
 all is back the area of the copies goes to the stage, so undoing can be cut off and begun again any number of times.
@@ -34,29 +34,29 @@ from fastinstall.journal.moves import Mover
 
 @immutable
 class LocatedExternalChange:
-    """A stretch and where it lies.
+    """An external change and where it lies.
 
     Attributes:
-        engaging: its announcement.
-        engaged: the entry that ends it, or None if the process died first.
+        begun: its announcement.
+        ended: the entry that ends it, or None if the process died first.
         prefix: of the environment.
         work: of the transaction.
     """
 
-    engaging: ExternalChangeBegun
-    engaged: ExternalChangeEnded | None
+    begun: ExternalChangeBegun
+    ended: ExternalChangeEnded | None
     prefix: Path
     work: Path
 
     @property
     def area(self) -> Path:
         """Where the copies lie, until all is undone."""
-        return self.work / self.engaging.area
+        return self.work / self.begun.area
 
     @property
     def is_over(self) -> bool:
         """Whether it is undone already; where there is nothing to bring back, a copy may lack the area, too."""
-        return not self.area.is_dir() and (bool(self.engaging.copies) or self.undone.is_dir())
+        return not self.area.is_dir() and (bool(self.begun.copies) or self.undone.is_dir())
 
     def stands(self, path: str) -> bool:
         """Whether something stands at a path now."""
@@ -71,7 +71,7 @@ class LocatedExternalChange:
 def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
     """What stands where something has to return or to go, and is neither of before nor of the program.
 
-    Where the process died in the stretch nobody knows what the program had put there; then files count as its.
+    Where the process died in the external change nobody knows what the program had put there; then files count as its.
     """
     if item.is_over:
         return
@@ -98,19 +98,19 @@ def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | 
     record comes back, would lack it. Bytecode comes back always, since Python may have written it again.
 
     Args:
-        item: the stretch.
+        item: the external change.
         stands: whether something stands at a path by then; None for what stands there now.
     """
-    untouched = frozenset(item.engaged.untouched if item.engaged is not None else ())
-    copies = ((copied.path, item.area / "copies" / str(n)) for n, copied in enumerate(item.engaging.copies))
+    untouched = frozenset(item.ended.untouched if item.ended is not None else ())
+    copies = ((copied.path, item.area / "copies" / str(n)) for n, copied in enumerate(item.begun.copies))
     there = stands or item.stands
     return {path: copy for path, copy in copies if path not in untouched or (path not in ALWAYS and not there(path))}
 
 
 def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
-    """What a stretch that came to its end brought, and what was not there before."""
-    before = {copied.path for copied in item.engaging.copies}
-    return tuple(path for path in (item.engaged.manifest if item.engaged is not None else ()) if path not in before)
+    """What an external change that came to its end brought, and what was not there before."""
+    before = {copied.path for copied in item.begun.copies}
+    return tuple(path for path in (item.ended.manifest if item.ended is not None else ()) if path not in before)
 
 
 def undo(item: LocatedExternalChange, mover: Mover) -> None:
@@ -123,18 +123,18 @@ def undo(item: LocatedExternalChange, mover: Mover) -> None:
         return
     files.make_directories(item.area / "gone")
     needed = _list_needed_directories(item)
-    remake(item.prefix, (each for each in item.engaging.directories if each.path in needed))
+    remake(item.prefix, (each for each in item.begun.directories if each.path in needed))
     places = _list_free_places(item)
     for path in _list_arrivals(item):
         _take_away(item.prefix / path, next(places), mover)
-    before = {copied.path: copied for copied in item.engaging.copies}
+    before = {copied.path: copied for copied in item.begun.copies}
     for path, copy in list_returning(item).items():
         copied = before[path]
         if os.path.lexists(copy) and not _is_back(item, copy, copied):
             _keep_later_revisions(item, copy, copied)
             _bring_back(copy, item.prefix / copied.path, next(places), mover)
-    remove_empty(item.prefix, (*item.engaging.created, *_list_made_directories(item)))
-    for path in (*item.engaging.created, *(each.path for each in item.engaging.directories)):
+    remove_empty(item.prefix, (*item.begun.created, *_list_made_directories(item)))
+    for path in (*item.begun.created, *(each.path for each in item.begun.directories)):
         if (item.prefix / path).is_dir():
             files.sync_directory(item.prefix / path)
     mover.move(item.area, item.undone)
@@ -143,18 +143,18 @@ def undo(item: LocatedExternalChange, mover: Mover) -> None:
 
 def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool:
     live = item.prefix / path
-    return is_file(live) and (item.engaged is None or is_ours(live, path, known))
+    return is_file(live) and (item.ended is None or is_ours(live, path, known))
 
 
 def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
     """What was not there before, and is there by the program's doing or by Python's."""
-    engaging, engaged = item.engaging, item.engaged
-    before = {copied.path for copied in engaging.copies}
-    if engaged is not None:
-        brought: tuple[str, ...] = tuple(engaged.manifest)
+    begun, ended = item.begun, item.ended
+    before = {copied.path for copied in begun.copies}
+    if ended is not None:
+        brought: tuple[str, ...] = tuple(ended.manifest)
     else:
-        grounds = (path for ground in engaging.grounds for path in files_below(item.prefix, ground))
-        brought = (*engaging.appearing, *grounds)
+        own_places = (path for pattern in begun.own_places for path in files_below(item.prefix, pattern))
+        brought = (*begun.appearing, *own_places)
     sources = (*brought, *list_returning(item))
     compiled = (path for source in sources for path in bytecode(item.prefix, source))
     came = dict.fromkeys((*brought, *compiled))
@@ -163,9 +163,9 @@ def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
 
 def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
     """The directories that have to be there: all of them where nobody knows which the program took away."""
-    if item.engaged is None:
-        return frozenset(directory.path for directory in item.engaging.directories)
-    return frozenset((*item.engaged.removed, *ancestors(list_returning(item))))
+    if item.ended is None:
+        return frozenset(directory.path for directory in item.begun.directories)
+    return frozenset((*item.ended.removed, *ancestors(list_returning(item))))
 
 
 def _take_away(live: Path, gone: Path, mover: Mover) -> None:
@@ -182,17 +182,17 @@ def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
         return True
     if copied.path != HISTORY:  # by the time alone a link may look changed: nothing can force that to the disk
         return digest(copy) != copied.digest
-    if item.engaged is None or not os.path.lexists(item.prefix / HISTORY):
+    if item.ended is None or not os.path.lexists(item.prefix / HISTORY):
         return False
     # else it is conda's, of this copy
-    return list_later_revisions(item.prefix / HISTORY, _list_later_histories(item.engaged)) is None
+    return list_later_revisions(item.prefix / HISTORY, _list_later_histories(item.ended)) is None
 
 
 def _keep_later_revisions(item: LocatedExternalChange, copy: Path, copied: Copied) -> None:
     """What has been noted in the history since is not the program's."""
     live = item.prefix / HISTORY
-    if copied.path == HISTORY and item.engaged is not None:
-        carry(list_later_revisions(live, _list_later_histories(item.engaged)) or b"", copy, like=live)
+    if copied.path == HISTORY and item.ended is not None:
+        carry(list_later_revisions(live, _list_later_histories(item.ended)) or b"", copy, like=live)
 
 
 def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
@@ -208,9 +208,9 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
         _replace(copy, live)
 
 
-def _list_later_histories(engaged: ExternalChangeEnded) -> tuple[str, ...]:
+def _list_later_histories(ended: ExternalChangeEnded) -> tuple[str, ...]:
     """The history as the program left it."""
-    return tuple(filter(None, (engaged.manifest.get(HISTORY),)))
+    return tuple(filter(None, (ended.manifest.get(HISTORY),)))
 
 
 def _replace(copy: Path, live: Path) -> None:
@@ -231,6 +231,6 @@ def _list_free_places(item: LocatedExternalChange) -> Iterator[Path]:
 
 def _list_made_directories(item: LocatedExternalChange) -> Iterator[str]:
     """Directories that the program made where all is its own."""
-    there = {directory.path for directory in item.engaging.directories}
-    paths = (path for ground in item.engaging.grounds for path in directories_below(item.prefix, ground))
+    there = {directory.path for directory in item.begun.directories}
+    paths = (path for pattern in item.begun.own_places for path in directories_below(item.prefix, pattern))
     return (path for path in paths if path not in there)

@@ -27,13 +27,13 @@ class Step:
 
     Attributes:
         id: of the transaction.
-        intruders: of `UndoTerms`, as far as they stand there by then.
+        foreign_entries: of `UndoTerms`, as far as they stand there by then.
         foreign: what would have to be put away, relative to the prefix, and stands in its place already.
         returning: likewise, but a later transaction had put it aside, so that it comes back by this rollback alone.
     """
 
     id: str
-    intruders: tuple[str, ...]
+    foreign_entries: tuple[str, ...]
     foreign: tuple[str, ...]
     returning: tuple[str, ...]
 
@@ -124,7 +124,7 @@ def _foresee_step(store: JournalStore, scene: "_Scene", identifier: str, metadat
     for act in reversed(acts):
         metadata.update(dict.fromkeys(_take_back(scene, act)))
     returning = tuple(path for path in outermost if path not in foreign)
-    return Step(id=identifier, intruders=named, foreign=foreign, returning=returning)
+    return Step(id=identifier, foreign_entries=named, foreign=foreign, returning=returning)
 
 
 def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed], log: Log) -> Iterator[str]:
@@ -156,7 +156,7 @@ def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
 
 
 def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """What comes back by undoing a stretch, with its copy, and what goes; nothing where that has happened."""
+    """What comes back by undoing an external change, with its copy, and what goes; nothing where that has happened."""
     if act.is_over:
         return {}, ()
     return external_undo.list_returning(act, scene.stands), external_undo.list_brought_files(act)

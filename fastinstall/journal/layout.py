@@ -51,7 +51,7 @@ JOURNAL = "journal.jsonl"
 PLAN = "plan.json"
 """Likewise."""
 LOOSE = r"\.fastinstall-([0-9]{8}T[0-9]{6}Z-[0-9a-f]+)\.jsonl"
-"""The name of a journal while the directories of its transaction are made or removed; see `footing`."""
+"""The name of a journal while the directories of its transaction are made or removed; see `store`."""
 
 
 def is_journaled(prefix: Path) -> bool:

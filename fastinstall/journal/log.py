@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.values import immutable
+from fastinstall.core.values import get_key, immutable
 from fastinstall.journal import external_changes
 from fastinstall.journal.entries import (
     Adding,
@@ -99,7 +99,7 @@ class Log:
         return next((entry for entry in self.entries if isinstance(entry, Undoing)), None)
 
     @property
-    def yielding(self) -> Conceding | None:
+    def conceding(self) -> Conceding | None:
         """What is left to another program when it is undone, if something is."""
         return next((entry for entry in self.entries if isinstance(entry, Conceding)), None)
 
@@ -114,7 +114,7 @@ class Log:
         return tuple(entry for entry in self.entries if isinstance(entry, Moving))
 
     @property
-    def stretches(self) -> tuple[ExternalChangeBegun, ...]:
+    def begun_changes(self) -> tuple[ExternalChangeBegun, ...]:
         """Every announcement of another program's changes."""
         return tuple(entry for entry in self.entries if isinstance(entry, ExternalChangeBegun))
 
@@ -124,9 +124,9 @@ class Log:
         outcome = next((entry for entry in following if isinstance(entry, Moving | Moved)), None)
         return isinstance(outcome, Moved) and self.undoing is None
 
-    def outcome(self, engaging: ExternalChangeBegun) -> ExternalChangeEnded | None:
-        """What a stretch came to; None if the process died in it."""
-        following = self.entries[self.entries.index(engaging) + 1 :]
+    def outcome(self, begun: ExternalChangeBegun) -> ExternalChangeEnded | None:
+        """What an external change came to; None if the process died in it."""
+        following = self.entries[self.entries.index(begun) + 1 :]
         outcome = next(
             (entry for entry in following if isinstance(entry, Moving | ExternalChangeBegun | ExternalChangeEnded)),
             None,
@@ -135,12 +135,12 @@ class Log:
 
     @property
     def known(self) -> KnownFiles:
-        """Everything that stood somewhere by this transaction's doing, or before a stretch of it."""
+        """Everything that stood somewhere by this transaction's doing, or before an external change of it."""
         brought = [entry.manifest for entry in self.entries if isinstance(entry, Moving | ExternalChangeEnded)]
-        before = ({copied.path: copied.digest for copied in stretch.copies} for stretch in self.stretches)
-        dark = [stretch for stretch in self.stretches if self.outcome(stretch) is None]
+        before = ({copied.path: copied.digest for copied in change.copies} for change in self.begun_changes)
+        dark = [change for change in self.begun_changes if self.outcome(change) is None]
         unwatched = (
-            *(path for stretch in dark for path in stretch.paths),
+            *(path for change in dark for path in change.paths),
             *(path for manifest in brought for path in filter(is_record, manifest)),
             HISTORY,
         )
@@ -238,7 +238,7 @@ def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
 _PATHS: dict[type, tuple[str, ...]] = {
     TransactionBegun: ("directories.path", "created", "work"),
     Moving: ("directories.path", "created", "moves.live", "manifest"),
-    ExternalChangeBegun: ("directories.path", "created", "copies.path", "appearing", "grounds", "records"),
+    ExternalChangeBegun: ("directories.path", "created", "copies.path", "appearing", "own_places", "records"),
     ExternalChangeEnded: ("manifest", "untouched", "removed"),
     Spreading: ("source", "target", "directories.path"),
     Adding: ("directories.path", "path", "draft"),
@@ -257,8 +257,8 @@ _WORKPLACE_PATHS: dict[type, tuple[str, ...]] = {
 def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PATHS) -> Iterator[Named]:
     """Every path of an entry that is relative to the prefix, with its key; others by another table of its fields."""
     for place in places.get(type(entry), ()):
-        key, _, inner = place.partition(".")
-        value = getattr(entry, key)
+        name, _, inner = place.partition(".")
+        key, value = get_key(type(entry).__dataclass_fields__[name]), getattr(entry, name)
         if isinstance(value, str):
             yield key, value
             continue
@@ -302,9 +302,9 @@ def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
         if isinstance(entry, Spreading):
             yield from (f"{top}/{each.path}" for top in (entry.source, entry.target) for each in entry.directories)
         if isinstance(entry, ExternalChangeBegun):
-            for ground in entry.grounds:
-                yield from (_get_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(ground))
-                yield from directories_below(prefix, ground)
+            for pattern in entry.own_places:
+                yield from (_get_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(pattern))
+                yield from directories_below(prefix, pattern)
 
 
 def _get_parent(path: str) -> str:
@@ -369,40 +369,40 @@ class Journal:
             os.close(descriptor)
 
 
-def find_intruding_records(prefix: Path, log: Log, standing: Mapping[str, Path] | None = None) -> tuple[str, ...]:
+def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
     """Such records with the files that they claim, relative to the prefix.
 
-    Two records of one package would make every engine stumble, and files that an abandoned stretch was about are
+    Two records of one package would make every engine stumble, and files of an abandoned external change are
     claimed by a stranger only if somebody has installed something over the wreck.
 
     Args:
         prefix: of the environment.
         log: of the transaction that is undone.
-        standing: the records that there are then, by their names; None for those that are there.
+        records: the records that there are then, by their names; None for those that are there.
     """
-    if standing is None:
-        standing = {name: prefix / external_changes.RECORDS / name for name in external_changes.names(prefix)}
+    if records is None:
+        records = {name: prefix / external_changes.RECORDS / name for name in external_changes.names(prefix)}
     moved = [move for batch in log.batches for move in batch.moves]
-    touched = [copied.path for stretch in log.stretches for copied in stretch.copies]
+    touched = [copied.path for change in log.begun_changes for copied in change.copies]
     returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
     known = {PurePath(path).name for path in (*(move.live for move in moved), *_list_announced_paths(log))}
-    found = external_changes.find_foreign_records(standing, known, tuple(filter(external_changes.is_record, returning)))
+    found = external_changes.find_foreign_records(records, known, tuple(filter(external_changes.is_record, returning)))
     return (*found, *_list_unknown_changes(prefix, log, known))
 
 
 def _list_announced_paths(log: Log) -> Iterator[str]:
-    for stretch in log.stretches:
-        yield from stretch.records
-        yield from stretch.paths
-        outcome = log.outcome(stretch)
+    for change in log.begun_changes:
+        yield from change.records
+        yield from change.paths
+        outcome = log.outcome(change)
         yield from outcome.manifest if outcome is not None else ()
 
 
 def _list_unknown_changes(prefix: Path, log: Log, known: set[str]) -> Iterator[str]:
-    dark = [stretch for stretch in log.stretches if log.outcome(stretch) is None]
+    dark = [change for change in log.begun_changes if log.outcome(change) is None]
     if not dark:
         return
-    paths = frozenset(path for stretch in dark for path in stretch.paths)
+    paths = frozenset(path for change in dark for path in change.paths)
     for name in external_changes.names(prefix):
         claimed = external_changes.claims(prefix, name) if name not in known else {}
         if not paths.isdisjoint(claimed):

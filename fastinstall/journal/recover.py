@@ -21,7 +21,7 @@ from fastinstall.core.errors import (
 from fastinstall.core.files import advice, reason
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.values import immutable
-from fastinstall.journal import store as footing
+from fastinstall.journal import store as directories
 from fastinstall.journal.foresee import foresee
 from fastinstall.journal.layout import KEPT, TRANSACTIONS, read_receipt
 from fastinstall.journal.log import TransactionState, refuse_outside, refuse_ways_out
@@ -72,7 +72,7 @@ def recover(
     store: JournalStore,
     *,
     force: bool = False,
-    intruders: tuple[str, ...] = (),
+    foreign_entries: tuple[str, ...] = (),
 ) -> Recovered | None:
     """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
 
@@ -82,19 +82,19 @@ def recover(
     Args:
         store: of the environment.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
-        intruders: see `rollback`.
+        foreign_entries: see `rollback`.
 
     Raises:
         RefusedError: somebody has put something where what was there has to return; nothing has changed.
         EnvironmentDamagedError: a step failed; says which.
         DocumentError: a journal cannot be read, and no other one is unfinished.
     """
-    swept = _clean_up(store)
+    cleaned_up = _clean_up(store)
     info = next((each for each in store.readable() if each.state is not TransactionState.COMMITTED), None)
     if info is None:
         store.transactions()  # for what it raises
-        return swept
-    terms = UndoTerms(reason="interrupted", force=force, intruders=intruders)
+        return cleaned_up
+    terms = UndoTerms(reason="interrupted", force=force, foreign_entries=foreign_entries)
     verb = info.title.verb
     undone = undo(store, info.id, terms)
     cut = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
@@ -106,7 +106,7 @@ def rollback(
     *,
     to: str | None = None,
     force: bool = False,
-    intruders: tuple[str, ...] = (),
+    foreign_entries: tuple[str, ...] = (),
 ) -> RolledBack:
     """Restore the state before a setup, to the byte: offline, newest setup first.
 
@@ -117,7 +117,7 @@ def rollback(
         store: of the environment.
         to: the setup whose "before" is wanted, by its transaction; None for the newest one.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
-        intruders: entries, relative to the prefix, of what has replaced ours meanwhile and would
+        foreign_entries: entries, relative to the prefix, of what has replaced ours meanwhile and would
             contradict what comes back (the `.dist-info` of a Pillow that pip has put there).
 
     Raises:
@@ -128,13 +128,13 @@ def rollback(
         DocumentError: the journal of one of them, or of a later one, cannot be read.
     """
     chosen = _choose_transactions(store, to)
-    steps = foresee(store, [info.id for info in chosen], intruders)
+    steps = foresee(store, [info.id for info in chosen], foreign_entries)
     foreign = tuple(dict.fromkeys(path for step in steps for path in step.foreign))
     if foreign and not force:
         raise refusal(store, foreign, to)
     results: list[UndoResult] = []
     for step in steps:
-        terms = UndoTerms(reason="rollback", force=force, returned=step.returning, intruders=step.intruders)
+        terms = UndoTerms(reason="rollback", force=force, returned=step.returning, foreign_entries=step.foreign_entries)
         try:
             results.append(undo(store, step.id, terms))
         except (RefusedError, FailedError, DocumentError) as error:
@@ -210,7 +210,7 @@ def _clean_up(store: JournalStore) -> Recovered | None:
     """What is left of making or removing directories goes; the newest of that, where there was any."""
     found = sorted(find_loose_interruptions(store.prefix), key=lambda each: each.id)
     try:
-        footing.clean_up_transaction_directories(store)
+        directories.clean_up_transaction_directories(store)
     except OSError as error:
         message = f"{reason(error, store.prefix)}: left over from an interrupted run, and could not be removed"
         look = f"ls -ld {quote(error.filename or store.prefix)}"
@@ -282,7 +282,7 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
     gone: list[str] = []
     for begun in (log.begun for log in logs if log.begun is not None):
         try:
-            footing.remove_transaction_directories(store, begun)
+            directories.remove_transaction_directories(store, begun)
         except OSError as error:
             raise _make_forgetting_error(store, error, begun.id, gone) from error
         gone.append(begun.id)

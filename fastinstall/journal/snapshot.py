@@ -214,14 +214,14 @@ def _list_unfinished(glances: Iterable[_JournalSummary]) -> Iterator[Interruptio
 def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
     """What is left of transactions whose directories were being made or removed."""
     for file in find_loose_journals(prefix):
-        glance = _summarize_journal(file)
-        cut = UnfinishedRun.END if {_COMMITTED, _UNDOING} & glance.events else UnfinishedRun.BEGINNING
+        summary = _summarize_journal(file)
+        cut = UnfinishedRun.END if {_COMMITTED, _UNDOING} & summary.events else UnfinishedRun.BEGINNING
         found = re.fullmatch(LOOSE, file.name)
-        yield Interruption(cut=cut, verb=glance.verb, at=glance.at, file=file, id=found[1] if found else glance.id)
+        yield Interruption(cut=cut, verb=summary.verb, at=summary.at, file=file, id=found[1] if found else summary.id)
 
 
 def find_loose_journals(prefix: Path) -> Iterator[Path]:
-    """Journals whose directories are not all there; see `footing`."""
+    """Journals whose directories are not all there; see `store`."""
     for path in (".", SHARE, ROOT):
         directory = prefix / path
         if directory.is_dir():

@@ -282,13 +282,13 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str, verb: str) -
     own = f"{TRANSACTIONS}/{stamp.id}"
     chain = (SHARE, ROOT, TRANSACTIONS, own)
     created = tuple(path for path in chain if not (store.prefix / path).is_dir())
-    ground = store.prefix / next((path for path in reversed(chain) if path not in created), ".")
+    parent = store.prefix / next((path for path in reversed(chain) if path not in created), ".")
     beside = f"{site_packages}/.fastinstall-{stamp.id}"
     return TransactionBegun(
         id=stamp.id,
         at=stamp.at,
         sequence=1 + max((info.sequence for info in store.transactions()), default=0),
-        work=own if _is_one_mount(ground, store.prefix / site_packages) else beside,
+        work=own if _is_one_mount(parent, store.prefix / site_packages) else beside,
         created=created,
         directories=fingerprints.remember(store.prefix, (".", *chain, site_packages)),
         verb=verb,

@@ -23,7 +23,7 @@ from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, Fail
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
 from fastinstall.journal import acts, external_changes, fingerprints, moves
-from fastinstall.journal import store as footing
+from fastinstall.journal import store as directories
 from fastinstall.journal.acts import Batch, locate_act
 from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
 from fastinstall.journal.fingerprints import KnownFiles, fingerprint
@@ -57,7 +57,9 @@ def begin(
         hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     try:
-        begun = footing.create_transaction_directories(store, stamp, site_packages=site_packages, plan=plan_document)
+        begun = directories.create_transaction_directories(
+            store, stamp, site_packages=site_packages, plan=plan_document
+        )
     except OSError as error:
         message = f"{files.reason(error, store.prefix)}: a transaction could not begin"
         raise FailedError(message, hint=files.advice(error, store.prefix)) from error
@@ -91,7 +93,7 @@ class Transaction:
         self._begun = begun
         self._journal = store.journal(begun.id)
         self._over = False
-        self._stretches = itertools.count()
+        self._changes = itertools.count()
 
     def perform(self, planned: Sequence[Move]) -> None:
         """Announce the moves, make what comes in durable, then move, one right after the other.
@@ -131,27 +133,27 @@ class Transaction:
         self._journal.append(adding)
         acts.add(self._store, adding)
 
-    def engage(self, stretch: ExternalChange, act: Callable[[], None]) -> None:
+    def run_external_change(self, change: ExternalChange, act: Callable[[], None]) -> None:
         """Copy and announce what another program is going to change, have it do so, and note what it did.
 
         Args:
-            stretch: what it may take away, overwrite and bring; all else that it does is not undone.
+            change: what it may take away, overwrite and bring; all else that it does is not undone.
             act: calls it, and returns when it has ended.
 
         Raises:
-            FailedError: a path of the stretch lies outside of the environment; nothing has changed.
+            FailedError: a path of the external change lies outside of the environment; nothing has changed.
             Exception: whatever `act` raises, once what it did is noted; the caller undoes.
         """
-        area = self.aside / f"stretch-{next(self._stretches)}"
-        engaging = external_changes.prepare(stretch, self._store.prefix, area, self.work)
-        self._journal.append(engaging)
+        area = self.aside / f"stretch-{next(self._changes)}"
+        begun = external_changes.prepare(change, self._store.prefix, area, self.work)
+        self._journal.append(begun)
         try:
             act()
         except BaseException:
             with contextlib.suppress(OSError):
-                self._journal.append(external_changes.outcome(engaging, self._store.prefix))
+                self._journal.append(external_changes.outcome(begun, self._store.prefix))
             raise
-        self._journal.append(external_changes.outcome(engaging, self._store.prefix))
+        self._journal.append(external_changes.outcome(begun, self._store.prefix))
 
     def commit(self, receipt: Receipt) -> None:
         """Put the receipt in place; from here on only a rollback undoes this transaction.
@@ -355,7 +357,7 @@ def give_way(store: JournalStore, identifier: str, reason: str) -> FastinstallEr
     Raises:
         FastinstallError: as `undo` says.
     """
-    undone = undo(store, identifier, UndoTerms(reason=reason, yielding=True))
+    undone = undo(store, identifier, UndoTerms(reason=reason, conceding=True))
     return RefusedError(
         f"{store.prefix}: another program replaced the same files: its files stay, and this setup was undone",
         hint=f"after it has ended, run: fastinstall doctor --prefix {quote(store.prefix)}",

@@ -18,7 +18,7 @@ from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, ch
 from fastinstall.core.process import PROCESSES, commands
 from fastinstall.core.values import immutable
 from fastinstall.journal import external_changes, external_undo, moves
-from fastinstall.journal import store as footing
+from fastinstall.journal import store as directories
 from fastinstall.journal.acts import (
     Batch,
     Placed,
@@ -52,16 +52,16 @@ class UndoTerms:
         force: move foreign content out of the way instead of refusing.
         returned: foreign content that is put away without that, relative to the prefix: it stands there only because a
             later transaction was undone just before.
-        yielding: leave what another program has put in our place, and keep what was there before (see `yielding`).
-        intruders: entries, relative to the prefix, of what has taken our place meanwhile (the metadata
+        conceding: leave what another program has put in our place, and keep what was there before (see `conceding`).
+        foreign_entries: entries, relative to the prefix, of what has taken our place meanwhile (the metadata
             directory of another Pillow) and would contradict what comes back.
     """
 
     reason: str
     force: bool = False
     returned: tuple[str, ...] = ()
-    yielding: bool = False
-    intruders: tuple[str, ...] = ()
+    conceding: bool = False
+    foreign_entries: tuple[str, ...] = ()
 
 
 @immutable
@@ -105,19 +105,19 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     log = journal.read()
     begun = log.require_begun(journal.file)
     refuse_ways_out(store.prefix, log)
-    if any(log.outcome(stretch) is None for stretch in log.stretches):
+    if any(log.outcome(change) is None for change in log.begun_changes):
         refuse_during_external_change(store.prefix)
     mover = Mover(store, journal)
     mover.complete(log)
     acts = tuple(locate_act(log, act, store.prefix, store.prefix / begun.work) for act in log.acts)
-    left = log.yielding or (find_conceded_entries(acts, log.known) if terms.yielding else None)
+    left = log.conceding or (find_conceded_entries(acts, log.known) if terms.conceding else None)
     foreign = _list_foreign(store, acts, log, terms) if left is None else ()
     strange = tuple(path for path in foreign if path not in terms.returned)
     if strange and not terms.force:
         raise refusal(store, strange)
     if not foreign:  # what is foreign is put away first, and may be what is in the way
         _refuse_impossible(acts, left, log, journal)
-    if left is not None and log.yielding is None:
+    if left is not None and log.conceding is None:
         journal.append(left)
     _announce(journal, log, terms.reason)
     kept = tuple(_put_away(store.prefix / path, _choose_place(store, begun, path), mover) for path in foreign)
@@ -128,7 +128,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     _return_receipt(store, begun.id, log)
     for act in reversed(acts):
         take_back(act, store, mover, left)
-    footing.remove_transaction_directories(store, begun)
+    directories.remove_transaction_directories(store, begun)
     return UndoResult(kept=kept, lost=lost)
 
 
@@ -150,11 +150,13 @@ def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
 def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
     """What would have to be put away; nothing that lies in a directory which is named itself."""
     known = log.known
-    standing = [path for act in acts for path in find_files_in_the_way(act, known)]
+    in_the_way = [path for act in acts for path in find_files_in_the_way(act, known)]
     items = [item for act in acts if isinstance(act, Batch) for item in act.items]
     judged = {item.move.live for item in items}  # what the journal knows of is judged by its content alone
-    intruding = [path for path in (*terms.intruders, *find_intruding_records(store.prefix, log)) if path not in judged]
-    found = dict.fromkeys((*standing, *intruding))
+    intruding = [
+        path for path in (*terms.foreign_entries, *find_intruding_records(store.prefix, log)) if path not in judged
+    ]
+    found = dict.fromkeys((*in_the_way, *intruding))
     return tuple(path for path in found if os.path.lexists(store.prefix / path) and not parents_of(path) & found.keys())
 
 
@@ -244,7 +246,7 @@ _METADATA = (".dist-info", ".egg-info")
 def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Conceding:
     """What is left: entries that are not ours any more, and of a batch with such, those that are gone or may be theirs.
 
-    A stretch that another program has overrun is left whole: what it changed is consistent in itself.
+    An external change that another program has taken over is left whole: what it changed is consistent in itself.
     """
     batches = [act for act in acts if isinstance(act, Batch)]
     paths = tuple(dict.fromkeys(path for batch in batches for path in _list_left_paths(batch, known)))
@@ -257,7 +259,7 @@ def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Concedin
             if paths and item.move.live not in paths and is_metadata(item.move.live)
         ),
         areas=tuple(
-            act.engaging.area
+            act.begun.area
             for act in acts
             if isinstance(act, LocatedExternalChange) and any(external_undo.foreign(act, known))
         ),
@@ -292,7 +294,7 @@ def _list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[
                 source = moves.find_previous_entry(item) if item.move.live in (*left.paths, *left.dropped) else None
                 if source is not None:
                     yield item.move.live, source
-        elif isinstance(act, LocatedExternalChange) and act.engaging.area in left.areas and not act.is_over:
+        elif isinstance(act, LocatedExternalChange) and act.begun.area in left.areas and not act.is_over:
             yield act.area.name, act.area
 
 

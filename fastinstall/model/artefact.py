@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.architecture import level_label
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable, keyed, published_as
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
@@ -158,7 +158,7 @@ def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], d
     Returns:
         "12.1.1+simd.v3", or "13.0.0+simd.v2.v3" with several levels.
     """
-    keeps = dist_name == recipe.source.pypi and dist_name != recipe.source.chassis
+    keeps = dist_name == recipe.source.pypi and dist_name != recipe.source.base_wheel
     public = version if keeps else base_version(version)
     return ".".join((f"{public}+{recipe.source.label}", *map(level_label, levels)))
 
@@ -197,7 +197,7 @@ class WheelOrder:
         without: kernels to leave out, by the recipe's names.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         clang: the wheel whose compiler compiles; None with a compiler that is in none.
-        chassis: the official wheel that carries the core; None: build everything and repair, or link in place.
+        base_wheel: the official wheel that carries the core; None: build everything and repair, or link in place.
         prebuilt: our wheel from the wheelhouse, used unchanged.
         cached: the hash of a cached wheel of the same build, to use; empty if there is none.
         distribution: name of the built distribution.
@@ -213,7 +213,7 @@ class WheelOrder:
     without: tuple[str, ...] = ()
     statics: dict[str, Artefact] = field(default_factory=dict)
     clang: Artefact | None = None
-    chassis: Artefact | None
+    base_wheel: Artefact | None = keyed("chassis")
     prebuilt: Artefact | None = None
     cached: str = ""
     distribution: str

@@ -90,7 +90,7 @@ def _list_dependencies(
     if conda is not None and conda.named("python_abi") is not None:
         yield f"python_abi {major}.{minor}.* *_{interpreter.abi}"
     # The official wheel's minimum; without one, the C library of the build.
-    given = build.prebuilt or build.chassis
+    given = build.prebuilt or build.base_wheel
     promised = find_required_glibc(given.filename) if given is not None else None
     own = re.match(r"(\d+)\.(\d+)", interpreter.libc_version)
     if promised is None and own is not None:
@@ -184,7 +184,7 @@ TURBO, IJG, TIFF = "libjpeg-turbo", "jpeg", "libtiff"
 
 def providers(recipe: Recipe) -> frozenset[str]:
     """Return the conda package names that provide what a recipe replaces."""
-    names = (*recipe.replaces, recipe.source.pypi, recipe.source.chassis)
+    names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
     return frozenset(name.lower().replace("_", "-") for name in names)
 
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, keyed
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.model.conda import CondaInstaller, CondaStack
 from fastinstall.model.request import Environment, LinkMode, Request
@@ -91,7 +91,7 @@ class Receipt:
         created_at: ISO 8601, UTC.
         tool_version: of fastinstall.
         environment: the target.
-        wish: the request, so that a repair requests the same.
+        request: the request, so that a repair requests the same.
         recipe: name.
         source_version: of the source distribution ("12.1.1.post0").
         distribution: name of the installed distribution.
@@ -117,7 +117,7 @@ class Receipt:
     created_at: str
     tool_version: str
     environment: Environment
-    wish: Request
+    request: Request = keyed("wish")
     recipe: str
     source_version: str
     distribution: str

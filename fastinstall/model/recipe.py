@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import date
 from enum import StrEnum
 
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable, keyed, published_as
 from fastinstall.core.version_numbers import base_version, contains, is_version
 
 
@@ -84,7 +84,7 @@ class SourceOrigin:
 
     Attributes:
         pypi: name of the distribution on the package index whose sdist is built.
-        chassis: name of the distribution whose official wheel carries the built core.
+        base_wheel: name of the distribution whose official wheel carries the built core.
         label: first part of the built wheel's local version label ("simd").
         versions: specifier over the versions that this recipe can build; empty for all.
         pythons: specifier over the minor versions of Python that any of these supports; empty if unknown. The index
@@ -92,7 +92,7 @@ class SourceOrigin:
     """
 
     pypi: str
-    chassis: str
+    base_wheel: str = keyed("chassis")
     label: str
     versions: str = ""
     pythons: str = ""
@@ -299,7 +299,7 @@ class Recipe:
     @property
     def is_exact(self) -> bool:
         """Whether a build has to compute what the official wheel computes, to the bit: any but a fork's."""
-        return self.source.pypi == self.source.chassis
+        return self.source.pypi == self.source.base_wheel
 
 
 GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.LOW, Severity.UNRATED)

@@ -17,7 +17,7 @@ from typing import TypeVar
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
-from fastinstall.core.values import decode
+from fastinstall.core.values import decode, get_key
 from fastinstall.core.version_numbers import is_specifier
 from fastinstall.model.recipe import Advisory, AdvisoryList, Recipe
 from fastinstall.model.recipe_macros import macro_problem
@@ -102,8 +102,8 @@ def _walk(value: object, key: str = "", kind: str = "") -> Iterator[tuple[str, s
             yield from _walk(item, f"{key}.{name}", f"{kind}.*")
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
-            below = getattr(value, field.name)
-            yield from _walk(below, f"{key}.{field.name}".lstrip("."), f"{kind}.{field.name}".lstrip("."))
+            below, name = getattr(value, field.name), get_key(field)
+            yield from _walk(below, f"{key}.{name}".lstrip("."), f"{kind}.{name}".lstrip("."))
 
 
 def _list_duplicates(names: list[str], key: str) -> Iterator[Problem]:
@@ -117,7 +117,7 @@ def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
     source = recipe.source
     if recipe.name != stem:
         yield "name", f"{recipe.name!r} must be the name of the file, {stem!r}"
-    for key, name in (("pypi", source.pypi), ("chassis", source.chassis)):
+    for key, name in (("pypi", source.pypi), ("chassis", source.base_wheel)):
         if name not in recipe.replaces:
             yield f"source.{key}", f"{name!r} must also be in replaces: it provides {recipe.package}"
     if not {"-O2", "-O3"} & set(recipe.base_cflags):
@@ -132,8 +132,8 @@ def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
             yield f"tuning[{index}].macros", "macros need functions: name them in functions"
     yield from _list_duplicates([kernel.name for kernel in recipe.kernels], "kernels[{}].name")
     code = "a build with the kernels" if recipe.kernels else source.pypi
-    if code != source.chassis and not recipe.expect.symbols:
-        yield "expect.symbols", f"empty: nothing would distinguish {code} from {source.chassis}"
+    if code != source.base_wheel and not recipe.expect.symbols:
+        yield "expect.symbols", f"empty: nothing would distinguish {code} from {source.base_wheel}"
 
 
 def _spelled(pattern: str, what: str) -> _Rule:

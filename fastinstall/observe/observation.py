@@ -177,7 +177,7 @@ def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
     """List the distributions that provide what the recipe provides, its own included."""
     from fastinstall.observe.stack import normalise_distribution_name
 
-    names = (*recipe.replaces, recipe.source.pypi, recipe.source.chassis)
+    names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 
 

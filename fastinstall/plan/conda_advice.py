@@ -109,7 +109,7 @@ def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -
                 f"{what} overwrote conda's {listing(records)}: their files are mixed, and uninstalling either deletes "
                 "files of the other; one package replaces both"
             )
-        elif installed.name in names and installed.name != recipe.source.chassis:
+        elif installed.name in names and installed.name != recipe.source.base_wheel:
             yield (
                 f"conda does not know of {what}, and overwrites it when a package depends on Pillow; "
                 "a conda package replaces it"

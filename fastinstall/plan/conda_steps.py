@@ -41,7 +41,7 @@ class CondaPart:
         after_swap: steps between the guard and the verification, and what is not needed.
         records: conda packages that are replaced.
         entries: their top-level names in site-packages.
-        hazards: what a solver would change.
+        risks: what a solver would change.
         warnings: of `conda_advice`.
         note: a suffix of the plan's summary.
         guard: why the start-up guard is installed; empty for the usual reason.
@@ -52,7 +52,7 @@ class CondaPart:
     after_swap: tuple[Step | Skipped, ...] = ()
     records: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
-    hazards: tuple[PlanRisk, ...] = ()
+    risks: tuple[PlanRisk, ...] = ()
     warnings: tuple[str, ...] = ()
     note: str = ""
     guard: str = ""
@@ -64,7 +64,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
     Raises:
         RefusedError: there is no engine, a pin keeps another build, or a solver was needed and not asked.
     """
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
     conda = _conda_of(facts)
     if conda is None:
         return CondaPart()
@@ -105,7 +105,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         after_swap=pin if change else (untouched, *pin),
         records=records,
         entries=_list_entries(facts, conda, records),
-        hazards=find_change_risks(others),
+        risks=find_change_risks(others),
         warnings=advice,
         note=f" as the conda package {name}",
         guard="to notice when pip, uv or another tool replaces it; the guard package holds off conda itself",
@@ -115,7 +115,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
 def _plan_other_changes(
     situation: Situation, conda: Conda, engine: CondaInstaller, others: CondaChange
 ) -> tuple[ChangeCondaPackages, ...]:
-    missing = conda_advice.list_missing_packages(conda, situation.recipe, situation.wish)
+    missing = conda_advice.list_missing_packages(conda, situation.recipe, situation.request)
     if missing and situation.preview is None:
         raise RefusedError(
             f"{listing(missing)} must be installed, and no solver was asked what else changes",
@@ -157,7 +157,7 @@ def make_conda_request(situation: Situation) -> CondaRequest | None:
     Raises:
         FastinstallError: as the planner says, which decides what is built from the same situation.
     """
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
     refuse_if_protected(facts)
     refuse_unsuited_engine(facts, request)
     conda = _conda_of(facts)
@@ -183,7 +183,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     Raises:
         RefusedError: a pin of the environment keeps another build.
     """
-    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     replaced = conda_packages.find_replaced_packages(conda, recipe)
     before = receipt.conda if receipt is not None else None
     if situation.restoring and before is not None:  # a restored package keeps its number
@@ -220,7 +220,7 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     Raises:
         RefusedError: no engine is there, or the environment's libjpeg is not libjpeg-turbo's and would be linked.
     """
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
     conda = _conda_of(facts)
     if conda is None:
         return situation
@@ -245,7 +245,7 @@ def choose_conda_engine(situation: Situation) -> CondaInstaller:
     Raises:
         RefusedError: the named engine is missing, or there is none.
     """
-    facts, receipt, wished = situation.facts, situation.receipt, situation.wish.engine
+    facts, receipt, wished = situation.facts, situation.receipt, situation.request.engine
     there = list_available_engines(facts)
     if situation.restoring and receipt is not None:
         left = (*there, CondaInstaller.PIP)

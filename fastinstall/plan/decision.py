@@ -62,21 +62,21 @@ def decide_build(situation: Situation) -> BuildDecision:
         UsageError: an unknown level, version or library.
     """
     situation, releases, choice = _choose_release(situation)
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
-    levels, chassis = _choose_levels(situation, choice), choice.chassis is not None
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
+    levels, base_wheel = _choose_levels(situation, choice), choice.base_wheel is not None
     statics, native, wheel = StaticChoice(artefacts={}, reasons=()), NativeChoice(enabled=()), None
     if choice.prebuilt is None:
         if situation.cached is None and facts.toolchain is None:
             raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
-        alone = chassis and request.link is LinkMode.BUNDLE
+        alone = base_wheel and request.link is LinkMode.BUNDLE
         wheel = _choose_compiler_wheel(CompilerNeed(facts=facts, request=request, releases=releases, core_alone=alone))
         situation = _use_compiler(situation, wheel) if wheel is not None else situation
         statics = choose_statics(recipe, releases, request.link)
         if situation.cached is not None:
-            native = NativeChoice(enabled=list_wanted_libraries(recipe, request, chassis=chassis))
+            native = NativeChoice(enabled=list_wanted_libraries(recipe, request, base_wheel=base_wheel))
         else:
             offer = NativeOffer(statics=statics.artefacts, headers=releases.headers)
-            native = choose_libraries(recipe, situation.facts, request, offer, chassis=alone)
+            native = choose_libraries(recipe, situation.facts, request, offer, base_wheel=alone)
     return BuildDecision(
         situation=situation, choice=choice, levels=levels, statics=statics, native=native, compiler_wheel=wheel
     )
@@ -93,7 +93,7 @@ def needs_compiling(situation: Situation) -> bool:
 
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
     """Return the situation with the request for what is restored, the fitting releases, and the chosen version."""
-    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever is offered now
         request = replace(
             request, version=receipt.source_version, level=level_choice.AUTO, levels=receipt.levels, avoid=()
@@ -101,7 +101,7 @@ def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionC
     level_choice.refuse_unsuited(recipe, facts.cpu, request)
     releases = select_buildable(situation.releases, recipe, facts.cpu, request)
     choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
-    return replace(situation, wish=request), releases, choice
+    return replace(situation, request=request), releases, choice
 
 
 def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
@@ -113,17 +113,17 @@ def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
 
 
 def _choose_levels(situation: Situation, choice: VersionChoice) -> level_choice.LevelChoice:
-    facts, recipe, request = situation.facts, situation.recipe, situation.wish
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
     if choice.prebuilt is None:
         hindrance = level_choice.explain_single_level(
-            facts.interpreter, request.link, chassis=choice.chassis is not None
+            facts.interpreter, request.link, base_wheel=choice.base_wheel is not None
         )
         return level_choice.choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
     if level_choice.list_requested_levels(request):
         return level_choice.choose_levels(recipe, facts.cpu, request)
     levels = level_choice.sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
     reason = f"the wheel has {listing(level.name for level in levels)}"
-    hindrance = level_choice.explain_single_level(facts.interpreter, LinkMode.BUNDLE, chassis=True)
+    hindrance = level_choice.explain_single_level(facts.interpreter, LinkMode.BUNDLE, base_wheel=True)
     if len(levels) > 1 and hindrance:
         reason += f", and only {levels[0].name} is loaded here: {hindrance}"
     return level_choice.LevelChoice(levels=levels, reason=reason)
@@ -165,7 +165,7 @@ def make_build_step(decision: BuildDecision) -> Build:
         RefusedError: the compiler is too old for a level.
     """
     situation, choice, names = decision.situation, decision.choice, decision.levels.names
-    recipe, request, cpu = situation.recipe, situation.wish, situation.facts.cpu
+    recipe, request, cpu = situation.recipe, situation.request, situation.facts.cpu
     prebuilt, enabled = choice.prebuilt, decision.native.enabled
     granted = cpu.cores if cpu.quota is None else min(cpu.cores, round(cpu.quota))
     cached = "built before and taken from the cache: no compiler or headers needed"
@@ -182,7 +182,7 @@ def make_build_step(decision: BuildDecision) -> Build:
         source=choice.source,
         statics={name: sdist for name, sdist in decision.statics.artefacts.items() if name in enabled},
         clang=decision.compiler_wheel,
-        chassis=choice.chassis if request.link is LinkMode.BUNDLE else None,
+        base_wheel=choice.base_wheel if request.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
         cached=situation.cached or "",
         distribution=prebuilt.name if prebuilt else request.dist_name,
@@ -199,7 +199,7 @@ def make_build_step(decision: BuildDecision) -> Build:
 
 def _explain_compiler(decision: BuildDecision) -> str:
     wheel = decision.compiler_wheel
-    return get_wheel_compiler(wheel.name).explain(wheel, decision.situation.wish) if wheel is not None else ""
+    return get_wheel_compiler(wheel.name).explain(wheel, decision.situation.request) if wheel is not None else ""
 
 
 def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
@@ -219,6 +219,6 @@ def _explain_libraries(request: Request, choice: VersionChoice) -> str:
         return "already built, so nothing is compiled"
     if request.link is not LinkMode.BUNDLE:
         return f"linked to the {'environment' if request.link is LinkMode.ENV else 'system'}'s libraries, as requested"
-    if choice.chassis is not None:
-        return f"placed in the official wheel {choice.chassis.filename}, which has all codecs"
+    if choice.base_wheel is not None:
+        return f"placed in the official wheel {choice.base_wheel.filename}, which has all codecs"
     return "no official wheel fits this Python, so auditwheel bundles the libraries"

@@ -25,12 +25,12 @@ class LevelChoice:
     Attributes:
         levels: of the recipe, the baseline first.
         reason: for people.
-        hazard: the named risk of a level that this CPU does not report.
+        plan_risk: the named risk of a level that this CPU does not report.
     """
 
     levels: tuple[Level, ...]
     reason: str
-    hazard: PlanRisk | None = None
+    plan_risk: PlanRisk | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,8 +71,8 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
         lowest = _describe_lacking_features(levels[0], cpu)
         summary = f"{name} {lowest}: the result does not run here, so it cannot be proven"
     items = tuple(dict.fromkeys(flag for level in beyond for flag in find_lacking_features(level, cpu)))
-    hazard = PlanRisk(risk=Risk.UNVERIFIED_CPU, summary=summary, items=items)
-    return LevelChoice(levels=levels, reason=f"{together}, although this CPU {lacks}", hazard=hazard)
+    plan_risk = PlanRisk(risk=Risk.UNVERIFIED_CPU, summary=summary, items=items)
+    return LevelChoice(levels=levels, reason=f"{together}, although this CPU {lacks}", plan_risk=plan_risk)
 
 
 def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
@@ -93,17 +93,17 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
         choose_best_level(recipe, cpu)
 
 
-def explain_single_level(interpreter: Interpreter, link: LinkMode, *, chassis: bool) -> str:
+def explain_single_level(interpreter: Interpreter, link: LinkMode, *, base_wheel: bool) -> str:
     """Explain why one wheel cannot carry several levels for a target, or return "" if it can.
 
     Args:
         interpreter: its C library's loader must choose.
         link: several copies of the core can only share libraries inside the wheel.
-        chassis: whether there is an official wheel around the core.
+        base_wheel: whether there is an official wheel around the core.
     """
     if link is not LinkMode.BUNDLE:
         return f"linked to the libraries of the {'environment' if link is LinkMode.ENV else 'system'}"
-    if not chassis:
+    if not base_wheel:
         return "no official wheel to carry several"
     if interpreter.libc != "glibc":
         return f"{interpreter.libc or 'a C library that is not glibc'} cannot choose a level"

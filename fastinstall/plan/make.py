@@ -100,7 +100,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
         facts = replace(facts, runtime=use_pil(session, environment).result())
         facts = replace(facts, toolchain=toolchain.result() if toolchain is not None else None)
     releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
-    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, receipt=receipt)
+    situation = Situation(facts=facts, recipe=recipe, request=request, releases=releases, receipt=receipt)
     return _decide_plan(session, _add_project(situation), from_cache=from_cache)
 
 
@@ -134,7 +134,7 @@ def plan_restoration(session: Session, environment: Environment, receipt: Receip
         session, environment, observation.ObservationRequest(recipe=recipe, toolchain=compiling)
     )
     situation = Situation(
-        facts=facts, recipe=recipe, wish=receipt.wish, releases=releases, receipt=receipt, restoring=True
+        facts=facts, recipe=recipe, request=receipt.request, releases=releases, receipt=receipt, restoring=True
     )
     return _decide_plan(session, _add_project(situation))
 
@@ -181,7 +181,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
 
     Args:
         session: the outside world.
-        saved: its wish, environment and files count.
+        saved: its request, environment and files count.
         allowed: risks that whoever carries it out accepts.
 
     Returns:
@@ -192,7 +192,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
             the key. Or a file of it is not on offer.
         FastinstallError: as `plan_setup`.
     """
-    target, recipe = _target_of(saved), observation.recipe_named(session, saved.wish.recipe)
+    target, recipe = _target_of(saved), observation.recipe_named(session, saved.request.recipe)
     made = plan_creation(session, target)
     if made is None:
         facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
@@ -203,9 +203,9 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
             f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
         )
     try:
-        anew = plan_setup(session, target, saved.wish, saved=saved)
+        anew = plan_setup(session, target, saved.request, saved=saved)
     except FailedError as error:
-        if not saved.wish.offline:
+        if not saved.request.offline:
             raise
         hint = _name_other_cache(session, saved)
         raise FailedError(error.message, hint=hint, details=error.details) from error
@@ -301,7 +301,7 @@ def _find_project(facts: Facts) -> Project | None:
 
 def _add_links(session: Session, situation: Situation) -> Situation:
     """What pip is told of other places, where a pin would hide it; refused where one would hide the other."""
-    if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.wish):
+    if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
         return situation
     from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
 
@@ -321,7 +321,7 @@ def _plan_new(
     index = _start_index(session, recipe, request, Path(create.python))
     facts = _facts_before_creation(session, recipe, made, toolchain=request.wheelhouse is None)
     releases = select_named_releases(saved, index.releases(recipe, interpreter))
-    situation = Situation(facts=facts, recipe=recipe, wish=request, releases=releases, create=create)
+    situation = Situation(facts=facts, recipe=recipe, request=request, releases=releases, create=create)
     return _decide_plan(session, situation, from_cache=from_cache)
 
 
@@ -356,16 +356,16 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
     facts, cache = situation.facts, session.own_cache()
-    wheelhouse = Path(situation.wish.wheelhouse) if situation.wish.wheelhouse else None
+    wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None
     for ready in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
-        if step.clang is not None or may_have_made(ready.compiler, facts, situation.wish, cache / TOOLCHAINS):
+        if step.clang is not None or may_have_made(ready.compiler, facts, situation.request, cache / TOOLCHAINS):
             return replace(situation, cached=ready.entry.sha256)
     return situation
 
 
 def _start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
     """An index whose settings are being found out while the target is observed."""
-    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.chassis)))
+    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.base_wheel)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:
         return make_index(session, request, defer_pip_settings(session, python))
@@ -374,7 +374,7 @@ def _start_index(session: Session, recipe: Recipe, request: Request, python: Pat
 
 
 def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
-    """The step that makes a new environment, and the interpreter as it will be there; None if none is wished.
+    """The step that makes a new environment, and the interpreter as it will be there; None if none is requested.
 
     Raises:
         RefusedError: something is there already.
@@ -431,7 +431,7 @@ def _preview_conda_change(session: Session, situation: Situation) -> Situation:
         RefusedError: there is no engine, or its solver finds no solution.
         FailedError: the engine failed, or said nothing of what it was asked.
     """
-    facts, wish = situation.facts, situation.wish
+    facts, request = situation.facts, situation.request
     if facts.environment.kind is not EnvironmentKind.CONDA:
         return situation
     refuse_if_protected(facts)
@@ -440,15 +440,15 @@ def _preview_conda_change(session: Session, situation: Situation) -> Situation:
         return situation
     levels = find_microarchitectures(level.name for level in situation.recipe.levels)
     known = replace(situation, microarchitectures=levels)
-    request = make_conda_request(known)
-    if request is None:
+    conda_request = make_conda_request(known)
+    if conda_request is None:
         return known
-    engine = make_engine(session, chosen, facts.conda.tool, offline=wish.offline)
+    engine = make_engine(session, chosen, facts.conda.tool, offline=request.offline)
     session.emit(Started(stage="solve", message=f"asking {engine.description} what would change"))
-    preview = engine.preview(request)
+    preview = engine.preview(conda_request)
     # An answer without the packages that were asked for is none, and not the news that nothing else changes.
     told = {package.dist for package in (*preview.linked, *facts.conda.packages)}
-    untold = [package.dist for package in request.ours if package.dist not in told]
+    untold = [package.dist for package in conda_request.ours if package.dist not in told]
     if untold:
         other = CondaInstaller.RATTLER if engine.name is CondaInstaller.CONDA else CondaInstaller.CONDA
         raise FailedError(

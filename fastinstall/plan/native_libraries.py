@@ -33,12 +33,12 @@ class NativeChoice:
     Attributes:
         enabled: libraries that the build enables, by the recipe's names.
         steps: how missing headers and compilers come.
-        hazard: the loss that libraries mean which the build goes without, if any.
+        plan_risk: the loss that libraries mean which the build goes without, if any.
     """
 
     enabled: tuple[str, ...]
     steps: tuple[Step, ...] = ()
-    hazard: PlanRisk | None = None
+    plan_risk: PlanRisk | None = None
 
 
 @immutable
@@ -55,11 +55,11 @@ class NativeOffer:
 
 
 def choose_libraries(
-    recipe: Recipe, facts: Facts, request: Request, offer: NativeOffer, *, chassis: bool
+    recipe: Recipe, facts: Facts, request: Request, offer: NativeOffer, *, base_wheel: bool
 ) -> NativeChoice:
     """Decide about every library of the recipe.
 
-    With a chassis only the core is built, and only headers are needed: the official wheel brings the
+    With a base wheel only the core is built, and only headers are needed: the official wheel brings the
     libraries themselves. Without one, everything that is found is used. A library that is linked in from its own
     sdist needs nothing of the machine.
 
@@ -68,7 +68,7 @@ def choose_libraries(
         facts: what this machine has.
         request: which of them must be there, and how the missing ones may come.
         offer: what can come without the system's packages.
-        chassis: whether an official wheel carries the core.
+        base_wheel: whether an official wheel carries the core.
 
     Raises:
         UsageError: `--require` names a library that the recipe does not know.
@@ -82,12 +82,14 @@ def choose_libraries(
             f"CC={toolchain.named_compiler}: not a C compiler that runs here",
             hint="unset CC, or set one that works: CC=gcc",
         )
-    wanted = list_wanted_libraries(recipe, request, chassis=chassis)
-    usable = {each.name for each in toolchain.libraries if each.include and (chassis or each.library)}
-    there = set() if from_conda and chassis else usable
+    wanted = list_wanted_libraries(recipe, request, base_wheel=base_wheel)
+    usable = {each.name for each in toolchain.libraries if each.include and (base_wheel or each.library)}
+    there = set() if from_conda and base_wheel else usable
     absent = tuple(name for name in wanted if name not in offer.statics and name not in there)
     here = tuple(
-        name for name in recipe.libraries if name not in absent and (name in wanted or (not chassis and name in usable))
+        name
+        for name in recipe.libraries
+        if name not in absent and (name in wanted or (not base_wheel and name in usable))
     )
     need = _LibraryNeeds(
         recipe=recipe,
@@ -99,16 +101,16 @@ def choose_libraries(
         here=here,
         headers=offer.headers,
     )
-    return _bring_what_is_missing(need, chassis=chassis) if absent or need.tools else NativeChoice(enabled=here)
+    return _bring_what_is_missing(need, base_wheel=base_wheel) if absent or need.tools else NativeChoice(enabled=here)
 
 
-def list_wanted_libraries(recipe: Recipe, request: Request, *, chassis: bool) -> tuple[str, ...]:
+def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool) -> tuple[str, ...]:
     """The libraries that a build has where everything is there that it may need."""
     return tuple(
         name
         for name, library in recipe.libraries.items()
-        if (library.core or not chassis)
-        and (library.required or name in request.require or (chassis and library.in_wheels))
+        if (library.core or not base_wheel)
+        and (library.required or name in request.require or (base_wheel and library.in_wheels))
     )
 
 
@@ -180,26 +182,26 @@ def _list_missing_tools(facts: Facts, compiler: Compiler | None) -> tuple[str, .
     return (*(() if compiler else ("compiler",)), *(() if facts.interpreter.has_headers else ("Python.h",)))
 
 
-def _bring_what_is_missing(need: _LibraryNeeds, *, chassis: bool) -> NativeChoice:
-    """By the system's packages where that is wished, else without touching the system, else not at all."""
+def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeChoice:
+    """By the system's packages where that is requested, else without touching the system, else not at all."""
     what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
-    step = _plan_bringing(need, what, chassis=chassis)
+    step = _plan_bringing(need, what, base_wheel=base_wheel)
     steps = () if step is None else (step,)
-    comes_whole = chassis or not isinstance(step, CondaToolchain)
+    comes_whole = base_wheel or not isinstance(step, CondaToolchain)
     if step is not None and (comes_whole or not need.absent):
         return NativeChoice(enabled=(*need.here, *need.absent), steps=steps)
     essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.request.require]
     if essential or (need.tools and step is None):
         raise RefusedError(f"missing: {what}", hint=_explain_installation(need))
-    hazard = PlanRisk(
+    plan_risk = PlanRisk(
         risk=Risk.FEATURE_LOSS,
         summary=f"missing: {what}; the core is built without {listing(need.absent)}, which the official wheel has",
         items=need.absent,
     )
-    return NativeChoice(enabled=need.here, steps=steps, hazard=hazard)
+    return NativeChoice(enabled=need.here, steps=steps, plan_risk=plan_risk)
 
 
-def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | None:
+def _plan_bringing(need: _LibraryNeeds, what: str, *, base_wheel: bool) -> Step | None:
     """The step that brings what is missing, where libraries are to be linked by conda packages the compiler alone."""
     request, manager = need.request, need.toolchain.package_manager
     from_conda = _comes_with_headers(request)
@@ -207,7 +209,7 @@ def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | N
         return SystemPackages(
             manager=manager, packages=need.of_system.list_packages(manager), reason=f"missing: {what}"
         )
-    packages = need.list_header_packages() if chassis else None
+    packages = need.list_header_packages() if base_wheel else None
     if packages is not None:
         return PrivateHeaders(
             packages=tuple(each.name for each in packages),
@@ -215,7 +217,7 @@ def _plan_bringing(need: _LibraryNeeds, what: str, *, chassis: bool) -> Step | N
             artefacts=packages,
             reason=f"missing: {what}; unpacked into fastinstall's cache, not installed on the system",
         )
-    return _plan_conda_toolchain(need, need.absent if chassis else ())
+    return _plan_conda_toolchain(need, need.absent if base_wheel else ())
 
 
 def _explain_installation(need: _LibraryNeeds) -> str:
@@ -226,7 +228,7 @@ def _explain_installation(need: _LibraryNeeds) -> str:
 
 
 def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToolchain | None:
-    """A private prefix with the tools, and the headers of libraries, where that is wished or the only way."""
+    """A private prefix with the tools, and the headers of libraries, where that is requested or the only way."""
     asked = find_compiler(need.request.toolchain)
     if asked is not None and asked.is_exclusive:
         return None

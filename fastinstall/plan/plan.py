@@ -6,7 +6,7 @@ is refused.
 
 from dataclasses import field, replace
 
-from fastinstall.core.values import digest, immutable
+from fastinstall.core.values import digest, immutable, keyed
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts, InstalledStack, Project
@@ -32,10 +32,10 @@ class Plan:
     Attributes:
         environment: the target.
         facts_digest: of the facts that it was made from; `apply` refuses it if they changed.
-        wish: the request that it answers.
+        request: the request that it answers.
         steps: in order; empty if there is nothing to do.
         skipped: what was not needed, and why.
-        hazards: named risks.
+        risks: named risks.
         warnings: what the user should know before consenting (advisories, weaknesses).
         summary: one sentence.
         verb: the command, for the list of setups that can be undone.
@@ -43,10 +43,10 @@ class Plan:
 
     environment: Environment
     facts_digest: str
-    wish: Request
+    request: Request = keyed("wish")
     steps: tuple[Step, ...]
     skipped: tuple[Skipped, ...] = ()
-    hazards: tuple[PlanRisk, ...] = ()
+    risks: tuple[PlanRisk, ...] = keyed("hazards", default=())
     warnings: tuple[str, ...] = ()
     summary: str
     verb: str = "setup"
@@ -59,7 +59,7 @@ class Situation:
     Attributes:
         facts: the target, with its toolchain if something may need building.
         recipe: what to build.
-        wish: the request.
+        request: the request.
         releases: what the index or the wheelhouse offers.
         receipt: of an earlier setup.
         create: the environment to create first; `facts` then describe it as it will be.
@@ -75,7 +75,7 @@ class Situation:
 
     facts: Facts
     recipe: Recipe
-    wish: Request
+    request: Request
     releases: Releases
     receipt: Receipt | None = None
     create: CreateEnvironment | None = None

@@ -34,7 +34,7 @@ def plan_build_step(situation: Situation) -> Build:
         FastinstallError: as `make_plan` says.
     """
     risks.refuse_if_protected(situation.facts)
-    conda_steps.refuse_unsuited_engine(situation.facts, situation.wish)
+    conda_steps.refuse_unsuited_engine(situation.facts, situation.request)
     return make_build_step(decide_build(conda_steps.merge_conda_dependants(situation)))
 
 
@@ -47,10 +47,10 @@ def make_plan(situation: Situation) -> Plan:
         UsageError: an unknown level, version or library, or an engine for conda packages without conda.
     """
     risks.refuse_if_protected(situation.facts)
-    conda_steps.refuse_unsuited_engine(situation.facts, situation.wish)
+    conda_steps.refuse_unsuited_engine(situation.facts, situation.request)
     decision = decide_build(conda_steps.merge_conda_dependants(situation))
     build = make_build_step(decision)
-    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.wish, situation.receipt
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
     if request.upgrade and receipt is not None and _public(receipt.version) == _public(build.version):
         kept = replace(request, upgrade=False)  # nothing later than the installed version
         latest = plan_nothing(facts, recipe, kept, receipt)
@@ -82,10 +82,10 @@ def make_plan(situation: Situation) -> Plan:
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
-        wish=request,
+        request=request,
         steps=steps,
         skipped=tuple(part for part in parts if isinstance(part, Skipped)),
-        hazards=(*_collect_risks(decision), *risks.mark_allowed_risks(conda.hazards, request.allow)),
+        risks=(*_collect_risks(decision), *risks.mark_allowed_risks(conda.risks, request.allow)),
         warnings=(
             *_list_warnings(decision, steps),
             *conda.warnings,
@@ -125,7 +125,7 @@ def _plan_proof(decision: BuildDecision) -> Prove:
     situation = decision.situation
     in_place = situation.facts.stack.core is not None and situation.facts.stack.has_init
     return Prove(
-        reference=decision.choice.chassis,
+        reference=decision.choice.base_wheel,
         baseline=None if in_place else next(iter(situation.releases.wheels), None),
         timed=not situation.restoring,
         reason="run real operations in a subprocess and check their results before the environment changes",
@@ -158,10 +158,10 @@ def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
     situation = decision.situation
     facts = situation.facts
     again = list(risks.find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
-    again += [decision.levels.hazard] if decision.levels.hazard else []
-    known = [hazard.risk for hazard in again] if situation.restoring else []
-    found = (*again, *((decision.native.hazard,) if decision.native.hazard else ()))
-    return risks.mark_allowed_risks(found, (*situation.wish.allow, *known))
+    again += [decision.levels.plan_risk] if decision.levels.plan_risk else []
+    known = [plan_risk.risk for plan_risk in again] if situation.restoring else []
+    found = (*again, *((decision.native.plan_risk,) if decision.native.plan_risk else ()))
+    return risks.mark_allowed_risks(found, (*situation.request.allow, *known))
 
 
 def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def _plan_pip_pin(situation: Situation, build: Build) -> tuple[PinForPip | Skipp
     Raises:
         RefusedError: there is a pin, and it cannot hold a build of this name.
     """
-    if not wants_pip_pin(situation.facts, situation.wish):
+    if not wants_pip_pin(situation.facts, situation.request):
         return ()
     prefix, links = situation.facts.environment.prefix, situation.links
     if build.distribution != NAME:
@@ -192,7 +192,7 @@ def _plan_pip_pin(situation: Situation, build: Build) -> tuple[PinForPip | Skipp
     there = find_pip_pin(situation.facts)
     if keeps_pip_pin(situation) and there is not None:
         return (Skipped(step="pin", reason=f"{there.file} already pins {there.requirement}"),)
-    why = "--pin" if situation.wish.pin else f"replaces the pin on {there.requirement if there else 'another'}"
+    why = "--pin" if situation.request.pin else f"replaces the pin on {there.requirement if there else 'another'}"
     repeated = f"; it repeats pip's own find-links ({' '.join(links)})" if links else ""
     pin = PinForPip(
         file=CONFIGURATION,

@@ -56,10 +56,10 @@ def find_version_risks(
 
 def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
     """Return a sentence if a version is vulnerable, but no more than the installed one, which needs no consent."""
-    hazard = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
-    if hazard is None or not _is_no_worse_than_installed(recipe, stack, version):
+    plan_risk = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
+    if plan_risk is None or not _is_no_worse_than_installed(recipe, stack, version):
         return ()
-    return (f"{hazard.summary}; the installed Pillow {stack.version} has no fewer",)
+    return (f"{plan_risk.summary}; the installed Pillow {stack.version} has no fewer",)
 
 
 def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> PlanRisk | None:
@@ -85,22 +85,24 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
     )
 
 
-def make_consent_hint(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
+def make_consent_hint(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
     """Return alternatives to accepting risks, then the flag that accepts them by name.
 
     Args:
-        hazards: those not allowed yet.
+        risks: those not allowed yet.
         allowed: risks that are allowed.
     """
-    risks = tuple(hazards)
-    by_name = ",".join((*allowed, *(hazard.risk for hazard in risks)))
-    return "; or ".join((*filter(None, (hazard.instead for hazard in risks)), f"accept the risk: --allow {by_name}"))
+    open_risks = tuple(risks)
+    by_name = ",".join((*allowed, *(plan_risk.risk for plan_risk in open_risks)))
+    return "; or ".join(
+        (*filter(None, (plan_risk.instead for plan_risk in open_risks)), f"accept the risk: --allow {by_name}")
+    )
 
 
-def mark_allowed_risks(hazards: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
-    """Return the hazards, and mark those whose risk is allowed by name."""
+def mark_allowed_risks(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
+    """Return the risks, and mark those whose risk is allowed by name."""
     names = tuple(allowed)
-    return tuple(replace(hazard, allowed=hazard.allowed or hazard.risk in names) for hazard in hazards)
+    return tuple(replace(plan_risk, allowed=plan_risk.allowed or plan_risk.risk in names) for plan_risk in risks)
 
 
 def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:

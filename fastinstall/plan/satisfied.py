@@ -57,7 +57,7 @@ def plan_nothing(facts: Facts, recipe: Recipe, request: Request, receipt: Receip
     return Plan(
         environment=facts.environment,
         facts_digest=compute_facts_digest(facts),
-        wish=request,
+        request=request,
         steps=steps,
         skipped=(Skipped(step=skipped, reason=f"{what} is installed, unchanged since {receipt.created_at}"),),
         summary=summary,

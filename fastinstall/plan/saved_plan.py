@@ -54,7 +54,7 @@ def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
         plan: as it was read.
         recipe: the one that its request names, in the local version.
     """
-    saved = SavedPlanContext(environment=plan.environment, request=plan.wish, recipe=recipe)
+    saved = SavedPlanContext(environment=plan.environment, request=plan.request, recipe=recipe)
     for index, step in enumerate(plan.steps):
         of_files = (problem for each in step.list_artefacts() for problem in _find_artefact_problems(each))
         for key, problem in (*of_files, *step.find_problems(saved)):
@@ -109,9 +109,9 @@ def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
 
 def allow_risks(plan: Plan, allowed: Iterable[Risk]) -> Plan:
     """Return the plan with only these risks accepted, whatever it says itself."""
-    risks = tuple(allowed)
-    hazards = tuple(replace(hazard, allowed=hazard.risk in risks) for hazard in plan.hazards)
-    return replace(plan, hazards=hazards, wish=replace(plan.wish, allow=risks))
+    names = tuple(allowed)
+    risks = tuple(replace(plan_risk, allowed=plan_risk.risk in names) for plan_risk in plan.risks)
+    return replace(plan, risks=risks, request=replace(plan.request, allow=names))
 
 
 def _compare_values(saved: object, anew: object, key: str) -> Iterator[tuple[str, str]]:

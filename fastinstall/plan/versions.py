@@ -27,14 +27,14 @@ class VersionChoice:
     Attributes:
         version: of the sdist, or of the prebuilt wheel if there is no sdist.
         source: the sdist, or None if a prebuilt wheel is used.
-        chassis: the official wheel of the same base version, or None if none fits the target.
+        base_wheel: the official wheel of the same base version, or None if none fits the target.
         prebuilt: a ready-made wheel of ours.
         reason: for people.
     """
 
     version: str
     source: Artefact | None
-    chassis: Artefact | None
+    base_wheel: Artefact | None
     prebuilt: Artefact | None = None
     reason: str
 
@@ -79,7 +79,7 @@ def choose_version(
     return VersionChoice(
         version=_public(chosen.version),
         source=chosen if is_source else None,
-        chassis=_find_official(chosen, releases),
+        base_wheel=_find_official(chosen, releases),
         prebuilt=None if is_source else chosen,
         reason=_explain_choice(chosen, *judged[0], request),
     )

@@ -262,7 +262,7 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
     )
 
 
-def conclude_check(name: str, passed: str, problems: tuple[str, ...], begun: float, *, failed: str = "") -> ProofCheck:
+def finish_check(name: str, passed: str, problems: tuple[str, ...], begun: float, *, failed: str = "") -> ProofCheck:
     """A check that is ok exactly where there is no problem.
 
     Args:

@@ -220,7 +220,7 @@ class Results:
         """
         self._kept = kept
         self._workers = ThreadPoolExecutor(processes or len(os.sched_getaffinity(0)))
-        self._leash = ProcessGroup()
+        self._process_group = ProcessGroup()
         self._is_abandoned = False
         self._started: dict[str, Future[Outcomes]] = {}
 
@@ -234,7 +234,7 @@ class Results:
         """Wait for the runs that have begun, and drop the others; after an error end them all."""
         if kind is not None:
             self._is_abandoned = True
-            self._leash.pull()
+            self._process_group.pull()
         self._workers.shutdown(cancel_futures=True)
 
     def start(self, stack: ProofStack, work: Work) -> Future[Outcomes]:
@@ -254,13 +254,13 @@ class Results:
 
     def _load_outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
         if self._kept is None or not stack.identity or work.inputs is not None:
-            return run_cases(stack, work, self._leash)
+            return run_cases(stack, work, self._process_group)
         kept = self._kept / _make_key(stack, work)
         with suppress(OSError, UnicodeDecodeError):
             lines = kept.read_text(encoding="utf-8").splitlines()
             if len(lines) == len(work.cases):
                 return dict(zip(work.cases, lines, strict=True))
-        found = run_cases(stack, work, self._leash)
+        found = run_cases(stack, work, self._process_group)
         if not self._is_abandoned:  # what was killed says nothing about the stack
             files.write_text(kept, "".join(f"{found[case]}\n" for case in work.cases))
         return found

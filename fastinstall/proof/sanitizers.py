@@ -29,8 +29,8 @@ from fastinstall.proof.cases import (
     CaseDifference,
     ProofCheck,
     check_of,
-    conclude_check,
     fail_case,
+    finish_check,
     matrix_cases,
     operation_of,
     skip_proof_check,
@@ -156,7 +156,7 @@ def _build_stock(build_tree: BuildTree) -> ProofStack | None:
 
 def _build_sanitized_stack(build_tree: BuildTree, source: Path, name: str) -> ProofStack:
     stack = build_tree.stack(name, SanitizedVariant(source=source, flags=FLAGS, linker=LINKER))
-    core = stack.tree / build_tree.chassis.core.relative_to(build_tree.chassis.root)
+    core = stack.tree / build_tree.base_wheel.core.relative_to(build_tree.base_wheel.root)
     return preload_sanitizers(stack, build_tree.steps, core)
 
 
@@ -289,10 +289,10 @@ def prove_warnings(build_tree: BuildTree, *, quick: bool = False) -> ProofCheck:
         suspects = [step for step in steps if ours[step.source]]
         known = _unite(warnings_of(build_tree, stock, suspects, quick=quick))
     except FailedError as error:
-        return conclude_check(name, "", (error.message, *error.details), begun)
+        return finish_check(name, "", (error.message, *error.details), begun)
     fresh = tuple(sorted({warned.line for warned in _unite(ours) - known}))
     told = f"{len(fresh) or 'none'} that {stock.name} does not give, in {len(steps)} files"
-    return conclude_check(name, told, fresh, begun, failed=told)
+    return finish_check(name, told, fresh, begun, failed=told)
 
 
 def _unite(found: Mapping[str, frozenset[ComparableWarning]]) -> frozenset[ComparableWarning]:

@@ -17,7 +17,7 @@ from fastinstall.core.process import CommandError, Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.facts import Interpreter
-from fastinstall.proof.cases import ProofCheck, ProofStatus, conclude_check, skip_proof_check
+from fastinstall.proof.cases import ProofCheck, ProofStatus, finish_check, skip_proof_check
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.prepare import extract_source
 
@@ -176,7 +176,7 @@ def _run_tests(suite: Suite, ours: ProofStack, reference: ProofStack, *, exact: 
     failing = sum(ending.outcome == "failed" for ending in endings.values())
     passed = f"{len(endings)} tests end as on the official wheel; {failing} fail there too or are known failures"
     failed = f"{len(problems)} tests end differently than on the official wheel"
-    return conclude_check(NAME, passed, problems, begun, failed=failed)
+    return finish_check(NAME, passed, problems, begun, failed=failed)
 
 
 def _is_known(test: str, ended: UpstreamTestEnding) -> bool:

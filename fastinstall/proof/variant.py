@@ -88,23 +88,23 @@ class CoreSteps:
     gcc: bool
 
 
-def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> CoreSteps:
+def record_steps(work: BuildInputs, base_wheel: BaseWheel, target: LevelTarget) -> CoreSteps:
     """Learn how the core of one level is compiled, to lie in the place of the official wheel's.
 
     Args:
         work: of the build.
-        chassis: the unpacked official wheel.
+        base_wheel: the unpacked official wheel.
         target: the level; its linker flags, which mark a file with the level, are kept.
 
     Raises:
         FailedError: the build's backend fails, or compiles no imaging core.
     """
-    space = work.ground.space / _LEVEL
+    space = work.build_context.space / _LEVEL
     notes = space / _NOTES
     notes.mkdir(parents=True)
-    request = _record_compilations(work.ground.request, target, space, notes)
-    ground = replace(work.ground, request=request, space=space, log=space / "log")
-    (compiled_level,) = compile_levels(ground, {target.level: LinkLocation(run_path=chassis.run_path)})
+    request = _record_compilations(work.build_context.request, target, space, notes)
+    build_context = replace(work.build_context, request=request, space=space, log=space / "log")
+    (compiled_level,) = compile_levels(build_context, {target.level: LinkLocation(run_path=base_wheel.run_path)})
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
     compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
     archived, linking = _group_archived_objects(compiled, link, noted, compiled_level.source)
@@ -112,13 +112,13 @@ def record_steps(work: BuildInputs, chassis: BaseWheel, target: LevelTarget) -> 
     header = next((compiled_level.source / name for name in named if name), None)
     used = (*(step for step in compiled if step.output in link), *archived)
     return CoreSteps(
-        compiler=work.ground.request.compiler.command,
-        variables={**work.ground.request.variables, "LC_ALL": "C"},
+        compiler=work.build_context.request.compiler.command,
+        variables={**work.build_context.request.variables, "LC_ALL": "C"},
         compile=tuple(sorted(used, key=lambda step: -(compiled_level.source / step.source).stat().st_size)),
         link=(*(word for word in link if word not in linking), *(step.output for step in archived)),
         prefix=header.read_text("utf-8") if header is not None and header.is_file() else "",
-        jobs=work.ground.request.step.jobs,
-        gcc=work.ground.headers.gcc,
+        jobs=work.build_context.request.step.jobs,
+        gcc=work.build_context.headers.gcc,
     )
 
 
@@ -274,11 +274,11 @@ class Bench:
         return _run(self._steps, self._variant, words, process_group)
 
 
-def install_core_in_copy(chassis: BaseWheel, core: Path, source: Path, directory: Path) -> Path:
+def install_core_in_copy(base_wheel: BaseWheel, core: Path, source: Path, directory: Path) -> Path:
     """Put a core into a copy of the official wheel, with the version file that belongs to its source.
 
     Args:
-        chassis: the unpacked official wheel; it stays as it is.
+        base_wheel: the unpacked official wheel; it stays as it is.
         core: the extension module.
         source: top directory of what it was compiled from.
         directory: where the copy goes; must not exist.
@@ -286,11 +286,11 @@ def install_core_in_copy(chassis: BaseWheel, core: Path, source: Path, directory
     Returns:
         The directory, which can go on `sys.path`.
     """
-    shutil.copytree(chassis.root, directory, copy_function=_link_or_copy)
-    files.write_bytes(directory / chassis.core.relative_to(chassis.root), core.read_bytes(), mode=0o755)
-    version = next(source.glob(f"**/{chassis.package.name}/{VERSION_FILE}"), None)
+    shutil.copytree(base_wheel.root, directory, copy_function=_link_or_copy)
+    files.write_bytes(directory / base_wheel.core.relative_to(base_wheel.root), core.read_bytes(), mode=0o755)
+    version = next(source.glob(f"**/{base_wheel.package.name}/{VERSION_FILE}"), None)
     if version is not None:
-        files.write_bytes(directory / chassis.package.name / VERSION_FILE, version.read_bytes())
+        files.write_bytes(directory / base_wheel.package.name / VERSION_FILE, version.read_bytes())
     return directory
 
 
@@ -328,7 +328,7 @@ class BuildTree:
         steps: how the core of one level is compiled.
         source: top directory of what is compiled.
         stock: top directory of upstream's own source; None if a fork is built as it is, and it is not at hand.
-        chassis: the unpacked official wheel.
+        base_wheel: the unpacked official wheel.
         space: a temporary directory.
     """
 
@@ -336,7 +336,7 @@ class BuildTree:
     steps: CoreSteps
     source: Path
     stock: Path | None
-    chassis: BaseWheel
+    base_wheel: BaseWheel
     space: Path
 
     def stack(self, name: str, variant: SanitizedVariant) -> ProofStack:
@@ -350,8 +350,8 @@ class BuildTree:
             FailedError: it does not compile.
         """
         core = compile_core(self.steps, variant, self.space / name / "objects")
-        tree = install_core_in_copy(self.chassis, core.path, variant.source, self.space / name / "tree")
-        request = self.work.ground.request
+        tree = install_core_in_copy(self.base_wheel, core.path, variant.source, self.space / name / "tree")
+        request = self.work.build_context.request
         python = Path(request.interpreter.executable)
         return ProofStack(label=name, python=python, tree=tree, variables=request.variables)
 
@@ -375,14 +375,14 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
     work = prepare_build_inputs(
         BuildSite(request=request, headers=headers, space=space, plain=space, key="proof", log=space / "log")
     )
-    if work.chassis is None:
+    if work.base_wheel is None:
         return None
     target = next(target for target in request.step.targets if target.level == level)
     return BuildTree(
         work=work,
-        steps=record_steps(work, work.chassis, target),
-        source=work.ground.source,
+        steps=record_steps(work, work.base_wheel, target),
+        source=work.build_context.source,
         stock=extract_source(request.source, space / "stock", only=_CODE) if request.recipe.is_exact else None,
-        chassis=work.chassis,
+        base_wheel=work.base_wheel,
         space=space,
     )

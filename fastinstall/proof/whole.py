@@ -25,7 +25,7 @@ from fastinstall.elf.symbols import measure_unoptimised_share
 from fastinstall.proof.cases import (
     Proof,
     ProofCheck,
-    conclude_check,
+    finish_check,
     matrix_cases,
     operation_of,
     skip_proof_check,
@@ -83,7 +83,7 @@ def run_whole_proof(case: WholeProof) -> Proof:
         try:
             checks += make()
         except FailedError as error:
-            failed = conclude_check(name, "", (error.message,), started)
+            failed = finish_check(name, "", (error.message,), started)
             checks.append(replace(failed, details=error.details))
     seconds = round(time.monotonic() - begun, 2)
     emit(Finished(stage=STAGE, message=f"{len(checks)} checks", seconds=seconds))
@@ -156,7 +156,7 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
             )
             copies = (only,)
     except (ElfError, OSError) as error:
-        return tuple(conclude_check(name, "", (f"{core}: {error}",), begun) for name in (FLAGS_NAME, LEVELS_NAME))
+        return tuple(finish_check(name, "", (f"{core}: {error}",), begun) for name in (FLAGS_NAME, LEVELS_NAME))
     slow = tuple(
         f"{copy.path.name} of {copy.level}: {copy.unoptimised_share:.0%} of its functions look like -O0 code"
         for copy in copies
@@ -164,8 +164,8 @@ def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[Proof
     )
     wrong = tuple(_find_misplaced_copies(copies, levels))
     return (
-        conclude_check(FLAGS_NAME, "every copy of Pillow's C extension is optimised", slow, begun),
-        conclude_check(LEVELS_NAME, f"{' and '.join(levels)}, each in its place", wrong, begun),
+        finish_check(FLAGS_NAME, "every copy of Pillow's C extension is optimised", slow, begun),
+        finish_check(LEVELS_NAME, f"{' and '.join(levels)}, each in its place", wrong, begun),
     )
 
 
@@ -222,4 +222,4 @@ def prove_speed(ours: ProofStack, reference: ProofStack, not_accelerated: Collec
         for row in table.rows
         if table.geomean < BOUND
     )
-    return conclude_check(name, told, slow, begun, failed=f"{told}, expected at least {BOUND:g}")
+    return finish_check(name, told, slow, begun, failed=f"{told}, expected at least {BOUND:g}")

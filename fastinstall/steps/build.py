@@ -70,7 +70,7 @@ class Build(WheelOrder, StepDefaults):
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
         """What it is made of, or the wheel that is taken."""
-        named = (self.prebuilt, self.source, *self.statics.values(), self.clang, self.chassis)
+        named = (self.prebuilt, self.source, *self.statics.values(), self.clang, self.base_wheel)
         return tuple(each for each in named if each is not None)
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
@@ -141,7 +141,7 @@ class Build(WheelOrder, StepDefaults):
             interpreter=interpreter,
             source=fetch(self.source, context.cache, context.emit),
             statics={name: fetch(each, context.cache, context.emit) for name, each in self.statics.items()},
-            chassis=fetch(self.chassis, context.cache, context.emit) if self.chassis else None,
+            base_wheel=fetch(self.base_wheel, context.cache, context.emit) if self.base_wheel else None,
             include_directories=fetched.includes,
             header_packages=fetched.headers,
             library_prefix=Path(interpreter.prefix) if self.link is LinkMode.ENV else None,
@@ -186,7 +186,7 @@ class Build(WheelOrder, StepDefaults):
         """Where something else is built than what the recipe names."""
         expected: list[tuple[str, Artefact | None, str]] = [
             ("source", self.source, recipe.source.pypi),
-            ("chassis", self.chassis, recipe.source.chassis),
+            ("chassis", self.base_wheel, recipe.source.base_wheel),
         ]
         if self.clang is not None and self.clang.name not in list_wheel_compilers():
             expected.append(("clang", self.clang, listing(list_wheel_compilers())))

@@ -63,7 +63,7 @@ def observe_context(
     return BenchContext(
         session=session,
         environment=environment,
-        wish=request,
+        request=request,
         facts=facts,
         core=facts.stack.core,
         machine=machine,
@@ -123,7 +123,7 @@ def _unpack(
 
 
 def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
-    is_quick = context.wish.quick
+    is_quick = context.request.quick
     execution = make_bench_execution_context(context, offline=is_quick)
     if is_quick:
         wheel = find_official_wheel(execution.cache, context.facts.interpreter, execution.index.places)
@@ -139,7 +139,7 @@ def _find_official_stack(context: BenchContext) -> tuple[str, Path]:
 
 def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
     cache, index = context.session.own_cache(), make_bench_execution_context(context, offline=True).index
-    if context.wish.quick or not context.wish.build:
+    if context.request.quick or not context.request.build:
         wheel = find_cached_build(cache, context.facts.interpreter, index.places)
     else:
         wheel = _build_wheel(context)

@@ -103,7 +103,7 @@ def _examine_environment(
 
 
 @immutable
-class AtHand:
+class FoundEnvironment:
     """An environment that may be meant.
 
     Attributes:
@@ -115,7 +115,7 @@ class AtHand:
     found: str
 
 
-def discover_environments(session: Session, directory: Path) -> tuple[AtHand, ...]:
+def discover_environments(session: Session, directory: Path) -> tuple[FoundEnvironment, ...]:
     """The likeliest first: active ones, those of the directory, those that fastinstall set up, others with a Pillow.
 
     Environments without any Pillow are left out where nothing but a list of some tool speaks for them, and so is the
@@ -125,7 +125,7 @@ def discover_environments(session: Session, directory: Path) -> tuple[AtHand, ..
         session: the outside world.
         directory: where the person is.
     """
-    found: dict[str, AtHand] = {}
+    found: dict[str, FoundEnvironment] = {}
     own = os.path.realpath(session.tool_prefix)
     for prefix, how in _list_candidates(session, directory):
         real = os.path.realpath(prefix)
@@ -133,7 +133,7 @@ def discover_environments(session: Session, directory: Path) -> tuple[AtHand, ..
             continue
         seen = scan_environment(prefix)
         if how or seen.pillow or seen.ours:
-            found[real] = AtHand(seen=seen, found=how or "known here")
+            found[real] = FoundEnvironment(seen=seen, found=how or "known here")
     return tuple(sorted(found.values(), key=_rank))
 
 
@@ -147,7 +147,7 @@ def _list_candidates(session: Session, directory: Path) -> Iterator[tuple[Path, 
         yield prefix, ""
 
 
-def _rank(each: AtHand) -> tuple[int, int, bool]:
+def _rank(each: FoundEnvironment) -> tuple[int, int, bool]:
     first = 0 if each.found.startswith("active") else 1 + (each.found != NEARBY)
     names = {name: number for number, name in enumerate(USUAL_NAMES)}
     return first, names.get(each.seen.prefix.name, len(names)), not each.seen.ours

@@ -129,7 +129,7 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
                 _bring_package(session, missing, facts, receipt, transaction)
             if add_pin is not None:
                 add_pin(transaction)
-            transaction.commit(_wish_for_pin(receipt, pin=pin or receipt.wish.pin))
+            transaction.commit(_record_requested_pin(receipt, pin=pin or receipt.request.pin))
     return guards_of(session, environment)
 
 
@@ -150,12 +150,12 @@ def remove_guard(session: Session, environment: Environment, *, is_needed: bool 
             return guards_of(session, environment)
         store, (facts, receipt) = locked.store, _prepare_guarding(session, environment, locked.store)
         present = entries_present(Path(facts.interpreter.site_packages))
-        pinned = receipt.wish.pin or bool(read_pin(store.prefix))
+        pinned = receipt.request.pin or bool(read_pin(store.prefix))
         if not present and _find_package(facts) is None and not pinned:
             return guards_of(session, environment)
         with _begin_transaction(store, facts, verb) as transaction:
             _take_out(session, facts, transaction)
-            transaction.commit(_wish_for_pin(receipt, pin=False))
+            transaction.commit(_record_requested_pin(receipt, pin=False))
     return guards_of(session, environment)
 
 
@@ -203,9 +203,9 @@ def _find_replacement(session: Session, facts: Facts, receipt: Receipt) -> Repla
     return Replacement(story=finding.message, ours=f"{receipt.distribution} {receipt.version}")
 
 
-def _wish_for_pin(receipt: Receipt, *, pin: bool) -> Receipt:
+def _record_requested_pin(receipt: Receipt, *, pin: bool) -> Receipt:
     """Return the receipt with the current request: doctor reports a missing pin only if one is requested."""
-    return replace(receipt, wish=replace(receipt.wish, pin=pin))
+    return replace(receipt, request=replace(receipt.request, pin=pin))
 
 
 def _prepare_guarding(session: Session, environment: Environment, store: JournalStore) -> tuple[Facts, Receipt]:

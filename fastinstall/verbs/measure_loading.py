@@ -81,16 +81,16 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
 
 def _announce(context: BenchContext, count: int, candidate_runs: Sequence[CandidateRun]) -> BenchContext:
     """Say how long it takes from here on, builds and downloads aside, and hold it to that."""
-    effort, wish, emit = context.effort, context.wish, context.session.emit
+    effort, request, emit = context.effort, context.request, context.session.emit
     if context.busy:
         context.remark(f"other programs are running ({context.busy}): every comparison takes twice as many rounds")
-    if wish.quick:
+    if request.quick:
         emit(Noted(message=f"measuring takes at most {round(effort.seconds):d} s"))
         return context
-    pools = len(choose_pool_requests(context.machine, quick=False, workers=wish.workers))
-    pools += len(choose_thread_requests(context.machine, quick=False, threads=wish.threads))
+    pools = len(choose_pool_requests(context.machine, quick=False, workers=request.workers))
+    pools += len(choose_thread_requests(context.machine, quick=False, threads=request.threads))
     seconds = count * estimate_loading_seconds(effort, candidate_runs, pools) * (BUSY_FACTOR if context.busy else 1.0)
-    seconds += effort.operations_seconds if wish.operations else 0.0
+    seconds += effort.operations_seconds if request.operations else 0.0
     emit(Noted(message=f"measuring takes about {format_duration(seconds)}"))
     return replace(context, effort=replace(effort, seconds=context.elapsed() + seconds))
 
@@ -98,11 +98,11 @@ def _announce(context: BenchContext, count: int, candidate_runs: Sequence[Candid
 def _measure_workloads(
     context: BenchContext, names: Sequence[str], candidate_runs: tuple[CandidateRun, ...]
 ) -> Iterator[WorkloadResult]:
-    wish = context.wish
+    request = context.request
     left_out: list[str] = []
     for number, name in enumerate(names):
         least = minimum_workload_seconds(name)
-        if number and wish.quick and context.left() < least:
+        if number and request.quick and context.left() < least:
             left_out.append(name)
             continue
         seconds = max(least, share_of(context.left(), name, names[number + 1 :]))
@@ -122,20 +122,20 @@ def _measure_workload(
     task = task_of(context, name)
     seconds -= context.elapsed() - started
     workload, baseline, candidates = compare_candidates(context, task, candidate_runs, seconds)
-    verdict = verdict_of(baseline, workload, context.machine, context.wish.target_rate)
+    verdict = verdict_of(baseline, workload, context.machine, context.request.target_rate)
     advice_context = AdviceContext(
         baseline=baseline,
         workload=workload,
         machine=context.machine,
         environment=context.environment,
-        pipeline=context.wish.pipeline,
+        pipeline=context.request.pipeline,
         pillow=requirement("pillow", dependants_of(context.facts)),
         has_pip=any(each.name == "pip" for each in context.facts.distributions),
         busy=context.busy,
     )
     return WorkloadResult(
         workload=workload,
-        pipeline=context.wish.pipeline,
+        pipeline=context.request.pipeline,
         baseline=baseline,
         candidates=candidates,
         verdict=verdict,
@@ -187,7 +187,7 @@ def compare_operations(
 
 def _choose_effort(context: BenchContext) -> TimingEffort | None:
     """Every operation; in quick mode those of a short table that there is time for, the decisive ones first."""
-    if not context.wish.quick:
+    if not context.request.quick:
         return TimingEffort(operations=())
     left = context.effort.seconds - context.elapsed() - _START_SECONDS
     operations = SHORT[: max(0, int(left / _OPERATION_SECONDS))]

@@ -23,14 +23,14 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 
-def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request) -> Proof:
+def prove_recipe(session: Session, name: str, target: NamedTarget, request: Request) -> Proof:
     """Build a recipe for an interpreter and prove it completely, without installing it.
 
     Args:
         session: the outside world.
         name: of the recipe.
         target: its interpreter is the one that is built for.
-        wish: version, levels and the like; its recipe is ignored.
+        request: version, levels and the like; its recipe is ignored.
 
     Returns:
         The proof, which may have failed, or an earlier successful proof of the same bytes.
@@ -39,7 +39,7 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
         RefusedError: the wheel is ready-made, so there is no build to examine.
         FailedError: it cannot be built.
     """
-    plan, interpreter = plan_build(session, target, replace(wish, recipe=name), anew=True)
+    plan, interpreter = plan_build(session, target, replace(request, recipe=name), anew=True)
     for warning in plan.warnings:
         session.emit(Noted(message=warning, warning=True))
     context = make_execution_context(session, plan, recipe_named(session, name))
@@ -50,12 +50,12 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, wish: Request
         )
     fetched = fetch_inputs(plan.steps, context)
     built = step.make(interpreter, fetched, context)
-    request = step.request_build(interpreter, fetched, context)
-    return _run_proof(built, request, interpreter, context)
+    build_request = step.request_build(interpreter, fetched, context)
+    return _run_proof(built, build_request, interpreter, context)
 
 
 def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, context: ExecutionContext) -> Proof:
-    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.chassis)
+    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.base_wheel)
     subject = subject_of(request.step, built, proof_context)
     # Everything that the proof speaks of: the wheel and its circumstances, and the sources of its variants.
     sources = (request.source, *request.statics.values())

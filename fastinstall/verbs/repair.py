@@ -59,7 +59,7 @@ def _plan_repair(session: Session, environment: Environment, request: Request) -
     if receipt is None:
         return _add_reinstalls(session, plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request))
     facts, recipe = recorded_facts(session, environment, receipt), recipe_named(session, receipt.recipe)
-    done = plan_nothing(facts, recipe, replace(receipt.wish, recipe=receipt.recipe), receipt)
+    done = plan_nothing(facts, recipe, replace(receipt.request, recipe=receipt.recipe), receipt)
     # Where PIL itself is a link its files may be the very ones, and do not find their libraries from there.
     if done is not None and not (facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()):
         return done
@@ -96,7 +96,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
             raise
         facts = recorded_facts(session, planned.environment, receipt)
         intent = intent_of(facts, receipt)
-        if intent is None or planned.wish.version != intent.version:
+        if intent is None or planned.request.version != intent.version:
             raise
         for line in error.details:
             session.emit(Noted(message=line))
@@ -115,8 +115,8 @@ def _announce_repair_eta(session: Session, plan: Plan) -> Receipt:
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> Plan:
     """Plan to put back the wheel of the receipt; where its recipe was renamed, a build of its version by today's."""
     prefix = Path(facts.environment.prefix)
-    if receipt.wish.recipe != receipt.recipe:
-        wanted = _make_followed_request(receipt, receipt.wish.recipe, receipt.source_version, receipt.wish)
+    if receipt.request.recipe != receipt.recipe:
+        wanted = _make_followed_request(receipt, receipt.request.recipe, receipt.source_version, receipt.request)
         return plan_setup(session, NamedTarget(prefix=prefix), wanted)
     cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
     if cached is not None:
@@ -131,7 +131,7 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> P
     else:
         settings = defer_pip_settings(session, Path(facts.interpreter.executable))
         recipe = recipe_named(session, receipt.recipe)
-        releases = make_index(session, receipt.wish, settings).releases(recipe, facts.interpreter)
+        releases = make_index(session, receipt.request, settings).releases(recipe, facts.interpreter)
     return plan_restoration(session, facts.environment, receipt, releases)
 
 
@@ -140,7 +140,7 @@ def _add_reinstalls(session: Session, planned: Plan) -> Plan:
     environment = planned.environment
     if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
         return planned
-    request = ObservationRequest(recipe=recipe_named(session, planned.wish.recipe))
+    request = ObservationRequest(recipe=recipe_named(session, planned.request.recipe))
     conda = facts_of(session, environment, request).conda
     return add_reinstallations(planned, conda) if conda is not None else planned
 
@@ -153,7 +153,7 @@ def _plan_following(
     Args:
         session: the outside world.
         environment: the target.
-        receipt: of the setup that was replaced; its wish is kept, but for the version.
+        receipt: of the setup that was replaced; its request is kept, but for the version.
         intent: what took its place.
         request: of this run: risks, and whether there is a network.
 
@@ -162,7 +162,7 @@ def _plan_following(
     """
     reasons: dict[str, None] = {}
     reachable = True
-    for recipe in dict.fromkeys((receipt.wish.recipe, Request().recipe)):
+    for recipe in dict.fromkeys((receipt.request.recipe, Request().recipe)):
         wanted = _make_followed_request(receipt, recipe, intent.version, request)
         for attempt in _list_attempts(session, wanted, reachable=reachable):
             try:
@@ -187,15 +187,15 @@ def _list_attempts(session: Session, wanted: Request, *, reachable: bool) -> Ite
 
 
 def _make_followed_request(receipt: Receipt, recipe: str, version: str, request: Request) -> Request:
-    kept = tuple(risk for risk in receipt.wish.allow if risk not in _OF_ONE_VERSION)
+    kept = tuple(risk for risk in receipt.request.allow if risk not in _OF_ONE_VERSION)
     return replace(
-        receipt.wish,
+        receipt.request,
         recipe=recipe,
         version=version,
         upgrade=False,
         avoid=(),
-        offline=request.offline or receipt.wish.offline,
-        wheelhouse=request.wheelhouse or receipt.wish.wheelhouse,
+        offline=request.offline or receipt.request.offline,
+        wheelhouse=request.wheelhouse or receipt.request.wheelhouse,
         allow=tuple(dict.fromkeys((*kept, *request.allow))),
     )
 
@@ -228,10 +228,10 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
         reasons: why it cannot be kept with the kernels.
         allowed: risks that this run allows.
     """
-    found = next((hazard for hazard in plan.hazards if hazard.risk is Risk.DOWNGRADE), None)
+    found = next((plan_risk for plan_risk in plan.risks if plan_risk.risk is Risk.DOWNGRADE), None)
     known = found.summary if found is not None else "the fast build is an earlier version"
     prefix = quote(plan.environment.prefix)
-    hazard = PlanRisk(
+    plan_risk = PlanRisk(
         risk=Risk.DOWNGRADE,
         summary=f"{intent.story}, and it cannot be built with the kernels; {known}",
         items=(
@@ -242,10 +242,10 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
         ),
         allowed=Risk.DOWNGRADE in allowed,
     )
-    others = tuple(each for each in plan.hazards if each.risk is not Risk.DOWNGRADE)
-    kept = tuple(risk for risk in plan.wish.allow if risk is not Risk.DOWNGRADE)
-    request = replace(plan.wish, allow=(*kept, Risk.DOWNGRADE) if hazard.allowed else kept)
-    return replace(plan, wish=request, hazards=(hazard, *others))
+    others = tuple(each for each in plan.risks if each.risk is not Risk.DOWNGRADE)
+    kept = tuple(risk for risk in plan.request.allow if risk is not Risk.DOWNGRADE)
+    request = replace(plan.request, allow=(*kept, Risk.DOWNGRADE) if plan_risk.allowed else kept)
+    return replace(plan, request=request, risks=(plan_risk, *others))
 
 
 def refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:

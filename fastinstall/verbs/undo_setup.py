@@ -262,10 +262,10 @@ def _roll_back(
     """All of them, or none."""
     prefix = Path(environment.prefix)
     store = JournalStore(prefix)
-    intruders = _find_foreign_packages(session, store)
+    foreign_entries = _find_foreign_packages(session, store)
     oldest = None if to is None and len(chosen) == 1 else chosen[-1]
     try:
-        done = rollback(store, to=oldest, force=force, intruders=intruders)
+        done = rollback(store, to=oldest, force=force, foreign_entries=foreign_entries)
     except EnvironmentDamagedError as error:
         details = (*error.details, _describe_installed_stack(prefix))
         raise EnvironmentDamagedError(error.message, hint=error.hint, details=details) from error
@@ -340,7 +340,7 @@ def _find_recipe(session: Session, receipt: Receipt | None) -> Recipe:
 
 def _list_provided_names(recipe: Recipe) -> set[str]:
     """Names of distributions, and of conda packages, that provide what a recipe provides."""
-    return {*recipe.replaces, recipe.source.pypi, recipe.source.chassis}
+    return {*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel}
 
 
 def _list_distributions(prefix: Path, site: str, names: set[str]) -> Iterator[str]:

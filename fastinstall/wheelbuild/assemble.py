@@ -172,19 +172,19 @@ def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
     return match[1]
 
 
-def certify_base_wheel(chassis: BaseWheel, variables: Mapping[str, str], directory: Path) -> tuple[str, ...]:
+def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], directory: Path) -> tuple[str, ...]:
     """Return platform tags for an official wheel whose core was replaced.
 
     Only the core and the libraries that it reaches are examined: upstream certified the rest. The official tags stay
     if the core needs nothing newer.
     """
-    stem = metadata_directory(chassis.root).name.removesuffix(".dist-info")
+    stem = metadata_directory(base_wheel.root).name.removesuffix(".dist-info")
     excerpt = directory / "excerpt"
-    _copy_core(chassis, excerpt)
-    tags = tags_of(chassis.root)
+    _copy_core(base_wheel, excerpt)
+    tags = tags_of(base_wheel.root)
     wheel = directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl"
     pack_wheel(excerpt, wheel, compress=False)
-    return platforms(find_platform_tag(wheel, variables), chassis.platforms)
+    return platforms(find_platform_tag(wheel, variables), base_wheel.platforms)
 
 
 def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
@@ -201,13 +201,13 @@ def _parse_libc_tag(tag: str) -> tuple[str, tuple[int, int]] | None:
     return (f"{match[1]} {match[4]}", (int(match[2]), int(match[3]))) if match else None
 
 
-def _copy_core(chassis: BaseWheel, target: Path) -> None:
-    metadata = metadata_directory(chassis.root)
-    libraries = find_reached_libraries((chassis.core,), chassis.libraries).values()
-    levels = chassis.libraries.glob("glibc-hwcaps/*/*") if chassis.libraries is not None else ()
-    wanted = [chassis.core, *libraries, *levels, metadata / "WHEEL", metadata / "METADATA"]
+def _copy_core(base_wheel: BaseWheel, target: Path) -> None:
+    metadata = metadata_directory(base_wheel.root)
+    libraries = find_reached_libraries((base_wheel.core,), base_wheel.libraries).values()
+    levels = base_wheel.libraries.glob("glibc-hwcaps/*/*") if base_wheel.libraries is not None else ()
+    wanted = [base_wheel.core, *libraries, *levels, metadata / "WHEEL", metadata / "METADATA"]
     for path in wanted:
-        copy = target / path.relative_to(chassis.root)
+        copy = target / path.relative_to(base_wheel.root)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
 
@@ -230,12 +230,12 @@ class CorePlacement:
     place: LinkLocation
 
 
-def plan_core_placements(request: BuildRequest, chassis: BaseWheel, key: str) -> tuple[CorePlacement, ...]:
+def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str) -> tuple[CorePlacement, ...]:
     """Return the places of all cores of a build, the baseline's first.
 
     Args:
         request: the build.
-        chassis: the unpacked official wheel.
+        base_wheel: the unpacked official wheel.
         key: a digest of everything that decides the bytes of the cores.
 
     Raises:
@@ -243,13 +243,15 @@ def plan_core_placements(request: BuildRequest, chassis: BaseWheel, key: str) ->
     """
     targets = request.step.targets
     if len(targets) == 1:
-        return (CorePlacement(target=targets[0], path=chassis.core, place=LinkLocation(run_path=chassis.run_path)),)
-    if chassis.libraries is None:
+        return (
+            CorePlacement(target=targets[0], path=base_wheel.core, place=LinkLocation(run_path=base_wheel.run_path)),
+        )
+    if base_wheel.libraries is None:
         raise FailedError(
-            f"{chassis.filename} has no library directory, so it cannot carry several levels",
+            f"{base_wheel.filename} has no library directory, so it cannot carry several levels",
             hint=f"--level {targets[-1].level}",
         )
-    name, beside = f"lib_imaging_core-{key[:8]}.so", chassis.libraries
+    name, beside = f"lib_imaging_core-{key[:8]}.so", base_wheel.libraries
     first = CorePlacement(target=targets[0], path=beside / name, place=LinkLocation(run_path="$ORIGIN", soname=name))
     higher = LinkLocation(run_path="$ORIGIN/../..", soname=name)
     further = (
@@ -258,28 +260,28 @@ def plan_core_placements(request: BuildRequest, chassis: BaseWheel, key: str) ->
     return (first, *further)
 
 
-def place_cores(request: BuildRequest, chassis: BaseWheel, cores: dict[CorePlacement, Path]) -> None:
+def place_cores(request: BuildRequest, base_wheel: BaseWheel, cores: dict[CorePlacement, Path]) -> None:
     """Place the built cores; with several, also the stub module without code.
 
     Raises:
         FailedError: a core needs a library that the official one does not need.
     """
     for placement, core in cores.items():
-        require_known_libraries(chassis, core, placement.place.run_path)
+        require_known_libraries(base_wheel, core, placement.place.run_path)
         files.write_bytes(placement.path, core.read_bytes(), mode=0o755)
     if len(cores) > 1:
-        _write_stub(request, chassis, next(iter(cores)))
+        _write_stub(request, base_wheel, next(iter(cores)))
 
 
-def _write_stub(request: BuildRequest, chassis: BaseWheel, baseline: CorePlacement) -> None:
-    place = LinkLocation(run_path=chassis.run_path)
-    bare = ("-shared", "-nostdlib", "-s", "-x", "c", "-", "-x", "none", "-o", str(chassis.core))
+def _write_stub(request: BuildRequest, base_wheel: BaseWheel, baseline: CorePlacement) -> None:
+    place = LinkLocation(run_path=base_wheel.run_path)
+    bare = ("-shared", "-nostdlib", "-s", "-x", "c", "-", "-x", "none", "-o", str(base_wheel.core))
     wanted = ("-Wl,--no-as-needed", f"-L{baseline.path.parent}", f"-l:{baseline.path.name}")
     marks = ("-Wl,--allow-shlib-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id")
-    chassis.core.unlink()
+    base_wheel.core.unlink()
     argv = (*request.compiler.command, *bare, *wanted, *place.flags, *marks)
     run(argv, environment=request.variables, stdin="\n")
-    chassis.core.chmod(0o755)
+    base_wheel.core.chmod(0o755)
 
 
 @immutable
@@ -290,23 +292,23 @@ class BuildInputs:
         kernels: the names of the kernels that are in the source.
         statics: libraries that are linked into the cores.
         requirements: the build backend's requirements.
-        chassis: the unpacked official wheel, if one carries the cores.
+        base_wheel: the unpacked official wheel, if one carries the cores.
         placements: the place of each core in it.
-        ground: what all levels share.
+        build_context: what all levels share.
     """
 
     kernels: tuple[str, ...]
     statics: tuple[StaticLibrary, ...]
     requirements: BuildRequirements
-    chassis: BaseWheel | None
+    base_wheel: BaseWheel | None
     placements: tuple[CorePlacement, ...]
-    ground: BuildContext
+    build_context: BuildContext
 
     @property
     def places(self) -> dict[str, LinkLocation]:
         """The place of each level's core, by the level's name."""
-        if self.chassis is None:
-            request = self.ground.request
+        if self.base_wheel is None:
+            request = self.build_context.request
             return {target.level: make_standalone_location(request) for target in request.step.targets}
         return {placement.target.level: placement.place for placement in self.placements}
 
@@ -321,7 +323,7 @@ def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> P
     Raises:
         FailedError: a core fails the audit, or does not fit.
     """
-    request, started = inputs.ground.request, time.monotonic()
+    request, started = inputs.build_context.request, time.monotonic()
     request.emit(Started(stage="bundle", message="assembling the wheel"))
     expected = _list_expected_symbols(inputs, compiled_levels[0].source)
     hidden = frozenset(name for each in inputs.statics for name in list_global_symbols(each.archive))
@@ -336,7 +338,7 @@ def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> P
 
 def _list_expected_symbols(inputs: BuildInputs, source: Path) -> tuple[str, ...]:
     """List the symbols that tell the kernels, without those of kernels that were left out."""
-    recipe = inputs.ground.request.recipe
+    recipe = inputs.build_context.request.recipe
     if len(inputs.kernels) == len(recipe.kernels):
         return recipe.expect.symbols
     texts = (path.read_text("utf-8", "replace") for path in (source / "src").rglob("*.[ch]"))
@@ -350,13 +352,18 @@ def _locate_core(request: BuildRequest, level: CompiledLevel) -> Path:
 
 def _bundle_libraries(inputs: BuildInputs, levels: Sequence[CompiledLevel]) -> tuple[Path, tuple[str, ...]]:
     """Return the tree of the wheel, and its platform tags."""
-    request, chassis, first, space = inputs.ground.request, inputs.chassis, levels[0], inputs.ground.space
-    if chassis is not None:
+    request, base_wheel, first, space = (
+        inputs.build_context.request,
+        inputs.base_wheel,
+        levels[0],
+        inputs.build_context.space,
+    )
+    if base_wheel is not None:
         cores = {level.target.level: _locate_core(request, level) for level in levels}
-        with hide_idle_libraries(chassis):
-            take_version(chassis, first.tree)
-            place_cores(request, chassis, {each: cores[each.target.level] for each in inputs.placements})
-        return chassis.root, certify_base_wheel(chassis, request.variables, space)
+        with hide_idle_libraries(base_wheel):
+            take_version(base_wheel, first.tree)
+            place_cores(request, base_wheel, {each: cores[each.target.level] for each in inputs.placements})
+        return base_wheel.root, certify_base_wheel(base_wheel, request.variables, space)
     if request.step.link is not LinkMode.BUNDLE:
         return first.tree, tags_of(first.tree).platforms
     repaired = space / "repaired"
@@ -365,10 +372,10 @@ def _bundle_libraries(inputs: BuildInputs, levels: Sequence[CompiledLevel]) -> t
 
 
 def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platforms: tuple[str, ...]) -> Path:
-    request, step = inputs.ground.request, inputs.ground.request.step
+    request, step = inputs.build_context.request, inputs.build_context.request.step
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it only runs on this system", warning=True))
-    made = provenance(request, inputs.ground.headers, first.compiled.features, inputs.statics, inputs.kernels)
+    made = provenance(request, inputs.build_context.headers, first.compiled.features, inputs.statics, inputs.kernels)
     contents = contents_of(step, made, inputs.statics, inputs.requirements.files)
     texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}
     label = Label(
@@ -378,6 +385,6 @@ def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platform
         platforms=platforms,
         statements=texts,
     )
-    wheel = inputs.ground.space / label_tree(tree, label)
+    wheel = inputs.build_context.space / label_tree(tree, label)
     pack_wheel(tree, wheel)
     return wheel

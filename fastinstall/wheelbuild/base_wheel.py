@@ -104,39 +104,39 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
 
 
 @contextmanager
-def hide_idle_libraries(chassis: BaseWheel) -> Iterator[None]:
+def hide_idle_libraries(base_wheel: BaseWheel) -> Iterator[None]:
     """Hide libraries that the official modules reach, but no module reaches after the block.
 
     A core built without a codec does not need the codec's library.
     """
-    before = _find_used_libraries(chassis)
+    before = _find_used_libraries(base_wheel)
     yield
-    for name in before.keys() - _find_used_libraries(chassis).keys():
+    for name in before.keys() - _find_used_libraries(base_wheel).keys():
         files.discard(before[name])
 
 
-def take_version(chassis: BaseWheel, built: Path) -> None:
+def take_version(base_wheel: BaseWheel, built: Path) -> None:
     """Copy the version file of an unpacked, freshly built wheel, which must have the same Python code.
 
     Raises:
         FailedError: the Python code differs.
     """
-    package = built / chassis.package.name
-    _require_same_code(chassis, package)
-    files.write_bytes(chassis.package / VERSION_FILE, (package / VERSION_FILE).read_bytes())
+    package = built / base_wheel.package.name
+    _require_same_code(base_wheel, package)
+    files.write_bytes(base_wheel.package / VERSION_FILE, (package / VERSION_FILE).read_bytes())
 
 
-def require_known_libraries(chassis: BaseWheel, core: Path, run_path: str) -> None:
+def require_known_libraries(base_wheel: BaseWheel, core: Path, run_path: str) -> None:
     """Refuse a core that needs other libraries than the official one, or searches elsewhere.
 
     Raises:
         FailedError: it does.
     """
     dynamic = read_dynamic(core)
-    foreign = sorted(set(dynamic.needed) - {*chassis.bundled, *chassis.host, *BASELINE})
+    foreign = sorted(set(dynamic.needed) - {*base_wheel.bundled, *base_wheel.host, *BASELINE})
     if foreign:
         raise FailedError(
-            f"{core.name} needs {', '.join(foreign)}, which {chassis.filename} does not contain",
+            f"{core.name} needs {', '.join(foreign)}, which {base_wheel.filename} does not contain",
             hint="please report this bug with the build log",
         )
     if dynamic.runpath is not None or (dynamic.rpath or "") != run_path:
@@ -144,16 +144,16 @@ def require_known_libraries(chassis: BaseWheel, core: Path, run_path: str) -> No
         raise FailedError(f"{core.name} searches for libraries in {found!r}, expected {run_path!r}")
 
 
-def _find_used_libraries(chassis: BaseWheel) -> dict[str, Path]:
-    return find_reached_libraries(chassis.package.rglob("*.so"), chassis.libraries)
+def _find_used_libraries(base_wheel: BaseWheel) -> dict[str, Path]:
+    return find_reached_libraries(base_wheel.package.rglob("*.so"), base_wheel.libraries)
 
 
-def _require_same_code(chassis: BaseWheel, package: Path) -> None:
-    official, built = _read_python_code(chassis.package), _read_python_code(package)
+def _require_same_code(base_wheel: BaseWheel, package: Path) -> None:
+    official, built = _read_python_code(base_wheel.package), _read_python_code(package)
     different = sorted(name for name in official.keys() | built.keys() if official.get(name) != built.get(name))
     if different:
         raise FailedError(
-            f"{chassis.filename} cannot carry this core: the Python code differs in {', '.join(different[:5])}",
+            f"{base_wheel.filename} cannot carry this core: the Python code differs in {', '.join(different[:5])}",
             hint="choose another --version, or pass --link system to build without the official wheel",
             details=tuple(different),
         )

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from fastinstall import __version__
 from fastinstall.core import files, foreign, values
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, keyed
 from fastinstall.model.artefact import WheelOrder
 from fastinstall.wheelbuild.provenance import Ingredient, Provenance
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
@@ -61,7 +61,7 @@ class WheelComponents:
         distribution: name of the wheel's distribution.
         version: its version.
         source: the sdist of the core.
-        chassis: the official wheel around the core, or None.
+        base_wheel: the official wheel around the core, or None.
         kernels: names of the kernels of ours that are in the core.
         statics: libraries inside the core.
         requirements: file name and sha256 of the wheels that the build ran with.
@@ -71,7 +71,7 @@ class WheelComponents:
     distribution: str
     version: str
     source: Ingredient
-    chassis: Ingredient | None = None
+    base_wheel: Ingredient | None = keyed("chassis", default=None)
     kernels: tuple[str, ...] = ()
     statics: tuple[StaticPart, ...] = ()
     requirements: tuple[tuple[str, str], ...] = ()
@@ -97,7 +97,7 @@ def contents_of(
         distribution=step.distribution,
         version=step.version,
         source=made.source,
-        chassis=made.chassis,
+        base_wheel=made.base_wheel,
         kernels=made.kernels,
         statics=tuple(parts),
         requirements=requirements,
@@ -157,7 +157,7 @@ def _describe_changes(contents: WheelComponents) -> str:
 
 def _list_included_distributions(contents: WheelComponents) -> list[_Component]:
     """List distributions whose code or files are in the wheel."""
-    parts = [each for each in (contents.source, contents.chassis) if each is not None]
+    parts = [each for each in (contents.source, contents.base_wheel) if each is not None]
     return [{**_describe_package(each), "bom-ref": f"fastinstall:from/{each.filename}"} for each in parts]
 
 

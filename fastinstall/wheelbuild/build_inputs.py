@@ -49,7 +49,7 @@ class BuildRequest:
         interpreter: the Python that it is built for.
         source: the sdist, its hash verified.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
-        chassis: the official wheel that carries the core, its hash verified, or None to build everything.
+        base_wheel: the official wheel that carries the core, its hash verified, or None to build everything.
         include_directories: private C headers, searched before the system's.
         header_packages: what lies there, from packages.
         library_prefix: the environment with the libraries to link (link mode "env"): its `lib` and `include`.
@@ -68,7 +68,7 @@ class BuildRequest:
     interpreter: Interpreter
     source: Path
     statics: Mapping[str, Path] = field(default_factory=dict)
-    chassis: Path | None = None
+    base_wheel: Path | None = None
     include_directories: tuple[Path, ...] = ()
     header_packages: tuple[Artefact, ...] = ()
     library_prefix: Path | None = None
@@ -84,7 +84,7 @@ class BuildRequest:
     def enabled(self) -> dict[str, NativeRequirement]:
         """The libraries to compile against: with an official wheel only the core's, because the wheel has the rest."""
         known = {name: self.recipe.libraries[name] for name in self.step.libraries if name in self.recipe.libraries}
-        return {name: library for name, library in known.items() if library.core or self.chassis is None}
+        return {name: library for name, library in known.items() if library.core or self.base_wheel is None}
 
 
 @immutable

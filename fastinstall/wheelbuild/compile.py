@@ -73,7 +73,7 @@ class CompileContext:
         requirements: the build's own, installed.
         log: the file for the complete output.
         process_group: stops the compilation together with the other levels.
-        tally: counts compiled files.
+        progress: counts compiled files.
     """
 
     target: LevelTarget
@@ -84,7 +84,7 @@ class CompileContext:
     requirements: Path
     log: Path
     process_group: ProcessGroup
-    tally: "CompileProgress"
+    progress: "CompileProgress"
 
 
 class CompileProgress:
@@ -121,7 +121,7 @@ def compile_wheel(
     flags = Flags(target=context.target, jobs=context.jobs, preprocessor=cppflags, linker=link.flags)
     archiver = find_archiver(request.compiler, request.variables)
     variables = {**remove_pip_settings(build_variables(request, flags, archiver)), "TMPDIR": str(context.temporary)}
-    watch = _Watch(context.tally)
+    watch = _Watch(context.progress)
     call = BackendCall(
         source=context.source,
         requirements=context.requirements,
@@ -158,14 +158,14 @@ def compile_wheel(
 class _Watch:
     """Turns lines of the build's output into progress."""
 
-    def __init__(self, tally: CompileProgress) -> None:
+    def __init__(self, progress: CompileProgress) -> None:
         self.lines: list[str] = []
-        self._tally = tally
+        self._progress = progress
 
     def hear(self, line: str) -> None:
         self.lines.append(line)
         if parse_compiled_file(line) is not None:
-            self._tally.count()
+            self._progress.count()
 
 
 def files_to_compile(source: Path) -> int:
@@ -236,68 +236,72 @@ class CompiledLevel:
     tree: Path
 
 
-def compile_levels(ground: BuildContext, places: Mapping[str, LinkLocation]) -> tuple[CompiledLevel, ...]:
+def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocation]) -> tuple[CompiledLevel, ...]:
     """Compile every target of the build.
 
     Args:
-        ground: the shared inputs.
+        build_context: the shared inputs.
         places: the place of each level's core, by the level's name.
 
     Raises:
         FailedError: one of them failed; the others were stopped.
     """
-    request, started = ground.request, time.monotonic()
+    request, started = build_context.request, time.monotonic()
     targets = request.step.targets
     what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
-    tally = CompileProgress(request.emit, len(targets) * files_to_compile(ground.source))
-    works = [partial(_compile, ground, target, places[target.level], tally) for target in targets]
+    progress = CompileProgress(request.emit, len(targets) * files_to_compile(build_context.source))
+    works = [partial(_compile, build_context, target, places[target.level], progress) for target in targets]
     if not has_semaphores():
         message = f"{_SHARED_MEMORY} is not writable: each level compiles one file at a time"
         request.emit(Noted(message=message, warning=True))
     compiled_levels = tuple(run_together(works))
-    files.write_text(ground.log, "".join(compiled_level.compiled.output for compiled_level in compiled_levels))
+    files.write_text(build_context.log, "".join(compiled_level.compiled.output for compiled_level in compiled_levels))
     for compiled_level in compiled_levels:
-        files.discard(_log_of(ground, compiled_level.target))
+        files.discard(_log_of(build_context, compiled_level.target))
     request.emit(Finished(stage=STAGE, message=f"compiled {what}", seconds=time.monotonic() - started))
     return compiled_levels
 
 
 def _compile(
-    ground: BuildContext, target: LevelTarget, place: LinkLocation, tally: CompileProgress, process_group: ProcessGroup
+    build_context: BuildContext,
+    target: LevelTarget,
+    place: LinkLocation,
+    progress: CompileProgress,
+    process_group: ProcessGroup,
 ) -> CompiledLevel:
-    request, space = ground.request, ground.space / target.level
-    context = _make_compile_context(ground, target, tally, process_group)
+    request, space = build_context.request, build_context.space / target.level
+    context = _make_compile_context(build_context, target, progress, process_group)
     objects = (
         *assemble_marks(request, target, space, process_group),
         *compile_memory(request, target, space, process_group),
     )
-    link = replace(ground.link, flags=(*ground.link.flags, *place.flags, *objects))
-    prefix = precompile_prefix_header(request, target, ground.headers, context.source, process_group)
-    before = (*preprocessor_flags(ground.headers.directories, prefix), *path_flags(space, request.cache))
+    link = replace(build_context.link, flags=(*build_context.link.flags, *place.flags, *objects))
+    prefix = precompile_prefix_header(request, target, build_context.headers, context.source, process_group)
+    before = (*preprocessor_flags(build_context.headers.directories, prefix), *path_flags(space, request.cache))
     compiled = compile_wheel(request, context, link, before)
     unpack_wheel(compiled.wheel, space / "tree")
     return CompiledLevel(target=target, source=context.source, compiled=compiled, tree=space / "tree")
 
 
 def _make_compile_context(
-    ground: BuildContext, target: LevelTarget, tally: CompileProgress, process_group: ProcessGroup
+    build_context: BuildContext, target: LevelTarget, progress: CompileProgress, process_group: ProcessGroup
 ) -> CompileContext:
-    space = ground.space / target.level
-    source = space / ground.source.name
-    shutil.copytree(ground.source, source)
+    space = build_context.space / target.level
+    source = space / build_context.source.name
+    shutil.copytree(build_context.source, source)
     (space / "tmp").mkdir()
     return CompileContext(
         target=target,
         # For each level: the slowest gets the CPUs that the others leave.
-        jobs=ground.request.step.jobs if has_semaphores() else 1,
+        jobs=build_context.request.step.jobs if has_semaphores() else 1,
         source=source,
         output=space / "built",
         temporary=space / "tmp",
-        requirements=ground.requirements,
-        log=_log_of(ground, target),
+        requirements=build_context.requirements,
+        log=_log_of(build_context, target),
         process_group=process_group,
-        tally=tally,
+        progress=progress,
     )
 
 
@@ -316,8 +320,8 @@ def has_semaphores() -> bool:
     return True
 
 
-def _log_of(ground: BuildContext, target: LevelTarget) -> Path:
-    return ground.log.with_suffix(f".{target.level}.log")
+def _log_of(build_context: BuildContext, target: LevelTarget) -> Path:
+    return build_context.log.with_suffix(f".{target.level}.log")
 
 
 _STRAY = frozenset(

@@ -66,25 +66,27 @@ class LinkLocation:
         return (*search, f"-Wl,-soname,{self.soname}") if self.soname else search
 
 
-def linking(request: BuildRequest, chassis: BaseWheel | None, archives: Mapping[str, Path], directory: Path) -> Linking:
+def linking(
+    request: BuildRequest, base_wheel: BaseWheel | None, archives: Mapping[str, Path], directory: Path
+) -> Linking:
     """Decide which libraries to link.
 
     Args:
         request: the build.
-        chassis: the unpacked official wheel, if one carries the core.
+        base_wheel: the unpacked official wheel, if one carries the core.
         archives: static libraries, by the recipe's names.
         directory: an empty one with a plain path, for links to libraries under the names that the linker wants.
 
     Raises:
-        FailedError: the chassis lacks a library that the build enables.
+        FailedError: the base wheel lacks a library that the build enables.
     """
     enabled = {name: library for name, library in request.enabled().items() if name not in archives}
     directory.mkdir(parents=True, exist_ok=True)
     for name, archive in archives.items():
         (directory / f"lib{request.recipe.libraries[name].link}.a").symlink_to(archive)
     own = (f"-L{directory}",)
-    if chassis is not None:
-        _link_bundled(request, chassis, enabled, directory)
+    if base_wheel is not None:
+        _link_bundled(request, base_wheel, enabled, directory)
         return Linking(flags=own, options=options(request, exclusive=True))
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
         library = request.library_prefix / "lib"
@@ -122,25 +124,25 @@ def find_linked_libraries(request: BuildRequest) -> tuple[Path, ...]:
 
 
 def _link_bundled(
-    request: BuildRequest, chassis: BaseWheel, enabled: Mapping[str, NativeRequirement], directory: Path
+    request: BuildRequest, base_wheel: BaseWheel, enabled: Mapping[str, NativeRequirement], directory: Path
 ) -> None:
     for name, library in enabled.items():
-        target = _find_carried_library(request, chassis, library)
+        target = _find_carried_library(request, base_wheel, library)
         if target is None:
             raise FailedError(
-                f"{chassis.filename} has no lib{library.link}, so it cannot carry a core with {name}",
+                f"{base_wheel.filename} has no lib{library.link}, so it cannot carry a core with {name}",
                 hint=f"leave out {name}, or pass --link system to build without the official wheel",
             )
         refuse_misfit(request, name, target.name)
         (directory / f"lib{library.link}.so").symlink_to(target)
 
 
-def _find_carried_library(request: BuildRequest, chassis: BaseWheel, library: NativeRequirement) -> Path | None:
+def _find_carried_library(request: BuildRequest, base_wheel: BaseWheel, library: NativeRequirement) -> Path | None:
     """Return the library that the official core uses: the wheel's, or the host's (libz)."""
-    bundled = chassis.library(library.link)
-    if bundled is not None and chassis.libraries is not None:
-        return chassis.libraries / bundled
-    host = next((name for name in chassis.host if name.startswith(f"lib{library.link}.so")), None)
+    bundled = base_wheel.library(library.link)
+    if bundled is not None and base_wheel.libraries is not None:
+        return base_wheel.libraries / bundled
+    host = next((name for name in base_wheel.host if name.startswith(f"lib{library.link}.so")), None)
     return _ask_compiler_for_library(request, host) if host is not None else None
 
 

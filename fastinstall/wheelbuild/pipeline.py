@@ -79,7 +79,7 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
         requirements = pool.submit(_install_requirements, request, tree, installed, process_group)
         try:
             kernels = prepare_source(request, site.headers, tree)
-            chassis = _open_base_wheel(request, space)
+            base_wheel = _open_base_wheel(request, space)
             statics = await_future(libraries)
             fetched = await_future(requirements)
         except BaseException:
@@ -89,9 +89,9 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
         kernels=kernels,
         statics=tuple(statics.values()),
         requirements=fetched,
-        chassis=chassis,
-        placements=plan_core_placements(request, chassis, site.key) if chassis is not None else (),
-        ground=_make_build_context(site, tree, installed, chassis, statics),
+        base_wheel=base_wheel,
+        placements=plan_core_placements(request, base_wheel, site.key) if base_wheel is not None else (),
+        build_context=_make_build_context(site, tree, installed, base_wheel, statics),
     )
 
 
@@ -133,21 +133,21 @@ def _make_build_context(
     site: BuildSite,
     tree: Path,
     requirements: Path,
-    chassis: BaseWheel | None,
+    base_wheel: BaseWheel | None,
     statics: Mapping[str, StaticLibrary],
 ) -> BuildContext:
     request, space = site.request, site.space
     archives = {name: library.archive for name, library in statics.items()}
     directories = (
         *(library.include for library in statics.values()),
-        *_find_jpeg_directories(site, chassis),
+        *_find_jpeg_directories(site, base_wheel),
         *site.headers.directories,
     )
     return BuildContext(
         request=request,
         headers=replace(site.headers, directories=_list_plain_paths(directories, site.plain)),
         source=tree,
-        link=linking(request, chassis, archives, site.plain / "link"),
+        link=linking(request, base_wheel, archives, site.plain / "link"),
         requirements=requirements,
         space=space,
         log=site.log,
@@ -160,14 +160,14 @@ def _list_plain_paths(directories: Sequence[Path], plain: Path) -> tuple[Path, .
 
 
 def _open_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:
-    if request.chassis is None:
+    if request.base_wheel is None:
         return None
     suffix = request.interpreter.extension_suffix
-    return open_base_wheel(request.chassis, request.recipe.package, suffix, space / "chassis")
+    return open_base_wheel(request.base_wheel, request.recipe.package, suffix, space / "chassis")
 
 
-def _find_jpeg_directories(site: BuildSite, chassis: BaseWheel | None) -> tuple[Path, ...]:
-    library = chassis.library("jpeg") if chassis is not None else None
+def _find_jpeg_directories(site: BuildSite, base_wheel: BaseWheel | None) -> tuple[Path, ...]:
+    library = base_wheel.library("jpeg") if base_wheel is not None else None
     if library is None:
         return ()
     return matching_headers(site.request, site.headers, library, site.space / "jpeg")
@@ -220,7 +220,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
         **list_known_inputs(request.recipe, step, interpreter, _digest_sources(request)),
         "statics": values.digest({order.name: static_inputs(order) for order in static_orders(request)}),
         "linked": " ".join(files.sha256(path) for path in find_linked_libraries(request))
-        if request.chassis is None
+        if request.base_wheel is None
         else "",
         "compiler": request.compiler.text,
         "headers": headers.digest,
@@ -233,7 +233,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
 def _digest_sources(request: BuildRequest) -> dict[str, str]:
     sources = {
         "source": request.source,
-        "chassis": request.chassis,
+        "chassis": request.base_wheel,
     }
     digests = {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
     return {**digests, "clang": request.step.clang.sha256 if request.step.clang is not None else ""}
@@ -249,5 +249,5 @@ def _tidy_request(request: BuildRequest) -> BuildRequest:
 
 def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
     inputs = prepare_build_inputs(site)
-    compiled_levels = compile_levels(inputs.ground, inputs.places)
+    compiled_levels = compile_levels(inputs.build_context, inputs.places)
     return assemble(inputs, compiled_levels), compiled_levels[0].compiled.features

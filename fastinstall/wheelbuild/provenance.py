@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastinstall import __version__
 from fastinstall.core import files, values
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, keyed
 from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -59,7 +59,7 @@ class Provenance:
         kernels: names of the kernels of ours that are in the core.
         without: those that were left out, because a proof failed.
         statics: sdists of libraries that were linked into the core, with their names there.
-        chassis: the official wheel around the core, or None.
+        base_wheel: the official wheel around the core, or None.
         targets: CPU levels with their flags, the baseline first.
         link: which native libraries the core uses.
         compiler: first line of its `--version`.
@@ -78,7 +78,7 @@ class Provenance:
     kernels: tuple[str, ...]
     without: tuple[str, ...]
     statics: dict[str, Ingredient]
-    chassis: Ingredient | None
+    base_wheel: Ingredient | None = keyed("chassis")
     targets: tuple[LevelTarget, ...]
     link: LinkMode
     compiler: str
@@ -107,7 +107,7 @@ def provenance(
         kernels=kernels,
         without=step.without,
         statics={each.name: ingredient(step.statics[each.name], request.statics[each.name]) for each in statics},
-        chassis=ingredient(step.chassis, request.chassis) if request.chassis is not None else None,
+        base_wheel=ingredient(step.base_wheel, request.base_wheel) if request.base_wheel is not None else None,
         targets=step.targets,
         link=step.link,
         compiler=request.compiler.version,
@@ -200,7 +200,7 @@ def list_known_inputs(
         "distribution": f"{step.distribution} {step.version}",
         "targets": values.digest(step.targets),
         "link": step.link.value,
-        "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, chassis=bool(hashes["chassis"])))),
+        "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, base_wheel=bool(hashes["chassis"])))),
         "python": " ".join(python),
         "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
     }
@@ -210,7 +210,7 @@ def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
     """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
     files: dict[str, Artefact | None] = {
         "source": step.source,
-        "chassis": step.chassis,
+        "chassis": step.base_wheel,
         "clang": step.clang,
     }
     hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
@@ -230,9 +230,9 @@ def statics_digest(recipe: Recipe, step: WheelOrder, compiler: str) -> str:
 
 def _is_portable(step: WheelOrder) -> bool:
     native = any(_OF_THIS_CPU in target.cflags for target in step.targets)
-    return step.source is not None and step.chassis is not None and step.link is LinkMode.BUNDLE and not native
+    return step.source is not None and step.base_wheel is not None and step.link is LinkMode.BUNDLE and not native
 
 
-def _list_compiled_libraries(recipe: Recipe, step: WheelOrder, *, chassis: bool) -> Iterator[str]:
+def _list_compiled_libraries(recipe: Recipe, step: WheelOrder, *, base_wheel: bool) -> Iterator[str]:
     known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
-    return (name for name, library in known.items() if library.core or not chassis)
+    return (name for name, library in known.items() if library.core or not base_wheel)

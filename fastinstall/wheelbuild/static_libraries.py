@@ -299,7 +299,7 @@ class _LibraryBuild:
     def __init__(self, order: StaticOrder, space: Path, process_group: ProcessGroup) -> None:
         self._order = order
         self._space = space
-        self._leash = process_group
+        self._process_group = process_group
 
     def build(self, entry: Path) -> None:
         """Compile, and lay out the entry of the cache."""
@@ -341,7 +341,7 @@ class _LibraryBuild:
                     await_future(each)
                     self._order.emit(Progressed(stage=STAGE, done=done, total=len(work)))
             except BaseException:
-                self._leash.pull()
+                self._process_group.pull()
                 pool.shutdown(cancel_futures=True)
                 raise
 
@@ -360,7 +360,7 @@ class _LibraryBuild:
         kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
         environment = {**kept, "LC_ALL": "C", **variables}
         try:
-            run(argv, directory=directory, environment=environment, timeout=_SECONDS, process_group=self._leash)
+            run(argv, directory=directory, environment=environment, timeout=_SECONDS, process_group=self._process_group)
         except CommandError as error:
             raise FailedError(failure, hint=_HINT, details=error.details) from error
 

@@ -191,14 +191,14 @@ def test_a_plan_grants_none_of_its_own_risks(sandbox: Sandbox, venv: Venv) -> No
     assert saved.exit_code == 0, saved.text
     before = tree_hash(venv.prefix)
     document = json.loads(plan.read_text(encoding="utf-8"))
-    risks = [hazard["risk"] for hazard in document["hazards"]]
+    risks = [plan_risk["risk"] for plan_risk in document["hazards"]]
     assert risks == ["vulnerable"]
     plan.write_text(json.dumps({**document, "hazards": []}))
     denied = sandbox.cli("apply", "--yes", plan)
     assert denied.exit_code == 5, denied.text
     assert "differs from what would be planned now: hazards: expected " in denied.stderr
     assert "hint: make a new plan: fastinstall plan -o FILE" in denied.stderr
-    granted = {"hazards": [{**hazard, "allowed": True} for hazard in document["hazards"]]}
+    granted = {"hazards": [{**plan_risk, "allowed": True} for plan_risk in document["hazards"]]}
     plan.write_text(json.dumps({**document, **granted, "wish": {**document["wish"], "allow": risks}}))
     granting = sandbox.cli("apply", "--yes", plan)
     assert granting.exit_code == 5, granting.text

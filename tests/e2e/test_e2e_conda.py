@@ -156,7 +156,7 @@ def _is_kept_where_it_was_forced(place: Place, channel: CondaChannel) -> None:
         assert done.exit_code == 0, done.text
     session = open_session(place.sandbox.variables(place.conda.variables))
     planned = plan_repair(session, find(session, NamedTarget(prefix=place.prefix)), Request())
-    assert (planned.wish.version, planned.hazards) == ("12.1.1", ())
+    assert (planned.request.version, planned.risks) == ("12.1.1", ())
     assert "keeper 1.0 requires pillow==12.1.1" in planned.warnings[0]
 
 

@@ -126,9 +126,9 @@ def test_a_build_makes_each_wheel_once_and_names_the_python_that_is_missing(
     assert {file: file.stat().st_mtime_ns for file in wheelhouse.rglob("*.whl")} == before
 
     with lock_environment(wheelhouse):
-        rival = sandbox.cli(*words)
-    assert rival.exit_code == 5, rival.text
-    assert "is working on this wheelhouse" in rival.stderr
+        installer = sandbox.cli(*words)
+    assert installer.exit_code == 5, installer.text
+    assert "is working on this wheelhouse" in installer.stderr
 
 
 def test_reports_are_summed_up_and_hosts_without_one_are_named(sandbox: Sandbox, captured: Captured) -> None:

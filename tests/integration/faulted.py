@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import extent
-from engaged import change_of_all_kinds, make_conda_environment, open_in
 from journaled import FIRST, SITE, dies_at, make_environment, receipt_of, set_up, set_up_again
+from miniature_conda import change_of_all_kinds, make_conda_environment, open_in
 
 from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import JournalStore, Stamp

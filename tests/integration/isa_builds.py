@@ -93,7 +93,7 @@ def build_trees(cache: Path, scratch: Path) -> Iterator[dict[str, Path]]:
     stray = {_ONE_FILE: cores["avx2"].objects[_ONE_FILE]}
     cores[MIXED] = _linked(build_tree, steps, MIXED, {**cores["sse4"].objects, **stray})
     trees = {
-        name: install_core_in_copy(build_tree.chassis, core.path, build_tree.source, scratch / name / "tree")
+        name: install_core_in_copy(build_tree.base_wheel, core.path, build_tree.source, scratch / name / "tree")
         for name, core in cores.items()
     }
     yield trees
@@ -160,8 +160,8 @@ def _without_level(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
-    wish = Request(recipe="pillow-simd", version=VERSION, level=LEVEL, toolchain=ToolchainSource.SYSTEM)
-    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
-    context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
+    request = Request(recipe="pillow-simd", version=VERSION, level=LEVEL, toolchain=ToolchainSource.SYSTEM)
+    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
+    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
     return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)

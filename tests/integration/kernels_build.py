@@ -57,14 +57,14 @@ class KernelsBuild:
     @property
     def request(self) -> BuildRequest:
         """How it is built."""
-        return self.build_tree.work.ground.request
+        return self.build_tree.work.build_context.request
 
     @property
     def reference(self) -> ProofStack:
         """The official wheel."""
         python = Path(self.request.interpreter.executable)
         return ProofStack(
-            label="the official wheel", python=python, tree=self.build_tree.chassis.root, variables=self._variables
+            label="the official wheel", python=python, tree=self.build_tree.base_wheel.root, variables=self._variables
         )
 
     @property
@@ -77,7 +77,7 @@ class KernelsBuild:
         """The build with the files compiled again that are not as in the right source."""
         variant = SanitizedVariant(source=source, flags=flags, linker=linker, objects=self._unchanged(source))
         core = compile_core(self.build_tree.steps, variant, self.scratch / name / "objects")
-        tree = install_core_in_copy(self.build_tree.chassis, core.path, source, self.scratch / name / "tree")
+        tree = install_core_in_copy(self.build_tree.base_wheel, core.path, source, self.scratch / name / "tree")
         return replace(self.reference, label=name, tree=tree)
 
     def changed(self, name: str, file: str, pattern: str, replacement: str) -> Path:
@@ -102,7 +102,9 @@ class KernelsBuild:
 
     def _sanitized(self, name: str, source: Path) -> ProofStack:
         stack = self.stack(name, source, flags=FLAGS, linker=LINKER)
-        return preload_sanitizers(stack, self.build_tree.steps, stack.tree / "PIL" / self.build_tree.chassis.core.name)
+        return preload_sanitizers(
+            stack, self.build_tree.steps, stack.tree / "PIL" / self.build_tree.base_wheel.core.name
+        )
 
     def _unchanged(self, source: Path) -> dict[str, Path]:
         return {file: made for file, made in self.core.objects.items() if _same(file, source, self.build_tree.source)}

@@ -74,7 +74,7 @@ def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
     step = Build(
         recipe="pillow-fast",
         source=None,
-        chassis=None,
+        base_wheel=None,
         distribution="pillow",
         version=wheel.name.split("-")[1],
         targets=tuple(LevelTarget(level=level, cflags=(), ldflags=()) for level in levels),

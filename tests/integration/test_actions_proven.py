@@ -40,7 +40,7 @@ class Scene:
     """A context, and wheels to prove in it."""
 
     context: ExecutionContext
-    ground: ProofContext
+    build_context: ProofContext
     step: Build
     official: Path
     heard: list[Event]
@@ -88,8 +88,8 @@ def scene(shared_cache: Path, cache: Path) -> Scene:
         now=datetime.now(UTC),
         cpu=cpu,
     )
-    ground = ProofContext(interpreter=interpreter, cpu=cpu, reference=official)
-    return Scene(context=context, ground=ground, step=_step(official), official=path, heard=heard)
+    build_context = ProofContext(interpreter=interpreter, cpu=cpu, reference=official)
+    return Scene(context=context, build_context=build_context, step=_step(official), official=path, heard=heard)
 
 
 def test_the_kernel_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene: Scene, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_kernel_whose_operations_fail_is_left_out_and_the_rest_is_proven(sce
     built = make_proven_wheel(
         scene.step,
         scene.maker(lambda step: scene.official if "box-blur" in step.without else damaged),
-        scene.ground,
+        scene.build_context,
         scene.context,
     )
     assert built.wheel == scene.official
@@ -108,9 +108,9 @@ def test_the_kernel_whose_operations_fail_is_left_out_and_the_rest_is_proven(sce
 
 def test_what_is_proven_once_is_not_proven_again(scene: Scene) -> None:
     make = scene.maker(lambda _step: scene.official)
-    make_proven_wheel(scene.step, make, scene.ground, scene.context)
+    make_proven_wheel(scene.step, make, scene.build_context, scene.context)
     scene.heard.clear()
-    make_proven_wheel(scene.step, make, scene.ground, scene.context)
+    make_proven_wheel(scene.step, make, scene.build_context, scene.context)
     assert scene.heard == []
 
 
@@ -119,7 +119,7 @@ def test_where_no_kernel_is_to_blame_nothing_is_built_and_the_failure_names_the_
 ) -> None:
     damaged = _damaged(scene.official, tmp_path, *CROP)
     with pytest.raises(UnprovenError, match="crop") as caught:
-        make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.ground, scene.context)
+        make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.build_context, scene.context)
     assert caught.value.version == scene.step.version
     assert any("crop/" in line for line in caught.value.details)
 
@@ -127,7 +127,7 @@ def test_where_no_kernel_is_to_blame_nothing_is_built_and_the_failure_names_the_
 def test_a_recipe_without_kernels_is_not_held_against_the_official_wheel_here(scene: Scene, tmp_path: Path) -> None:
     plain = replace(scene.context, recipe=load_recipe("pillow-simd", (recipes_directory(),)))
     damaged = _damaged(scene.official, tmp_path, *BLUR)
-    built = make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.ground, plain)
+    built = make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.build_context, plain)
     assert built.wheel == damaged
 
 
@@ -135,7 +135,7 @@ def _step(official: Artefact) -> Build:
     return Build(
         recipe="pillow-fast",
         source=None,
-        chassis=official,
+        base_wheel=official,
         distribution="pillow",
         version=official.version,
         targets=(LevelTarget(level="x86-64-v2", cflags=(), ldflags=()),),

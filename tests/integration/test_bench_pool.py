@@ -84,15 +84,15 @@ def _seen(place: Path) -> list[tuple[int, int, str]]:
 @pytest.mark.parametrize("version", ["3.8", "3.13"])
 def test_workers_load_in_whichever_way_they_are_started(tmp_path: Path, version: str) -> None:
     python = interpreters.of_version(version) or interpreters.running()
-    wishes, remarks = (ALONE, FORKED, SPAWNED), list[str]()
+    requests, remarks = (ALONE, FORKED, SPAWNED), list[str]()
     with _loading(tmp_path, "a", "b", "c", python=python.executable) as found:
-        measured = measure_rates(found, wishes, _load(), remarks.append)
+        measured = measure_rates(found, requests, _load(), remarks.append)
     assert remarks == []
-    assert [(each.workers, each.start) for each in measured] == [(each.workers, each.start) for each in wishes]
+    assert [(each.workers, each.start) for each in measured] == [(each.workers, each.start) for each in requests]
     assert all(each.engine is LoadingEngine.OWN for each in measured)
     assert all(each.images_per_second > 0 and each.first_batch_seconds > 0 for each in measured)
     assert all(each.peak_bytes > 4_000_000 * (each.workers + 1) for each in measured)
-    assert len({pid for pid, _, _ in _seen(tmp_path)}) == sum(max(1, each.workers) for each in wishes)
+    assert len({pid for pid, _, _ in _seen(tmp_path)}) == sum(max(1, each.workers) for each in requests)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Lo
         yield place, found
 
 
-def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_wish_is_measured(
+def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_request_is_measured(
     trouble: tuple[Path, LoadingProcess],
 ) -> None:
     remarks: list[str] = []

@@ -182,12 +182,12 @@ def test_a_store_whose_package_is_missing_names_it_and_leaves_nothing(
 def _workers_load(images: Sequence[SurveyedImage], store: ImageStore, python: Path) -> None:
     """In workers of both kinds."""
     remarks: list[str] = []
-    wishes = PoolRequest(workers=1), PoolRequest(workers=1, start=WorkerStart.SPAWN)
+    requests = PoolRequest(workers=1), PoolRequest(workers=1, start=WorkerStart.SPAWN)
     with _loading(images, store, python) as found:
         assert found.measure(0.0, cold=True).failed == {}
     with _loading(images, store, python, with_workers=True) as found:
         load = PoolWorkload(seconds=0.02, images=tuple(range(len(images))), patience=20.0)
-        measured = measure_rates(found, wishes, load, remarks.append)
+        measured = measure_rates(found, requests, load, remarks.append)
     assert remarks == []
     assert all(each.images_per_second > 0 for each in measured)
 

@@ -126,8 +126,8 @@ def test_every_kernel_and_every_rule_of_tuning_finds_its_functions(built: Built)
 
 
 def test_everything_but_core_and_version_is_the_official_wheel_s(built: Built, tree: Path, tmp_path: Path) -> None:
-    assert built.request.chassis is not None
-    unpack_wheel(built.request.chassis, tmp_path)
+    assert built.request.base_wheel is not None
+    unpack_wheel(built.request.base_wheel, tmp_path)
     official = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
     kept = {path for path in official if ".dist-info" not in path.parts[0]}
     there = {path for path in kept if (tree / path).is_file()}
@@ -167,8 +167,8 @@ def test_it_works_with_every_codec_of_the_official_wheel(environment: Path) -> N
 def test_each_defect_of_the_fork_shows_on_it_and_not_on_the_official_wheel(
     built: Built, environment: Path, tmp_path: Path
 ) -> None:
-    assert built.request.chassis is not None
-    unpack_wheel(built.request.chassis, tmp_path)
+    assert built.request.base_wheel is not None
+    unpack_wheel(built.request.base_wheel, tmp_path)
     lines = [each.demonstration for each in load_recipe("pillow-simd", (recipes_directory(),)).advisories]
     for line in filter(None, lines):
         said = [_said(environment, line, PYTHONPATH=path) for path in ("", str(tmp_path))]
@@ -202,14 +202,14 @@ def test_progress_counts_up_to_about_its_total(built: Built) -> None:
 
 
 def test_a_chassis_with_other_python_code_is_refused_by_file(built: Built, tree: Path, tmp_path: Path) -> None:
-    assert built.request.chassis is not None
+    assert built.request.base_wheel is not None
     suffix = built.request.interpreter.extension_suffix
-    chassis = open_base_wheel(built.request.chassis, "PIL", suffix, tmp_path)
+    base_wheel = open_base_wheel(built.request.base_wheel, "PIL", suffix, tmp_path)
     (tmp_path / "PIL/ImageOps.py").write_text("# changed upstream\n")
-    before = chassis.core.read_bytes()
+    before = base_wheel.core.read_bytes()
     with pytest.raises(FailedError, match=r"ImageOps\.py"):
-        take_version(chassis, tree)
-    assert chassis.core.read_bytes() == before
+        take_version(base_wheel, tree)
+    assert base_wheel.core.read_bytes() == before
 
 
 def _glibc(platform: str) -> tuple[int, int]:
@@ -220,9 +220,9 @@ def _glibc(platform: str) -> tuple[int, int]:
 def _request(cache: Path, scratch: Path, toolchain: ToolchainSource) -> BuildRequest:
     """The build that further tests ask for by `--recipe pillow-simd --level x86-64-v2 --dist-name pillow-simd`."""
     session = open_session({**os.environ, "HOME": str(scratch), "FASTINSTALL_CACHE_DIR": str(cache)})
-    wish = Request(recipe="pillow-simd", level=LEVEL, dist_name=NAME, toolchain=toolchain)
-    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), wish)
-    context = make_execution_context(session, plan, recipe_named(session, wish.recipe))
+    request = Request(recipe="pillow-simd", level=LEVEL, dist_name=NAME, toolchain=toolchain)
+    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
+    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
     step = next(step for step in plan.steps if isinstance(step, Build))
     return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)
 

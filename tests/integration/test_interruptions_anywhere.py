@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from anywhere import all_ended, outcomes
-from builders import environment, wish
+from builders import environment, request
 
 from fastinstall.apply import orchestrator
 from fastinstall.core.errors import FailedError
@@ -54,7 +54,7 @@ def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
     prefix = tmp_path / "new"
     step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="wished")
     where = replace(environment(), prefix=prefix)
-    plan = Plan(environment=where, facts_digest="", wish=wish(), steps=(step,), summary="")
+    plan = Plan(environment=where, facts_digest="", request=request(), steps=(step,), summary="")
     silent, nothing = cast("Any", SimpleNamespace(emit=ignore, cache=tmp_path)), cast("Any", None)
 
     def scene() -> None:

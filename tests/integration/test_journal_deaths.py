@@ -137,7 +137,7 @@ def test_what_a_cut_off_rollback_has_restored_is_not_mistaken_for_an_intruder(sc
     def cut(step: int) -> bool:
         store = scene.store()
         died = dies_at(step, lambda: rollback(store, force=True))
-        recovered = recover(store, force=True, intruders=restored)
+        recovered = recover(store, force=True, foreign_entries=restored)
         assert recovered is None or recovered.undone == UndoResult()
         if not store.transactions():
             assert _whole_or_live(store) == before

@@ -102,7 +102,7 @@ def test_without_a_setup_there_is_nothing_to_roll_back(store: JournalStore) -> N
 def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: JournalStore) -> None:
     before = picture(replaced.prefix)
     with pytest.raises(RefusedError) as caught:
-        rollback(replaced, intruders=(INTRUDER,))
+        rollback(replaced, foreign_entries=(INTRUDER,))
     assert f"{SITE}/PIL" in caught.value.message
     assert INTRUDER in caught.value.message
     assert f"{SITE}/pillow.libs" not in caught.value.message, "its content is what we put there"
@@ -111,7 +111,7 @@ def test_what_pip_put_in_our_place_refuses_a_rollback_and_is_named(replaced: Jou
 
 
 def test_by_force_what_pip_put_there_is_kept_and_the_rest_is_as_before(replaced: JournalStore, tmp_path: Path) -> None:
-    result = rollback(replaced, force=True, intruders=(INTRUDER,))
+    result = rollback(replaced, force=True, foreign_entries=(INTRUDER,))
     kept = replaced.root / "kept" / FIRST.id / SITE
     assert set(result.kept) == {kept / "PIL", kept / "pillow-14.0.0.dist-info"}
     assert (kept / "PIL/_imaging.so").read_text() == "pip's core"
@@ -265,12 +265,12 @@ def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(
 
 def test_what_the_guard_has_told_goes_although_something_was_kept(replaced: JournalStore) -> None:
     write_tree(replaced.prefix, {EVENTS: "{}\n", EVENTS_BEFORE: "{}\n"})
-    rollback(replaced, force=True, intruders=(INTRUDER,))
+    rollback(replaced, force=True, foreign_entries=(INTRUDER,))
     assert [path.name for path in replaced.root.iterdir()] == ["kept"]
 
 
 def test_beside_what_was_kept_before_a_setup_and_its_undoing_leave_nothing(replaced: JournalStore) -> None:
-    rollback(replaced, force=True, intruders=(INTRUDER,))
+    rollback(replaced, force=True, foreign_entries=(INTRUDER,))
     before = picture(replaced.prefix)
     set_up(replaced)
     write_tree(replaced.prefix, {EVENTS: "{}\n"})

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from engaged import (
+from journaled import FIRST, OLD_TIME, SITE, fill, in_own_mounts, live, picture, receipt_of, write_tree
+from miniature_conda import (
     CONTENTS,
     HISTORY,
     JPEG,
@@ -19,7 +20,6 @@ from engaged import (
     make_conda_environment,
     open_in,
 )
-from journaled import FIRST, OLD_TIME, SITE, fill, in_own_mounts, live, picture, receipt_of, write_tree
 from own_mounts import mount
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
@@ -102,7 +102,7 @@ def test_a_record_that_cannot_be_read_is_told_before_anything_happens(store: Jou
 
 def test_a_path_outside_of_the_environment_is_turned_down(store: JournalStore) -> None:
     with open_in(store) as transaction, pytest.raises(FailedError, match="not a path inside"):
-        transaction.engage(ExternalChange(copies=("../other",), appearing=()), lambda: None)
+        transaction.run_external_change(ExternalChange(copies=("../other",), appearing=()), lambda: None)
 
 
 def test_what_conda_has_noted_since_stays_in_its_history(store: JournalStore) -> None:
@@ -188,10 +188,10 @@ def test_by_force_a_package_comes_back_whole_with_what_the_engine_had_left_as_it
     same = {"turbo-3.0-0": CONTENTS["turbo-2.0-0"], "turbo-4.0-0": {"lib/four": ""}}
     linked = store.prefix / "lib/libturbojpeg.so.0"
     with open_in(store) as transaction:
-        stretch = ExternalChange(
+        change = ExternalChange(
             copies=("lib/libturbojpeg.so.0", "conda-meta/turbo-2.0-0.json"), appearing=("conda-meta/turbo-3.0-0.json",)
         )
-        transaction.engage(stretch, lambda: _rename_record(store))
+        transaction.run_external_change(change, lambda: _rename_record(store))
         transaction.commit(receipt_of(FIRST))
     four = NEW.__class__(name="turbo", version="4.0", build="0")
     FakeEngine(contents_of=same).change(store.prefix, CondaChange(linked=(four,), unlinked=(NEW,)))
@@ -226,7 +226,7 @@ def test_copies_share_nothing_with_what_an_engine_may_write_into(store: JournalS
     history = store.prefix / HISTORY
     before = history.read_text()
     with open_in(store) as transaction:
-        transaction.engage(ExternalChange(copies=(), appearing=()), lambda: _overwrite(history))
+        transaction.run_external_change(ExternalChange(copies=(), appearing=()), lambda: _overwrite(history))
         transaction.undo("tried")
     assert history.read_text() == before
 

@@ -97,7 +97,7 @@ def test_a_pin_and_its_removal_leave_nothing_once_both_are_undone(ready: Pinned)
 
 def _wished(ready: Pinned) -> bool:
     receipt = JournalStore(ready.prefix).read_receipt()
-    return receipt is not None and receipt.wish.pin
+    return receipt is not None and receipt.request.pin
 
 
 def test_pip_keeps_to_the_pin(ready: Pinned) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import extent
 import pytest
-from engaged import FakeEngine, change_in, change_of_all_kinds, make_conda_environment, open_in
 from faults.power_trial import Sample, difference, record, try_all
 from journaled import (
     FIRST,
@@ -31,6 +30,7 @@ from journaled import (
     swift_directory,
     write_tree,
 )
+from miniature_conda import FakeEngine, change_in, change_of_all_kinds, make_conda_environment, open_in
 
 from fastinstall.core import files
 from fastinstall.journal import external_changes, store

@@ -189,8 +189,8 @@ def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: KernelsBui
 def several(build: KernelsBuild) -> BaseWheel:
     """The official wheel once more, for cores of several levels."""
     suffix = build.request.interpreter.extension_suffix
-    assert build.request.chassis is not None
-    return open_base_wheel(build.request.chassis, "PIL", suffix, build.scratch / "several")
+    assert build.request.base_wheel is not None
+    return open_base_wheel(build.request.base_wheel, "PIL", suffix, build.scratch / "several")
 
 
 @pytest.mark.parametrize("baseline", ["x86-64-v2", "x86-64-v3"])
@@ -218,7 +218,7 @@ def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
 def _marked(build: KernelsBuild, place: LinkLocation, mark: str) -> CoreSteps:
     steps = build.build_tree.steps
     unmarked = replace(steps, link=tuple(word for word in steps.link if not word.startswith("-Wl,-z,x86-64")))
-    elsewhere = LinkLocation(run_path=build.build_tree.chassis.run_path).flags
+    elsewhere = LinkLocation(run_path=build.build_tree.base_wheel.run_path).flags
     kept = tuple(word for word in unmarked.link if word not in elsewhere)
     return replace(unmarked, link=(*kept, *place.flags, f"-Wl,-z,{mark}"))
 
@@ -226,7 +226,7 @@ def _marked(build: KernelsBuild, place: LinkLocation, mark: str) -> CoreSteps:
 def test_a_build_without_optimisation_is_refused(build: KernelsBuild) -> None:
     bare = replace(build, core=replace(build.core, objects={}))
     slow = bare.stack("slow", build.build_tree.source, flags=("-O0",))
-    module = build.build_tree.chassis.core.relative_to(build.build_tree.chassis.root)
+    module = build.build_tree.base_wheel.core.relative_to(build.build_tree.base_wheel.root)
     flags, _ = prove_binaries(slow.tree, module, (LEVEL,))
     assert flags.status is ProofStatus.FAILED
     assert "look like -O0 code" in flags.summary

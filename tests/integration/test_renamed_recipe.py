@@ -62,7 +62,7 @@ def test_what_is_damaged_is_repaired_by_todays_recipe_at_its_version(sandbox: Sa
     session = open_session(sandbox.variables())
     planned = plan_repair(session, find(session, NamedTarget(prefix=Path(venv.prefix))), Request())
     build = get_required_step(planned.steps, Build)
-    assert (planned.wish.recipe, build.recipe) == (TODAY, TODAY)
+    assert (planned.request.recipe, build.recipe) == (TODAY, TODAY)
     assert build.source is not None
     assert build.source.version == version
 

@@ -149,7 +149,7 @@ def test_a_later_pillow_on_purpose_gets_the_kernels_where_that_can_be(environmen
     assert (fixed.exit_code, alarms(tuple(fixed.document["findings"]))) == (0, {}), fixed.text
     receipt = JournalStore(venv.prefix).read_receipt()
     assert receipt is not None
-    assert (receipt.source_version, receipt.wish.version) == (environments.version, environments.version)
+    assert (receipt.source_version, receipt.request.version) == (environments.version, environments.version)
     assert len(JournalStore(venv.prefix).transactions()) == 2
 
 
@@ -165,7 +165,7 @@ def test_a_vulnerable_version_that_a_distribution_has_forced_needs_no_consent_to
 
     session = open_session(sandbox.variables())
     planned = plan_repair(session, find(session, NamedTarget(prefix=venv.prefix)), Request())
-    assert (planned.wish.version, planned.hazards) == (OTHER_VERSION, ())
+    assert (planned.request.version, planned.risks) == (OTHER_VERSION, ())
     assert "has no fewer" in planned.warnings[1]
 
     (told,) = (each for each in examined(sandbox, "--prefix", venv.prefix) if "affect Pillow" in each["message"])

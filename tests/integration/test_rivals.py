@@ -151,8 +151,8 @@ def test_a_rival_in_the_middle_of_its_work_may_finish_it(
 
     def listen(event: Event) -> None:
         if isinstance(event, Noted) and "waiting for it to end" in event.message:
-            (rival,) = observe_concurrent_installers(venv.prefix)
-            os.kill(rival.process, signal.SIGCONT)
+            (installer,) = observe_concurrent_installers(venv.prefix)
+            os.kill(installer.process, signal.SIGCONT)
 
     with _overrunning(monkeypatch, venv, tmp_path), pytest.raises(RefusedError, match="its files stay"):
         fix(environments.sandbox, venv, listen)
@@ -198,13 +198,13 @@ def test_a_process_that_holds_the_old_files_open_goes_on_across_a_swap_and_a_rol
             viewer.kill()
 
 
-def _at(monkeypatch: pytest.MonkeyPatch, step: str, rival: Callable[[], object]) -> None:
+def _at(monkeypatch: pytest.MonkeyPatch, step: str, installer: Callable[[], object]) -> None:
     """Have a rival come right after a step of the transaction."""
     real = getattr(fastinstall.apply.orchestrator, step)
 
     def then(*arguments: object) -> object:
         done = real(*arguments)
-        rival()
+        installer()
         return done
 
     monkeypatch.setattr(fastinstall.apply.orchestrator, step, then)

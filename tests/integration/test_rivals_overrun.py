@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from engaged import FakeEngine, change_in, make_conda_environment, open_in
 from journaled import (
     FIRST,
     SITE,
@@ -22,6 +21,7 @@ from journaled import (
     swift_directory,
     write_tree,
 )
+from miniature_conda import FakeEngine, change_in, make_conda_environment, open_in
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.store import JournalStore
@@ -70,11 +70,11 @@ def begin_to_uninstall(prefix: Path) -> None:
     (prefix / OURS_METADATA).rename(prefix / SITE / "~illow-12.1.1+simd.v3.dist-info")
 
 
-def overrun(store: JournalStore, rival: Callable[[Path], None]) -> None:
+def overrun(store: JournalStore, installer: Callable[[Path], None]) -> None:
     """A swap, a rival, and a check that fails for it."""
     with open_transaction(store) as transaction:
         transaction.perform(swap_moves())
-        rival(store.prefix)
+        installer(store.prefix)
         raise FailedError("not healthy")
 
 
@@ -92,10 +92,10 @@ def before(*entries: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("rival", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall])
 def test_what_an_installer_has_put_there_stays_and_what_was_before_is_kept(
-    store: JournalStore, rival: Callable[[Path], None]
+    store: JournalStore, installer: Callable[[Path], None]
 ) -> None:
     with pytest.raises(RefusedError, match="its files stay") as caught:
-        overrun(store, rival)
+        overrun(store, installer)
     theirs = live(store.prefix)
     recover_all(store)
     assert live(store.prefix) == theirs
@@ -188,9 +188,9 @@ def test_yielding_that_is_killed_at_any_step_is_brought_to_the_same_end(tmp_path
 
 
 @pytest.mark.parametrize("stretch", ["overrun too", "left alone"])
-def test_what_an_engine_has_changed_for_us_stays_only_where_it_was_overrun_too(tmp_path: Path, stretch: str) -> None:
+def test_what_an_engine_has_changed_for_us_stays_only_where_it_was_overrun_too(tmp_path: Path, change: str) -> None:
     """A stretch that another program has built upon is consistent in itself; half of it would not be."""
-    store, overruns = make_conda_environment(tmp_path / "conda"), stretch == "overrun too"
+    store, overruns = make_conda_environment(tmp_path / "conda"), change == "overrun too"
     library, record = store.prefix / "lib/libjpeg.so", store.prefix / "conda-meta/turbo-3.0-0.json"
 
     def set_up() -> None:
@@ -228,7 +228,7 @@ def _fails(store: JournalStore) -> None:
 def _yields(store: JournalStore) -> bool:
     """Whether the killed one had come so far as to say that it yields."""
     unfinished = store.unfinished()
-    return unfinished is not None and store.journal(unfinished.id).read().yielding is not None
+    return unfinished is not None and store.journal(unfinished.id).read().conceding is not None
 
 
 def _theirs(prefix: Path) -> dict[str, tuple[object, ...]]:

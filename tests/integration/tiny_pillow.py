@@ -93,7 +93,7 @@ def tiny_recipe() -> Recipe:
         summary="a tiny Pillow",
         replaces=("pillow",),
         package="PIL",
-        source=SourceOrigin(pypi="pillow-simd", chassis="pillow", label="simd"),
+        source=SourceOrigin(pypi="pillow-simd", base_wheel="pillow", label="simd"),
         base_cflags=("-O3",),
         levels=(),
         libraries={"zlib": zlib, "tiff": tiff},
@@ -130,7 +130,7 @@ def tiny_request(directory: Path, sdist: Path, **changes: Any) -> BuildRequest:
     step = Build(
         recipe="tiny",
         source=source,
-        chassis=None,
+        base_wheel=None,
         distribution="pillow",
         version="12.1.1+simd.v3",
         targets=(LevelTarget(level="x86-64-v3", cflags=("-O3", "-march=x86-64-v3"), ldflags=("-Wl,-z,x86-64-v3",)),),

@@ -22,7 +22,7 @@ _LARGEST = 16384
 
 
 def make_bench_request(arguments: Namespace) -> BenchRequest:
-    """The wish.
+    """The request.
 
     Raises:
         UsageError: a value that cannot be read, a file that is not there, flags that exclude each other.

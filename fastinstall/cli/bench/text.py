@@ -71,9 +71,9 @@ def _render_verdict(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 def choose_first_advice(advice: Sequence[SpeedAdvice]) -> tuple[SpeedAdvice, ...]:
     """What is recommended, after what needs no change; where nothing is recommended, the first advice."""
-    settled = [each for each in advice if each.finding.status is Status.OK]
+    passed = [each for each in advice if each.finding.status is Status.OK]
     first = next((each for each in advice if each.recommended), None)
-    return (*settled, first) if first is not None else tuple(settled) or tuple(advice[:1])
+    return (*passed, first) if first is not None else tuple(passed) or tuple(advice[:1])
 
 
 def _add_gap(lines: list[str]) -> list[str]:

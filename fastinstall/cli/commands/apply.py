@@ -43,7 +43,7 @@ def run(arguments: Namespace, context: Context) -> int:
         context.console.talk(plan_text(asked, context.console.err, describe_expectations(session, asked)))
     consented = consent(asked, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
     # It runs the interpreter that the plan names, which has been agreed to by now.
-    agreed = decide_saved_plan_again(session, saved, consented.wish.allow)
+    agreed = decide_saved_plan_again(session, saved, consented.request.allow)
     refuse_unaccepted(agreed)
     with announce_eta(session, agreed) as telling:
         outcome = carry_out(telling, agreed)
@@ -59,7 +59,7 @@ def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:
         RefusedError: the environment is not what the plan says.
         UndeterminedError: there is none.
     """
-    for key, problem in find_plan_problems(saved, recipe_named(session, saved.wish.recipe)):
+    for key, problem in find_plan_problems(saved, recipe_named(session, saved.request.recipe)):
         raise DocumentError(path, key, problem, hint=PLAN_AGAIN)
     try:
         refuse_another_environment(session, saved)

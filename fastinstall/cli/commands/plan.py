@@ -42,7 +42,7 @@ def run(arguments: Namespace, context: Context) -> int:
     text = dump(document("plan", made))
     if arguments.output is not None:
         _save(Path(arguments.output), text)
-        risks = ",".join(dict.fromkeys(hazard.risk for hazard in made.hazards if hazard.allowed))
+        risks = ",".join(dict.fromkeys(plan_risk.risk for plan_risk in made.risks if plan_risk.allowed))
         allow = f" --allow {risks}" if risks else ""
         context.console.talk(f"saved; carry it out with: fastinstall apply --yes{allow} {quote(arguments.output)}")
         return ExitCode.OK

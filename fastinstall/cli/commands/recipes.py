@@ -99,7 +99,7 @@ def _summarize_recipe(recipe: Recipe) -> str:
 
 
 def _list_recipe_rows(recipe: Recipe) -> Iterator[tuple[str, str]]:
-    yield "source", f"{recipe.source.pypi} (sdist), in the official wheel of {recipe.source.chassis}"
+    yield "source", f"{recipe.source.pypi} (sdist), in the official wheel of {recipe.source.base_wheel}"
     if recipe.kernels:
         yield "kernels", ", ".join(kernel.name for kernel in recipe.kernels)
     linked = [f"{library.static.pypi} for {name}" for name, library in recipe.libraries.items() if library.static]

@@ -152,14 +152,14 @@ def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
     if finding.status.gravity == 0:
         return
     if page.verbose:
-        yield from _list_grounds(finding, page)
+        yield from _list_reasons(finding, page)
     if finding.remedy is not None:
         yield from page.lines(f"hint: {finding.remedy.text}", first=_DETAIL, rest=_DETAIL + "      ")
         if finding.remedy.command:
             yield f"{_DETAIL}      {finding.remedy.command}"
 
 
-def _list_grounds(finding: Finding, page: Page) -> Iterator[str]:
+def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:
     """What a finding rests on."""
     if finding.expected or finding.observed:
         told = f"expected {finding.expected or '-'}; observed {finding.observed or '-'}"

@@ -109,7 +109,7 @@ def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None,
 
 
 def _describe_guard(plan: Plan, receipt: Receipt) -> str:
-    if not plan.wish.guard:
+    if not plan.request.guard:
         return "not guarded: run fastinstall doctor from time to time"
     if receipt.conda is not None and receipt.conda.guard is not None:
         return _KEPT

@@ -136,8 +136,8 @@ def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
         lines += page.lines(f"Expected: {told}", rest="  ")
     for warning in plan.warnings:
         lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
-    for hazard in plan.hazards:
-        lines += _risk_lines(hazard, page)
+    for plan_risk in plan.risks:
+        lines += _risk_lines(plan_risk, page)
     return join_lines(lines)
 
 
@@ -153,9 +153,9 @@ def _list_steps(plan: "Plan", page: Page) -> list[str]:
     return lines
 
 
-def _risk_lines(hazard: PlanRisk, page: Page) -> Iterator[str]:
-    state = "allowed" if hazard.allowed else f"needs --allow {hazard.risk}"
-    style = "warning" if hazard.allowed else "error"
-    yield from page.lines(f"risk {hazard.risk} ({state}): {hazard.summary}", rest="  ", style=style)
-    for item in page.shortened(hazard.items):
+def _risk_lines(plan_risk: PlanRisk, page: Page) -> Iterator[str]:
+    state = "allowed" if plan_risk.allowed else f"needs --allow {plan_risk.risk}"
+    style = "warning" if plan_risk.allowed else "error"
+    yield from page.lines(f"risk {plan_risk.risk} ({state}): {plan_risk.summary}", rest="  ", style=style)
+    for item in page.shortened(plan_risk.items):
         yield from page.lines(item, first="     ", rest="       ")

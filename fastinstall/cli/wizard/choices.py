@@ -98,7 +98,7 @@ CONTINUE, START_OVER, ENVIRONMENT, DETAILS = "continue", "start over", "environm
 def customise_request(
     talk: WizardConversation, request: Request, changed: Callable[[Request], None], show_details: Callable[[], None]
 ) -> Request | str:
-    """Another wish, changed one thing at a time; START_OVER or ENVIRONMENT if the person wants that instead.
+    """Another request, changed one thing at a time; START_OVER or ENVIRONMENT if the person wants that instead.
 
     Args:
         talk: who is talked to.

@@ -13,7 +13,7 @@ from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.active_environment import USUAL_NAMES, NamedTarget, active_prefixes
 from fastinstall.observe.session import Session
 from fastinstall.verbs.answers import read_kept_answers
-from fastinstall.verbs.everywhere import NEARBY, AtHand, discover_environments
+from fastinstall.verbs.everywhere import NEARBY, FoundEnvironment, discover_environments
 
 CANCELLED = "cancelled; nothing was changed"
 
@@ -78,7 +78,7 @@ class EnvironmentChooser:
             ways.append(f"~/{prefix.relative_to(home)}")
         return min(ways, key=len)
 
-    def _describe(self, each: AtHand) -> str:
+    def _describe(self, each: FoundEnvironment) -> str:
         stopped = "; you stopped here before" if read_kept_answers(self.session, each.seen.prefix) is not None else ""
         return f"{describe_found_environment(each)}{stopped}"
 
@@ -98,7 +98,7 @@ def is_left_open(target: NamedTarget, session: Session) -> bool:
     return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
 
 
-def describe_found_environment(each: AtHand) -> str:
+def describe_found_environment(each: FoundEnvironment) -> str:
     """What is in an environment, and how it is known, in one line."""
     seen = each.seen
     parts = ["conda"] if seen.kind is EnvironmentKind.CONDA else []
@@ -107,7 +107,7 @@ def describe_found_environment(each: AtHand) -> str:
     return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # the path says that it is near
 
 
-def _describe_pillow(each: AtHand) -> str:
+def _describe_pillow(each: FoundEnvironment) -> str:
     there = " and ".join(each.seen.pillow) or "no Pillow"
     if not each.seen.ours:
         return there
@@ -118,7 +118,7 @@ def _list_active_prefixes(session: Session) -> set[str]:
     return {os.path.realpath(prefix) for prefix in active_prefixes(session.variables).values()}
 
 
-def _word_question(found: Sequence[AtHand], session: Session) -> str:
+def _word_question(found: Sequence[FoundEnvironment], session: Session) -> str:
     active = sum(each.found.startswith("active") for each in found)
     if active:
         state = "Two environments are active." if active > 1 else ""

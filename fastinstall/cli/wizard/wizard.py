@@ -89,7 +89,7 @@ class _Wizard:
 
     Attributes:
         talk: with whom, about what.
-        before: the wish that flags, variables and settings give.
+        before: the request that flags, variables and settings give.
         place: the target, as short as it can be written.
     """
 
@@ -120,7 +120,7 @@ class _Wizard:
                     return None
                 plan = other
             elif (agreed := ask_for_risks(plan, self.talk.asker)) is not None:
-                self._keep(plan.wish, at_work=True)
+                self._keep(plan.request, at_work=True)
                 return agreed
         self._forget()
         return plan
@@ -138,15 +138,15 @@ class _Wizard:
         return self._plan(self.before)
 
     def _customise(self, plan: Plan) -> Plan | None:
-        """Another plan, by other wishes; None if another environment is wanted."""
-        request, details = plan.wish, lambda: self._tell(plan_text(plan, replace(self._page(), verbose=True)))
+        """Another plan, by other requests; None if another environment is wanted."""
+        request, details = plan.request, lambda: self._tell(plan_text(plan, replace(self._page(), verbose=True)))
         while True:
             wanted = customise_request(self.talk, request, self._keep, details)
             if wanted == ENVIRONMENT:
                 return None
             request = self.before if isinstance(wanted, str) else wanted
             self._keep(request)
-            if request == plan.wish:
+            if request == plan.request:
                 return plan
             if (made := self._try_plan(request)) is not None:
                 return made
@@ -155,7 +155,7 @@ class _Wizard:
         return plan_setup(self.talk.session, self.talk.target, request)
 
     def _try_plan(self, request: Request) -> Plan | None:
-        """The plan for a wish; None, and the reason is told, where there is none."""
+        """The plan for a request; None, and the reason is told, where there is none."""
         try:
             return self._plan(request)
         except (RefusedError, UsageError) as error:
@@ -266,10 +266,10 @@ def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
     """Warnings, and risks with what they bring."""
     for warning in plan.warnings:
         yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
-    for hazard in plan.hazards:
-        style = "warning" if hazard.allowed else "error"
-        yield from page.lines(f"risk {hazard.risk}: {hazard.summary}", rest="  ", style=style)
-        for item in page.shortened(hazard.items):
+    for plan_risk in plan.risks:
+        style = "warning" if plan_risk.allowed else "error"
+        yield from page.lines(f"risk {plan_risk.risk}: {plan_risk.summary}", rest="  ", style=style)
+        for item in page.shortened(plan_risk.items):
             yield from page.lines(item, first="  ", rest="    ")
 
 

@@ -71,9 +71,9 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
             document["package_tarball_full_path"], document["extracted_package_dir"] = str(file), unpacked
             document["link"] = {"source": unpacked, "type": 1}  # hard-linked
         spec = make_requested_spec(package)
-        settled = _set_requests({**document, **_make_origin(package)}, [spec] if spec else [])
+        finished = _set_requests({**document, **_make_origin(package)}, [spec] if spec else [])
         here, there = (json.dumps(str(place))[1:-1] for place in (scratch, prefix))
-        write_text(path, _format_record(settled).replace(here, there), durable=False)
+        write_text(path, _format_record(finished).replace(here, there), durable=False)
 
 
 def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Record]) -> None:
@@ -91,8 +91,8 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
             raise FailedError(f"{prefix}: {package.dist} should have been installed, but is missing")
         one = earlier.get("requested_spec")
         specs = list(earlier.get("requested_specs") or ([one] if one else []))
-        settled = _set_requests({**document, **_make_origin(package)}, specs)
-        write_record(prefix / "conda-meta" / package.record, settled)
+        finished = _set_requests({**document, **_make_origin(package)}, specs)
+        write_record(prefix / "conda-meta" / package.record, finished)
     left = {package.name for package in change.unlinked} - {package.name for package in change.linked}
     for name in sorted(left & now.keys()):
         raise FailedError(f"{prefix}: {name} should have been removed, but is present")

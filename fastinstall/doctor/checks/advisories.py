@@ -149,7 +149,7 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) ->
     if not critical:
         return Status.WARNING, ""
     receipt = context.own_receipt
-    if receipt is None or Risk.VULNERABLE not in receipt.wish.allow:
+    if receipt is None or Risk.VULNERABLE not in receipt.request.allow:
         return Status.ERROR, ""
     accepted = date.fromisoformat(receipt.created_at[:10])
     later = sum(advisory.dated > accepted for advisory in critical)

@@ -121,7 +121,7 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
 
 def _report_underused(context: CheckContext) -> Iterator[Finding]:
     receipt, built, best = context.receipt, context.own_levels, _find_best_level(context)
-    named = receipt is not None and (receipt.wish.level != "auto" or receipt.wish.levels)
+    named = receipt is not None and (receipt.request.level != "auto" or receipt.request.levels)
     if best is None or named or not 0 < max(map(rank, built), default=0) < rank(best):
         return
     message = f"the stack was built for {' and '.join(built)}, this CPU supports {best}"

@@ -81,7 +81,7 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
         )
     if guard.installed:
         return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=verify)
-    if not receipt.wish.guard:
+    if not receipt.request.guard:
         return _SAY.skipped("the guard was declined at the setup")
     message = "no guard is installed: nothing warns when another tool replaces this stack"
     return _SAY.hint(message, remedy=Remedy(text="install the guard", command=command(context, "guard install")))
@@ -101,7 +101,7 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
             remedy=repair(context) if pin.kind == PinKind.PIP else _pin_project(pin, prefix) if in_project else again,
             verify=show_files(pin.file),
         )
-    if receipt.wish.pin and not _is_pinned(context.facts, receipt):
+    if receipt.request.pin and not _is_pinned(context.facts, receipt):
         yield _SAY.warning(
             "the pin of the setup is missing: the next installation may replace this stack",
             expected="a pin in the environment's own configuration",

@@ -24,7 +24,7 @@ CHOICES: Mapping[str, list[str]] = {
 }
 
 
-def test_every_wish_of_the_command_line_is_a_parameter_and_every_parameter_a_wish() -> None:
+def test_every_request_of_the_command_line_is_a_parameter_and_every_parameter_a_request() -> None:
     assert {option.field: option.flag for option in OPTIONS} == {name: flag for name, (flag, _) in WISHES.items()}
 
 

@@ -36,7 +36,7 @@ from fastinstall.steps.swap import Swap
 BUILD = Build(
     recipe="pillow-fast",
     source=None,
-    chassis=None,
+    base_wheel=None,
     distribution="pillow",
     version="13.0.0+simd.v3",
     targets=(LevelTarget(level="x86-64-v3", cflags=(), ldflags=()),),
@@ -48,7 +48,7 @@ BUILD = Build(
 PLAN = Plan(
     environment=environment(),
     facts_digest="0",
-    wish=Request(),
+    request=Request(),
     steps=(BUILD, Prove(reference=None, reason=""), Swap(removes=(), entries=(), installs="", reason="")),
     summary="a test",
 )

@@ -31,12 +31,12 @@ def _machine(cores: int, quota: float | None = None) -> LoaderLimits:
     ],
 )
 def test_in_full_powers_of_two_up_to_the_quota_are_tried(cores: int, quota: float | None, numbers: list[int]) -> None:
-    wishes = choose_pool_requests(_machine(cores, quota), quick=False)
+    requests = choose_pool_requests(_machine(cores, quota), quick=False)
     most = numbers[-1]
-    assert [wish.workers for wish in wishes[: len(numbers)]] == numbers
-    assert wishes[0] == ALONE
+    assert [request.workers for request in requests[: len(numbers)]] == numbers
+    assert requests[0] == ALONE
     spawned = PoolRequest(workers=most, start=WorkerStart.SPAWN)
-    assert wishes[len(numbers) :] == (spawned, PoolRequest(workers=most, cold=True))
+    assert requests[len(numbers) :] == (spawned, PoolRequest(workers=most, cold=True))
 
 
 def test_in_short_there_are_none_and_as_many_as_can_compute() -> None:
@@ -44,8 +44,8 @@ def test_in_short_there_are_none_and_as_many_as_can_compute() -> None:
 
 
 def test_numbers_that_were_asked_for_are_tried_once_each_however_many_cpus_there_are() -> None:
-    wishes = choose_pool_requests(_machine(2), quick=True, workers=(16, 0, 16))
-    assert wishes == (PoolRequest(workers=16), ALONE)
+    requests = choose_pool_requests(_machine(2), quick=True, workers=(16, 0, 16))
+    assert requests == (PoolRequest(workers=16), ALONE)
     without = choose_pool_requests(_machine(2), quick=False, workers=(0,))
     assert without == (ALONE, PoolRequest(workers=0, start=WorkerStart.NONE, cold=True))
 
@@ -57,8 +57,8 @@ def test_numbers_that_were_asked_for_are_tried_once_each_however_many_cpus_there
 def test_one_thread_and_as_many_as_can_compute_are_tried(
     cores: int, wished: tuple[int, ...], numbers: list[int], *, quick: bool
 ) -> None:
-    wishes = choose_thread_requests(_machine(cores), quick=quick, threads=wished)
-    assert wishes == tuple(PoolRequest(workers=number, start=WorkerStart.THREAD) for number in numbers)
+    requests = choose_thread_requests(_machine(cores), quick=quick, threads=wished)
+    assert requests == tuple(PoolRequest(workers=number, start=WorkerStart.THREAD) for number in numbers)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from fastinstall.model.request import Request
 
 
 @pytest.mark.parametrize(
-    ("answers", "wish", "asked"),
+    ("answers", "before", "asked"),
     [
         ((), Request(), ("auto", ())),
         ((), Request(level="x86-64-v2"), ("x86-64-v2", ())),
@@ -21,9 +21,9 @@ from fastinstall.model.request import Request
     ],
 )
 def test_one_level_or_several_are_asked_for(
-    answers: tuple[str, ...], wish: Request, asked: tuple[str, tuple[str, ...]] | None
+    answers: tuple[str, ...], before: Request, asked: tuple[str, tuple[str, ...]] | None
 ) -> None:
-    assert ask_levels(AskedPerson(*answers), recipe(), wish) == asked
+    assert ask_levels(AskedPerson(*answers), recipe(), before) == asked
 
 
 def test_every_answer_says_what_it_means() -> None:

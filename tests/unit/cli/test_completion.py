@@ -80,7 +80,7 @@ def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str,
     assert words
     for word in words:
         arguments, sources = parse((verb, *NEEDED.get(verb, ()), flag, word), {}, ())
-        if hasattr(arguments, "wish_recipe"):
+        if hasattr(arguments, "request_recipe"):
             read_request(arguments, sources)
 
 

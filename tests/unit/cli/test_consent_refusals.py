@@ -23,9 +23,9 @@ VULNERABLE = PlanRisk(
 DOWNGRADE = PlanRisk(risk=Risk.DOWNGRADE, summary="it is older")
 
 
-def _plan(*hazards: PlanRisk) -> Plan:
-    wish = Request(recipe="pillow-simd")
-    return Plan(environment=environment(), facts_digest="0", wish=wish, steps=(), hazards=hazards, summary="a test")
+def _plan(*risks: PlanRisk) -> Plan:
+    request = Request(recipe="pillow-simd")
+    return Plan(environment=environment(), facts_digest="0", request=request, steps=(), risks=risks, summary="a test")
 
 
 def _refusal(plan: Plan) -> RefusedError:

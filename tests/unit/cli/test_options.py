@@ -8,7 +8,7 @@ from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.model.request import LinkMode, Request, Risk
 
 
-def wish(*flags: str, variables: dict[str, str] | None = None, toml: Path | None = None) -> Request:
+def request(*flags: str, variables: dict[str, str] | None = None, toml: Path | None = None) -> Request:
     arguments, sources = parse(["setup", *flags], variables or {}, [toml] if toml else [])
     return read_request(arguments, sources)
 
@@ -19,25 +19,25 @@ def toml(directory: Path, text: str) -> Path:
     return path
 
 
-def test_every_field_of_a_wish_has_its_option() -> None:
+def test_every_field_of_a_request_has_its_option() -> None:
     nobodys = {"avoid"}  # what a failed proof asks for
     assert {option.field for option in REQUEST_OPTIONS} == set(Request.__dataclass_fields__) - nobodys
 
 
 def test_nothing_given_is_the_default() -> None:
-    assert wish() == Request()
+    assert request() == Request()
 
 
 def test_a_flag_beats_a_variable_which_beats_the_file_which_beats_the_default(tmp_path: Path) -> None:
     file = toml(tmp_path, 'level = "x86-64-v2"')
     variables = {"FASTINSTALL_LEVEL": "x86-64-v3"}
-    assert wish("--level", "native", variables=variables, toml=file).level == "native"
-    assert wish(variables=variables, toml=file).level == "x86-64-v3"
-    assert wish(toml=file).level == "x86-64-v2"
-    assert wish().level == "auto"
+    assert request("--level", "native", variables=variables, toml=file).level == "native"
+    assert request(variables=variables, toml=file).level == "x86-64-v3"
+    assert request(toml=file).level == "x86-64-v2"
+    assert request().level == "auto"
 
 
-def test_every_wish_is_understood_as_a_flag_a_variable_and_a_key(tmp_path: Path) -> None:
+def test_every_request_is_understood_as_a_flag_a_variable_and_a_key(tmp_path: Path) -> None:
     wanted = Request(
         recipe="pillow",
         version="12.0.0",
@@ -57,16 +57,16 @@ def test_every_wish_is_understood_as_a_flag_a_variable_and_a_key(tmp_path: Path)
     flags = format_flags(wanted)
     variables = {option.variable: _written(words[option.field], negated=option.negated) for option in REQUEST_OPTIONS}
     keys = "\n".join(f"{field} = {_toml(value)}" for field, value in words.items())
-    assert wish(*flags) == wanted
-    assert wish(variables=variables) == wanted
-    assert wish(toml=toml(tmp_path, keys)) == wanted
+    assert request(*flags) == wanted
+    assert request(variables=variables) == wanted
+    assert request(toml=toml(tmp_path, keys)) == wanted
 
 
 def test_a_flag_for_one_level_overrules_a_setting_for_several_and_the_other_way_round(tmp_path: Path) -> None:
     file = toml(tmp_path, 'levels = ["x86-64-v2", "x86-64-v4"]')
-    found = wish("--level", "x86-64-v3", toml=file)
+    found = request("--level", "x86-64-v3", toml=file)
     assert (found.level, found.levels) == ("x86-64-v3", ())
-    found = wish("--levels", "x86-64-v2,x86-64-v3", variables={"FASTINSTALL_LEVEL": "native"})
+    found = request("--levels", "x86-64-v2,x86-64-v3", variables={"FASTINSTALL_LEVEL": "native"})
     assert (found.level, found.levels) == ("auto", ("x86-64-v2", "x86-64-v3"))
 
 
@@ -82,25 +82,25 @@ def test_the_flags_that_ask_for_the_same_name_the_levels_and_not_what_did_not_pr
     "option", [option for option in REQUEST_OPTIONS if not option.metavar], ids=lambda option: option.flag
 )
 def test_a_switch_that_is_off_in_its_variable_is_off(word: str, option: object) -> None:
-    assert wish(variables={option.variable: word}) == Request()  # type: ignore[attr-defined]  # an Option
+    assert request(variables={option.variable: word}) == Request()  # type: ignore[attr-defined]  # an Option
 
 
 @pytest.mark.parametrize("word", ["1", "true", "yes", "on", "TRUE"])
 def test_a_switch_that_is_on_in_its_variable_is_on(word: str) -> None:
-    assert wish(variables={"FASTINSTALL_OFFLINE": word}).offline
-    assert not wish(variables={"FASTINSTALL_NO_GUARD": word}).guard
+    assert request(variables={"FASTINSTALL_OFFLINE": word}).offline
+    assert not request(variables={"FASTINSTALL_NO_GUARD": word}).guard
 
 
 def test_a_variable_that_is_off_beats_a_file_that_says_on(tmp_path: Path) -> None:
     file = toml(tmp_path, "offline = true\nguard = false")
-    found = wish(variables={"FASTINSTALL_OFFLINE": "0", "FASTINSTALL_NO_GUARD": "0"}, toml=file)
+    found = request(variables={"FASTINSTALL_OFFLINE": "0", "FASTINSTALL_NO_GUARD": "0"}, toml=file)
     assert not found.offline
     assert found.guard
 
 
 def test_an_empty_variable_counts_as_absent(tmp_path: Path) -> None:
     file = toml(tmp_path, 'level = "x86-64-v2"\nrequire = ["tiff"]')
-    found = wish(variables={"FASTINSTALL_LEVEL": "", "FASTINSTALL_REQUIRE": ""}, toml=file)
+    found = request(variables={"FASTINSTALL_LEVEL": "", "FASTINSTALL_REQUIRE": ""}, toml=file)
     assert (found.level, found.require) == ("x86-64-v2", ("tiff",))
 
 
@@ -124,13 +124,13 @@ def test_a_bad_value_names_where_it_was_written(key: str, flag: str, value: str,
         (f"{file}: {key}: ", (), {}, file),
     ):
         with pytest.raises(UsageError) as caught:
-            wish(*flags, variables=variables, toml=path)
+            request(*flags, variables=variables, toml=path)
         assert caught.value.message.startswith(where + problem)
 
 
 def test_a_value_that_is_overruled_is_not_even_read(tmp_path: Path) -> None:
     file = toml(tmp_path, "jobs = -1")
-    assert wish("--jobs", "2", variables={"FASTINSTALL_JOBS": "many"}, toml=file).jobs == 2
+    assert request("--jobs", "2", variables={"FASTINSTALL_JOBS": "many"}, toml=file).jobs == 2
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_value_that_is_overruled_is_not_even_read(tmp_path: Path) -> None:
 def test_a_malformed_settings_file_is_named_with_its_key(text: str, key: str, problem: str, tmp_path: Path) -> None:
     file = toml(tmp_path, text)
     with pytest.raises(DocumentError) as caught:
-        wish(toml=file)
+        request(toml=file)
     assert (caught.value.file, caught.value.key) == (file, key)
     assert caught.value.problem.startswith(problem)
 

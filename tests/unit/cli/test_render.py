@@ -49,14 +49,14 @@ def _plan() -> Plan:
     return Plan(
         environment=environment(),
         facts_digest="0",
-        wish=Request(),
+        request=Request(),
         steps=(
             SystemPackages(manager="apt", packages=("libtiff-dev", "libopenjp2-7-dev"), reason="missing: headers"),
             InstallGuard(reason="to notice when another tool replaces it"),
             Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
         ),
         skipped=(Skipped(step="create-environment", reason="it exists"),),
-        hazards=(PlanRisk(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
+        risks=(PlanRisk(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
         warnings=("pillow-simd 12.1.1.post0 has 20 known advisories: fastinstall recipes show pillow-simd",),
         summary="pillow 12.1.1+simd.v3 from pillow-simd 12.1.1.post0 for x86-64-v3 into /srv/images/env",
     )
@@ -73,7 +73,7 @@ def _build() -> Build:
         source=_artefact("pillow", "13.0.0"),
         without=("blur", "filter"),
         statics={"zlib": _artefact("zlib-ng", "1.1.0")},
-        chassis=None,
+        base_wheel=None,
         distribution="pillow",
         version="13.0.0+simd.v2.v3",
         targets=tuple(LevelTarget(level=level, cflags=("-O3", f"-march={level}"), ldflags=()) for level in levels),
@@ -140,7 +140,7 @@ def test_a_wheel_of_the_cache_is_told_as_such() -> None:
 def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_names() -> None:
     prove = Prove(reference=_artefact("pillow", "13.0.0"), reason="r")
     swap = Swap(removes=("pillow-12.0.0.dist-info",), entries=(), installs="", reason="r")
-    plan = replace(_plan(), steps=(_build(), prove, swap, *_plan().steps[1:]), hazards=(), warnings=())
+    plan = replace(_plan(), steps=(_build(), prove, swap, *_plan().steps[1:]), risks=(), warnings=())
     assert plan_text(plan, WIDE, ("2.9 times as fast", "takes about 60 s")).splitlines() == [
         "Set up pillow 13.0.0+simd.v2.v3 in /srv/images/env",
         "  compile it for x86-64-v2 and x86-64-v3",

@@ -25,7 +25,9 @@ SPEED = SpeedTable(
 
 
 def _offer(used: Recipe, version: str) -> RecipePreview:
-    return RecipePreview(recipe=used, choice=VersionChoice(version=version, source=None, chassis=None, reason="a test"))
+    return RecipePreview(
+        recipe=used, choice=VersionChoice(version=version, source=None, base_wheel=None, reason="a test")
+    )
 
 
 def test_recipes_stand_side_by_side_with_version_advisories_and_speed() -> None:

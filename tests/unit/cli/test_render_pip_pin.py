@@ -2,7 +2,7 @@
 
 from pathlib import PurePosixPath
 
-from builders import changed, environment, wish
+from builders import changed, environment, request
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.short_documents import plan_text
@@ -21,7 +21,11 @@ def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> No
         reason="--pin: the pin holds back every other Pillow, including security updates",
     )
     plan = Plan(
-        environment=environment(), facts_digest="", wish=changed(wish(), {"pin": True}), steps=(step,), summary="pin it"
+        environment=environment(),
+        facts_digest="",
+        request=changed(request(), {"pin": True}),
+        steps=(step,),
+        summary="pin it",
     )
     assert "including security updates" in plan_text(plan, Page())
     told = plan_text(plan, Page(verbose=True))

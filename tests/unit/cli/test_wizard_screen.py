@@ -3,7 +3,7 @@
 from pathlib import PurePosixPath
 
 import pytest
-from builders import conda_facts, conda_stack, empty_facts, environment, healthy_facts, stock_facts, wish
+from builders import conda_facts, conda_stack, empty_facts, environment, healthy_facts, request, stock_facts
 
 from fastinstall.cli.wizard.wizard import list_changes, list_found
 from fastinstall.model.artefact import LevelTarget
@@ -30,7 +30,7 @@ STEPS: tuple[Step, ...] = (
     Build(
         recipe="pillow-fast",
         source=None,
-        chassis=None,
+        base_wheel=None,
         distribution="pillow",
         version="13.0.0+simd.v3",
         targets=(LevelTarget(level="x86-64-v3", cflags=("-O3",), ldflags=()),),
@@ -49,7 +49,7 @@ STEPS: tuple[Step, ...] = (
 
 def _plan(*steps: Step) -> Plan:
     return Plan(
-        environment=environment(), facts_digest="", wish=wish(), steps=steps, summary="renew the start-up guard"
+        environment=environment(), facts_digest="", request=request(), steps=steps, summary="renew the start-up guard"
     )
 
 

@@ -66,7 +66,7 @@ def _asking(talk: WizardConversation, *answers: str) -> WizardConversation:
     )
 
 
-def test_every_wish_that_has_a_flag_can_be_customised() -> None:
+def test_every_request_that_has_a_flag_can_be_customised() -> None:
     assert sorted(BY_FIELD) == sorted(option.field for option in REQUEST_OPTIONS)
     assert sorted(OTHERS) == sorted(BY_FIELD), "each has a case below"
 
@@ -75,10 +75,10 @@ def test_every_wish_that_has_a_flag_can_be_customised() -> None:
 def test_each_takes_another_value_and_tells_it(talk: WizardConversation, field: str) -> None:
     answers, value = OTHERS[field]
     topic = BY_FIELD[field]
-    wish = topic.ask(_asking(talk, *answers), Request())
-    assert wish is not None
-    assert getattr(wish, field) == value
-    assert topic.told(wish) != topic.told(Request())
+    request = topic.ask(_asking(talk, *answers), Request())
+    assert request is not None
+    assert getattr(request, field) == value
+    assert topic.told(request) != topic.told(Request())
 
 
 @pytest.mark.parametrize("field", OTHERS)
@@ -89,14 +89,14 @@ def test_each_can_be_taken_back(talk: WizardConversation, field: str) -> None:
 @pytest.mark.parametrize("field", ["version", "jobs", "wheelhouse", "require", "channels"])
 def test_what_is_typed_can_be_made_nothing_again(talk: WizardConversation, field: str) -> None:
     before = Request(version="12.2.0", jobs=2, wheelhouse=Path(HERE), require=("jpeg",), channels=("mine",))
-    wish = BY_FIELD[field].ask(_asking(talk, "-"), before)
-    assert wish is not None
-    assert getattr(wish, field) == getattr(Request(), field)
+    request = BY_FIELD[field].ask(_asking(talk, "-"), before)
+    assert request is not None
+    assert getattr(request, field) == getattr(Request(), field)
 
 
 def test_another_recipe_begins_without_the_version_and_the_levels_of_the_one_before(talk: WizardConversation) -> None:
-    wish = BY_FIELD["recipe"].ask(_asking(talk, "pillow"), Request(version="1", levels=("x86-64-v2",)))
-    assert wish == Request(recipe="pillow")
+    request = BY_FIELD["recipe"].ask(_asking(talk, "pillow"), Request(version="1", levels=("x86-64-v2",)))
+    assert request == Request(recipe="pillow")
 
 
 def test_a_risk_is_added_to_those_before_and_all_can_be_taken_away(talk: WizardConversation) -> None:

@@ -41,9 +41,9 @@ def test_a_change_without_risk_has_no_hazard() -> None:
 
 
 def test_a_package_that_goes_with_nothing_in_its_place_is_a_risk() -> None:
-    (hazard,) = find_change_risks(change(come=("a 2 h_0",), go=("a 1 h_0", "c 1 h_0")))
-    assert hazard.risk is Risk.FORCE_REMOVE
-    assert hazard.items == ("c: removed: 1",)
+    (plan_risk,) = find_change_risks(change(come=("a 2 h_0",), go=("a 1 h_0", "c 1 h_0")))
+    assert plan_risk.risk is Risk.FORCE_REMOVE
+    assert plan_risk.items == ("c: removed: 1",)
 
 
 def test_another_build_of_a_version_is_no_downgrade() -> None:
@@ -52,9 +52,9 @@ def test_another_build_of_a_version_is_no_downgrade() -> None:
 
 def test_many_are_named_in_part_and_listed_whole() -> None:
     names = [f"cuda-{letter}" for letter in "abcdefg"]
-    (hazard,) = find_change_risks(change(come=tuple(f"{name} 12 h_0" for name in names)))
-    assert hazard.summary.endswith("cuda-a, cuda-b, cuda-c, cuda-d, cuda-e and 2 more")
-    assert hazard.items == tuple(f"{name}: added: 12" for name in names)
+    (plan_risk,) = find_change_risks(change(come=tuple(f"{name} 12 h_0" for name in names)))
+    assert plan_risk.summary.endswith("cuda-a, cuda-b, cuda-c, cuda-d, cuda-e and 2 more")
+    assert plan_risk.items == tuple(f"{name}: added: 12" for name in names)
 
 
 def test_each_package_is_told_by_what_becomes_of_it() -> None:

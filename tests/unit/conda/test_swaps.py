@@ -23,12 +23,12 @@ GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0")
 
 def _told(*linked: CondaPackage, requested: tuple[str, ...] = (), packaged: bool = True) -> str:
     change = CondaChange(linked=linked, unlinked=(OURS,) if packaged else ())
-    standing = (
+    status = (
         STANDING
         if packaged
         else StackStatus(prefix=STANDING.prefix, name=STANDING.name, packaged=False, core=CoreStatus.INTACT)
     )
-    return "\nhint: ".join(foresee_conda_changes(change, requested, standing))
+    return "\nhint: ".join(foresee_conda_changes(change, requested, status))
 
 
 def test_a_package_that_requires_another_pillow_is_the_cause() -> None:
@@ -119,14 +119,14 @@ def test_another_build_of_ours_is_no_swap() -> None:
 def test_what_has_happened_is_told_with_the_repair(
     core: CoreStatus, records: tuple[CondaPackage, ...], story: str
 ) -> None:
-    standing = StackStatus(
+    status = StackStatus(
         prefix=PurePosixPath("/srv/my env"), name="Pillow-SIMD 13.0.0", packaged=True, core=core, records=records
     )
-    assert describe_conda_changes(standing, "env_update") == (
+    assert describe_conda_changes(status, "env_update") == (
         f"Pillow-SIMD 13.0.0 in /srv/my env {story} by conda env update",
         "conda fastinstall doctor --fix --prefix '/srv/my env'",
     )
-    assert describe_conda_changes(standing)[0].endswith(story)
+    assert describe_conda_changes(status)[0].endswith(story)
 
 
 def test_what_is_in_place_is_no_news() -> None:

@@ -35,32 +35,32 @@ def prefix(tmp_path: Path) -> Path:
 
 
 def _core(prefix: Path) -> CoreStatus | None:
-    standing = read_stack_status(prefix)
-    return standing.core if standing is not None else None
+    status = read_stack_status(prefix)
+    return status.core if status is not None else None
 
 
 def test_what_was_set_up_is_named_and_in_place(prefix: Path) -> None:
-    standing = read_stack_status(prefix)
-    assert standing is not None
-    assert (standing.name, standing.packaged, standing.core) == ("Pillow-SIMD 12.1.1.post0", False, CoreStatus.INTACT)
-    assert standing.records == ()
+    status = read_stack_status(prefix)
+    assert status is not None
+    assert (status.name, status.packaged, status.core) == ("Pillow-SIMD 12.1.1.post0", False, CoreStatus.INTACT)
+    assert status.records == ()
 
 
 @pytest.mark.parametrize("build", ["simd_v2v3_py311_0", "py311h1234567_0"])
 def test_records_that_provide_pil_are_read_off_their_names(prefix: Path, build: str) -> None:
     (prefix / f"conda-meta/pillow-13.0.0-{build}.json").touch()
-    standing = read_stack_status(prefix)
-    assert standing is not None
-    assert [package.dist for package in standing.records] == [f"pillow-13.0.0-{build}"]
+    status = read_stack_status(prefix)
+    assert status is not None
+    assert [package.dist for package in status.records] == [f"pillow-13.0.0-{build}"]
 
 
 def test_what_a_receipt_says_is_no_pattern_and_a_record_without_a_build_no_package(prefix: Path) -> None:
     receipt_file = prefix / RECEIPT
     receipt_file.write_text(receipt_file.read_text().replace('"3.11.7"', '"**"'))
     (prefix / "conda-meta/pillow.json").touch()
-    standing = read_stack_status(prefix)
-    assert standing is not None
-    assert (standing.core, standing.records) == (CoreStatus.GONE, ())
+    status = read_stack_status(prefix)
+    assert status is not None
+    assert (status.core, status.records) == (CoreStatus.GONE, ())
 
 
 def test_other_bytes_are_another_core_whatever_their_size(prefix: Path) -> None:

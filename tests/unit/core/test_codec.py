@@ -45,7 +45,7 @@ STEPS: tuple[Step, ...] = (
     Build(
         recipe="pillow-simd",
         source=ARTEFACT,
-        chassis=None,
+        base_wheel=None,
         distribution="pillow",
         version="12.1.1+simd.v3",
         targets=(LevelTarget(level="x86-64-v3", cflags=("-O3",), ldflags=()),),
@@ -65,10 +65,10 @@ def _plan() -> Plan:
     return Plan(
         environment=environment(),
         facts_digest="0" * 64,
-        wish=Request(jobs=2, wheelhouse=PurePosixPath("/srv/wheels"), allow=(Risk.DOWNGRADE,)),
+        request=Request(jobs=2, wheelhouse=PurePosixPath("/srv/wheels"), allow=(Risk.DOWNGRADE,)),
         steps=STEPS,
         skipped=(Skipped(step="system-packages", reason="they are there"),),
-        hazards=(PlanRisk(risk=Risk.DOWNGRADE, summary="older", items=("CVE",), allowed=True),),
+        risks=(PlanRisk(risk=Risk.DOWNGRADE, summary="older", items=("CVE",), allowed=True),),
         warnings=("ünïcode",),
         summary="pillow",
     )
@@ -207,7 +207,7 @@ def test_another_schema_is_refused(schema: object) -> None:
 
 def test_a_field_with_a_default_may_be_left_out() -> None:
     data = _broken(_plan(), "hazards", ...)
-    assert decode(Plan, data, file="f").hazards == ()
+    assert decode(Plan, data, file="f").risks == ()
 
 
 def test_a_whole_number_is_a_number() -> None:

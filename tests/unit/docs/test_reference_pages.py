@@ -10,6 +10,7 @@ from render_documents import render_documents
 
 from fastinstall.cli.options import REQUEST_OPTIONS
 from fastinstall.core.errors import ExitCode
+from fastinstall.core.values import get_key
 
 
 def test_every_exit_code_says_what_to_do() -> None:
@@ -17,7 +18,7 @@ def test_every_exit_code_says_what_to_do() -> None:
     assert all(f"| {int(code)} |" in render_exit_codes() for code in ExitCode)
 
 
-def test_every_wish_has_its_variable_and_key() -> None:
+def test_every_request_has_its_variable_and_key() -> None:
     page = render_settings()
     assert [each.flag for each in REQUEST_OPTIONS if f"| `{each.variable}` | `{each.field}` |" not in page] == []
 
@@ -33,7 +34,7 @@ def test_every_key_of_a_document_is_told(name: str) -> None:
     make = SCHEMAS[name]
     assert isinstance(make, partial)
     section = render_documents({name: "`verb`"}).partition(f"## {name}\n")[2]
-    assert [key.name for key in dataclasses.fields(make.args[0]) if f"| `{key.name}` |" not in section] == []
+    assert [key for key in map(get_key, dataclasses.fields(make.args[0])) if f"| `{key}` |" not in section] == []
 
 
 def test_a_document_without_a_schema_is_listed_all_the_same() -> None:

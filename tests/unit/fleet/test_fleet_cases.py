@@ -21,9 +21,9 @@ _CASES = Path(__file__).parents[2] / "cases" / "fleet"
 def _planned(case: dict[str, Any]) -> Fleet:
     documents = [facts_document(name, host) for name, host in case["hosts"].items()]
     hosts = [host for host in map(read_host_facts, documents) if isinstance(host, FleetHost)]
-    wish = decode(Request, case.get("wish", {}), file="case")
-    recipe = load_recipe(wish.recipe, (recipes_directory(),))
-    return plan_fleet(hosts, (), recipe, wish, Limits(now=NOW, max_age=case.get("max_age")))
+    request = decode(Request, case.get("wish", {}), file="case")
+    recipe = load_recipe(request.recipe, (recipes_directory(),))
+    return plan_fleet(hosts, (), recipe, request, Limits(now=NOW, max_age=case.get("max_age")))
 
 
 @pytest.mark.parametrize("path", sorted(_CASES.glob("*.json")), ids=lambda path: path.stem)

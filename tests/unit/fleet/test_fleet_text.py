@@ -58,7 +58,7 @@ def _fleet(number: int, **changes: object) -> Fleet:
     artefacts = (_artefact(number, **changes),)
     return Fleet(
         summary="1 wheel",
-        wish=Request(),
+        request=Request(),
         groups=(group,) * 200,
         artefacts=artefacts,
         left_out=left_out + broken,

@@ -94,9 +94,9 @@ def test_a_wheel_that_was_changed_or_that_nobody_listed_is_built_again(
     assert find_existing_wheel(tmp_path, artefact, recipe, Request()) is None
 
 
-@pytest.mark.parametrize("wish", [Request(upgrade=True), Request(require=("webp",)), Request(link=LinkMode.SYSTEM)])
-def test_a_wish_that_a_name_cannot_answer_asks_the_build(
-    tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, wish: Request
+@pytest.mark.parametrize("asked", [Request(upgrade=True), Request(require=("webp",)), Request(link=LinkMode.SYSTEM)])
+def test_a_request_that_a_name_cannot_answer_asks_the_build(
+    tmp_path: Path, recipe: Recipe, artefact: FleetArtefact, asked: Request
 ) -> None:
     _put(tmp_path, "13.0.0+simd.v3")
-    assert find_existing_wheel(tmp_path, artefact, recipe, wish) is None
+    assert find_existing_wheel(tmp_path, artefact, recipe, asked) is None

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from fastinstall.core.errors import DocumentError
+from fastinstall.core.values import get_key
 from fastinstall.journal.entries import (
     Adding,
     Conceding,
@@ -28,7 +29,7 @@ FILE = PurePosixPath(f"/env/share/fastinstall/tx/{ID}/journal.jsonl")
 BEGUN = TransactionBegun(id=ID, at="", sequence=1, work=f"share/fastinstall/tx/{ID}", created=(), directories=())
 MOVING = Moving(moves=(), inodes=(), created=(), directories=(), manifest={})
 ENGAGING = ExternalChangeBegun(
-    area="aside/stretch-0", copies=(), appearing=(), grounds=(), records=(), created=(), directories=()
+    area="aside/stretch-0", copies=(), appearing=(), own_places=(), records=(), created=(), directories=()
 )
 ENGAGED = ExternalChangeEnded(manifest={}, untouched=(), removed=())
 SPREADING = Spreading(source="a", target="b", directories=())
@@ -68,7 +69,7 @@ def _everywhere(path: str) -> list[Entry]:
         dataclasses.replace(MOVING, manifest={path: "sha256:00"}),
         dataclasses.replace(ENGAGING, copies=(copied,)),
         dataclasses.replace(ENGAGING, appearing=(path,)),
-        dataclasses.replace(ENGAGING, grounds=(path,)),
+        dataclasses.replace(ENGAGING, own_places=(path,)),
         dataclasses.replace(ENGAGING, records=(path,)),
         dataclasses.replace(ENGAGING, created=(path,)),
         dataclasses.replace(ENGAGING, directories=(_directory(path),)),
@@ -134,5 +135,6 @@ def test_every_text_of_every_entry_is_a_path_that_is_checked_or_known_to_be_none
         checked[type(entry)] |= {key.partition("[")[0] for key, _ in list_entry_paths(entry)}
     for kind, keys in checked.items():
         hints = typing.get_type_hints(kind)
-        texts = {name for name, hint in hints.items() if hint not in (int, bool, tuple[int, ...])}
+        keys_of = {each.name: get_key(each) for each in dataclasses.fields(kind)}
+        texts = {keys_of[name] for name, hint in hints.items() if hint not in (int, bool, tuple[int, ...])}
         assert texts - keys - WORKPLACES - NO_PATHS.get(kind.__name__, set()) == set(), kind

@@ -51,7 +51,7 @@ ENGAGING = ExternalChangeBegun(
     area="aside/stretch-0",
     copies=(Copied(path="lib/x.so", digest="sha256:00", mode=0o644, mtime_ns=1),),
     appearing=("lib/y.so",),
-    grounds=(".condatmp",),
+    own_places=(".condatmp",),
     records=("python-3.11.7-0.json",),
     created=("include",),
     directories=(Directory(path="lib", mtime_ns=3, names="cd", mode=0o755),),

@@ -42,8 +42,8 @@ def test_a_record_that_cannot_be_read_claims_nothing(tmp_path: Path, content: ob
 def test_strangers_are_records_of_returning_packages_that_nobody_knows(tmp_path: Path) -> None:
     for name in ("turbo-2-0.json", "turbo-4-0.json", "libjpeg-turbo-4-0.json", "numpy-2-0.json"):
         _write(tmp_path, name, {"files": [f"lib/{name}"]})
-    standing = {name: tmp_path / "conda-meta" / name for name in names(tmp_path)}
-    found = find_foreign_records(standing, known={"turbo-2-0.json"}, returning=("conda-meta/turbo-1-0.json",))
+    status = {name: tmp_path / "conda-meta" / name for name in names(tmp_path)}
+    found = find_foreign_records(status, known={"turbo-2-0.json"}, returning=("conda-meta/turbo-1-0.json",))
     assert tuple(found) == ("conda-meta/turbo-4-0.json", "lib/turbo-4-0.json")
 
 

@@ -102,13 +102,13 @@ def test_only_the_gravest_severity_is_critical() -> None:
 
 def test_a_vulnerable_version_is_a_named_risk_that_nobody_has_allowed_yet() -> None:
     more = _advisory("stale", "<12.2", Severity.CRITICAL)
-    hazard = find_vulnerability_risk(replace(recipe(), advisories=(*ALL, more)), "12.1.1.post0", kernels=True)
+    plan_risk = find_vulnerability_risk(replace(recipe(), advisories=(*ALL, more)), "12.1.1.post0", kernels=True)
 
-    assert hazard is not None
-    assert hazard.risk is Risk.VULNERABLE
-    assert not hazard.allowed
-    assert hazard.summary == "2 critical advisories affect Pillow 12.1.1: critical, stale"
-    assert hazard.items == ("critical (affects <13): something", "stale (affects <12.2): something")
+    assert plan_risk is not None
+    assert plan_risk.risk is Risk.VULNERABLE
+    assert not plan_risk.allowed
+    assert plan_risk.summary == "2 critical advisories affect Pillow 12.1.1: critical, stale"
+    assert plan_risk.items == ("critical (affects <13): something", "stale (affects <12.2): something")
 
 
 def test_a_version_without_critical_advisories_is_no_risk() -> None:

@@ -52,9 +52,9 @@ def test_each_defect_is_demonstrated_by_one_line_of_python() -> None:
 
 
 def test_the_fork_is_a_risk_and_the_newest_pillow_is_none() -> None:
-    hazard = find_vulnerability_risk(fork(), "12.1.1.post0", kernels=True)
-    assert hazard is not None
-    assert len(hazard.items) == 2
+    plan_risk = find_vulnerability_risk(fork(), "12.1.1.post0", kernels=True)
+    assert plan_risk is not None
+    assert len(plan_risk.items) == 2
     assert find_vulnerability_risk(load_recipe("pillow-fast", (SHIPPED,)), "13.0.0", kernels=True) is None
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from builders import environment, wish
+from builders import environment, request
 
 from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaInstaller, CondaPackage
 from fastinstall.plan.conda_steps import add_reinstallations
@@ -37,7 +37,9 @@ GUARD = InstallGuard(reason="of the test")
 
 def _plan(*steps: Step) -> Plan:
     skipped = (Skipped(step="change-conda-packages", reason="needless"), Skipped(step="pin", reason="not wished"))
-    return Plan(environment=environment(), facts_digest="", wish=wish(), steps=steps, skipped=skipped, summary="a plan")
+    return Plan(
+        environment=environment(), facts_digest="", request=request(), steps=steps, skipped=skipped, summary="a plan"
+    )
 
 
 def test_what_lost_its_files_is_reinstalled_before_the_stack_is_made() -> None:

@@ -39,11 +39,11 @@ def facts(*packages: CondaPackage) -> Facts:
 
 def build(*levels: str, version: str = "13.0.0+simd.v2.v3", platforms: str = "", link: str = "bundle") -> Build:
     name = f"pillow-13.0.0-cp311-cp311-{platforms}.whl"
-    chassis = Artefact(name="pillow", version="13.0.0", filename=name, url="", sha256="")
+    base_wheel = Artefact(name="pillow", version="13.0.0", filename=name, url="", sha256="")
     return Build(
         recipe="pillow-fast",
         source=None,
-        chassis=chassis if platforms else None,
+        base_wheel=base_wheel if platforms else None,
         distribution="pillow",
         version=version,
         targets=tuple(

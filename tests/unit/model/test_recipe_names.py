@@ -46,6 +46,11 @@ def test_what_is_no_plan_is_left_to_its_reader(data: object) -> None:
 
 def test_a_receipt_asks_for_todays_recipe_and_still_says_which_one_built_the_core() -> None:
     data = document("receipt", receipt())
-    old = {**data, "recipe": FORMER, "wish": {**encode(receipt().wish), "recipe": FORMER}, "kernels": "pillow-simd 1"}
+    old = {
+        **data,
+        "recipe": FORMER,
+        "wish": {**encode(receipt().request), "recipe": FORMER},
+        "kernels": "pillow-simd 1",
+    }
     found = open_stored(Receipt, "receipt", old, file="receipt.json")
-    assert (found.recipe, found.wish.recipe) == (FORMER, TODAY)
+    assert (found.recipe, found.request.recipe) == (FORMER, TODAY)

@@ -23,7 +23,7 @@ def _opened(data: object) -> Receipt:
 @pytest.mark.parametrize("file", CAPTURED, ids=lambda file: file.stem)
 def test_a_receipt_of_an_earlier_version_is_read(file: Path) -> None:
     found = _opened(json.loads(file.read_text("utf-8")))
-    assert (found.levels, found.wish.pin, found.conda) == (("x86-64-v3",), False, None)
+    assert (found.levels, found.request.pin, found.conda) == (("x86-64-v3",), False, None)
     assert found.core == receipt().core
 
 

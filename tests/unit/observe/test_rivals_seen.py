@@ -91,7 +91,7 @@ def machine(tmp_path: Path) -> Machine:
 def test_who_is_a_rival(machine: Machine, case: dict[str, Any]) -> None:
     environment = machine.fill(case)
     found = observe_concurrent_installers(environment, machine.processes)
-    assert [rival.process for rival in found] == ([PID] if case["is_rival"] else [])
+    assert [installer.process for installer in found] == ([PID] if case["is_rival"] else [])
 
 
 def test_an_environment_is_known_by_every_name_that_leads_to_it(machine: Machine, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_an_environment_is_known_by_every_name_that_leads_to_it(machine: Machine
     machine.start([f"{tmp_path}/link/bin/python", "-m", "pip", "install", "x"], "/", {})
     machine.start(["uv", "pip", "install", "x"], "/", {"VIRTUAL_ENV": str(tmp_path / "link")}, PID + 1)
     for name in ("venv", "link"):
-        assert [rival.tool for rival in observe_concurrent_installers(tmp_path / name, machine.processes)] == [
+        assert [installer.tool for installer in observe_concurrent_installers(tmp_path / name, machine.processes)] == [
             "pip",
             "uv",
         ]
@@ -108,11 +108,11 @@ def test_an_environment_is_known_by_every_name_that_leads_to_it(machine: Machine
 def test_a_rival_is_named_as_people_called_it_without_their_passwords(machine: Machine) -> None:
     words = ["uv", "pip", "install", "--index-url", "https://me:hunter2@example.org/simple", "a b"]
     machine.start(words, "/", {"VIRTUAL_ENV": str(machine.places["venv"])})
-    (rival,) = observe_concurrent_installers(machine.places["venv"], machine.processes)
-    assert (rival.process, rival.tool) == (PID, "uv")
-    assert rival.action.startswith("uv pip install --index-url https://")
-    assert rival.action.endswith("'a b'")
-    assert "hunter2" not in rival.action
+    (installer,) = observe_concurrent_installers(machine.places["venv"], machine.processes)
+    assert (installer.process, installer.tool) == (PID, "uv")
+    assert installer.action.startswith("uv pip install --index-url https://")
+    assert installer.action.endswith("'a b'")
+    assert "hunter2" not in installer.action
 
 
 @pytest.mark.parametrize("family", ["ourselves", "what has started us", "what we have started"])
@@ -155,9 +155,9 @@ def test_another_user_is_told_by_the_command_line_alone(machine: Machine) -> Non
     machine.start([f"{machine.places['venv']}/bin/python", "-m", "pip", "install", "x"], "/", {})
     for name in ("exe", "environ", "cwd"):
         (machine.processes / str(PID) / name).unlink()
-    assert [rival.process for rival in observe_concurrent_installers(machine.places["venv"], machine.processes)] == [
-        PID
-    ]
+    assert [
+        installer.process for installer in observe_concurrent_installers(machine.places["venv"], machine.processes)
+    ] == [PID]
 
 
 def test_names_that_are_no_text_do_no_harm(machine: Machine) -> None:

@@ -27,8 +27,8 @@ def prebuilt(*versions: str) -> Releases:
     return Releases(sources=(), wheels=(), prebuilt=wheels, origin="a test")
 
 
-def left(offered: Releases, cpu: Cpu = HASWELL, wish: Request | None = None) -> list[str]:
-    return [wheel.version for wheel in select_buildable(offered, RECIPE, cpu, wish or Request()).prebuilt]
+def left(offered: Releases, cpu: Cpu = HASWELL, request: Request | None = None) -> list[str]:
+    return [wheel.version for wheel in select_buildable(offered, RECIPE, cpu, request or Request()).prebuilt]
 
 
 def test_only_sources_that_the_recipe_can_build_are_left_and_all_else_stays() -> None:
@@ -73,9 +73,9 @@ def test_of_several_the_one_with_the_usual_levels_is_left_for_each_version_and_n
     assert left(named) == ["12.1.1+simd.v2.v3", "12.0.0+simd.v3", "12.1.1.post0+simd.v3"]
 
 
-@pytest.mark.parametrize("wish", [Request(levels=(V4, V2)), Request(levels=(V2, V4, V2))])
-def test_where_levels_are_named_a_wheel_has_exactly_these(wish: Request) -> None:
-    assert left(prebuilt("12.1.1+simd.v2.v3.v4", "12.1.1+simd.v2.v4", "12.1.1+simd.v2"), wish=wish) == [
+@pytest.mark.parametrize("asked", [Request(levels=(V4, V2)), Request(levels=(V2, V4, V2))])
+def test_where_levels_are_named_a_wheel_has_exactly_these(asked: Request) -> None:
+    assert left(prebuilt("12.1.1+simd.v2.v3.v4", "12.1.1+simd.v2.v4", "12.1.1+simd.v2"), request=asked) == [
         "12.1.1+simd.v2.v4"
     ]
 

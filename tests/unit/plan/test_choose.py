@@ -36,7 +36,7 @@ def choose(cpu: Cpu, level: str = "auto", levels: tuple[str, ...] = (), hindranc
 
 def test_left_to_us_all_automatic_levels_that_the_cpu_has_go_together_the_baseline_first() -> None:
     choice = choose(HASWELL)
-    assert (choice.names, choice.hazard) == ((V2, V3), None)
+    assert (choice.names, choice.plan_risk) == ((V2, V3), None)
     assert choice.reason == "x86-64-v2 and x86-64-v3 in one wheel: the loader takes x86-64-v3 on Haswell"
 
 
@@ -87,48 +87,50 @@ def test_a_cpu_below_the_floor_is_refused_with_the_way_out() -> None:
     assert caught.value.hint == "keep stock Pillow: python -m pip install pillow"
 
 
-@pytest.mark.parametrize("wish", ["auto", V3])
-def test_another_architecture_is_refused_and_told_of_its_own_simd(wish: str) -> None:
+@pytest.mark.parametrize("asked", ["auto", V3])
+def test_another_architecture_is_refused_and_told_of_its_own_simd(asked: str) -> None:
     with pytest.raises(RefusedError, match="this machine is aarch64") as caught:
-        choose(Cpu(architecture="aarch64"), wish)
+        choose(Cpu(architecture="aarch64"), asked)
     assert "NEON" in (caught.value.hint or "")
 
 
 def test_a_named_level_is_taken_as_asked() -> None:
     choice = choose(SKYLAKE_X, V4)
-    assert (choice.names, choice.reason, choice.hazard) == ((V4,), "x86-64-v4 as requested", None)
+    assert (choice.names, choice.reason, choice.plan_risk) == ((V4,), "x86-64-v4 as requested", None)
 
 
 def test_a_named_level_that_the_cpu_lacks_is_a_named_risk() -> None:
     choice = choose(HASWELL, V4)
     assert choice.names == (V4,)
-    assert choice.hazard is not None
-    assert choice.hazard.risk is Risk.UNVERIFIED_CPU
-    assert choice.hazard.items == ("avx512f",)
-    assert not choice.hazard.allowed
-    assert "does not run here" in choice.hazard.summary
+    assert choice.plan_risk is not None
+    assert choice.plan_risk.risk is Risk.UNVERIFIED_CPU
+    assert choice.plan_risk.items == ("avx512f",)
+    assert not choice.plan_risk.allowed
+    assert "does not run here" in choice.plan_risk.summary
 
 
 def test_named_levels_come_in_order_and_once_each() -> None:
     choice = choose(SKYLAKE_X, levels=(V4, V2, V4))
-    assert (choice.names, choice.hazard) == ((V2, V4), None)
+    assert (choice.names, choice.plan_risk) == ((V2, V4), None)
     assert choice.reason == "x86-64-v2 and x86-64-v4 in one wheel, as requested"
 
 
 def test_a_named_level_beyond_the_cpu_cannot_be_proven_here_though_the_wheel_runs() -> None:
     choice = choose(HASWELL, levels=(V2, V3, V4))
     assert choice.names == (V2, V3, V4)
-    assert choice.hazard is not None
-    assert choice.hazard.risk is Risk.UNVERIFIED_CPU
-    assert choice.hazard.summary == ("x86-64-v4 cannot be proven on this machine: Haswell lacks avx512f for x86-64-v4")
-    assert choice.hazard.items == ("avx512f",)
+    assert choice.plan_risk is not None
+    assert choice.plan_risk.risk is Risk.UNVERIFIED_CPU
+    assert choice.plan_risk.summary == (
+        "x86-64-v4 cannot be proven on this machine: Haswell lacks avx512f for x86-64-v4"
+    )
+    assert choice.plan_risk.items == ("avx512f",)
 
 
 def test_named_levels_of_which_not_even_the_baseline_runs_here_say_so() -> None:
     choice = choose(NEHALEM, levels=(V3, V4))
-    assert choice.hazard is not None
-    assert "the result does not run here" in choice.hazard.summary
-    assert choice.hazard.items == ("avx2", "fma", "avx512f")
+    assert choice.plan_risk is not None
+    assert "the result does not run here" in choice.plan_risk.summary
+    assert choice.plan_risk.items == ("avx2", "fma", "avx512f")
 
 
 def test_several_levels_that_the_wheel_cannot_carry_are_refused_with_one_that_it_can() -> None:
@@ -164,7 +166,7 @@ def test_what_no_loader_can_choose_is_not_combined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "link", "chassis", "why"),
+    ("changes", "link", "base_wheel", "why"),
     [
         ({}, LinkMode.BUNDLE, True, ""),
         ({"libc_version": "2.33"}, LinkMode.BUNDLE, True, ""),
@@ -176,9 +178,9 @@ def test_what_no_loader_can_choose_is_not_combined() -> None:
         ({}, LinkMode.ENV, True, "linked to the libraries of the environment"),
     ],
 )
-def test_what_hinders_several_levels(changes: dict[str, Any], link: LinkMode, *, chassis: bool, why: str) -> None:
+def test_what_hinders_several_levels(changes: dict[str, Any], link: LinkMode, *, base_wheel: bool, why: str) -> None:
     interpreter = changed(healthy_facts().interpreter, changes)
-    assert explain_single_level(interpreter, link, chassis=chassis) == why
+    assert explain_single_level(interpreter, link, base_wheel=base_wheel) == why
 
 
 @pytest.mark.parametrize(

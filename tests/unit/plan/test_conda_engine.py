@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from builders import changed, conda_facts, conda_receipt, healthy_conda_facts, recipe, stock_facts, wish
+from builders import changed, conda_facts, conda_receipt, healthy_conda_facts, recipe, request, stock_facts
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Releases
@@ -20,27 +20,27 @@ def facts(*, conda: bool = True, rattler: bool = False) -> Facts:
 
 
 def chosen(asked: Request, seen: Facts) -> CondaInstaller:
-    return choose_conda_engine(Situation(facts=seen, recipe=recipe(), wish=asked, releases=NOTHING))
+    return choose_conda_engine(Situation(facts=seen, recipe=recipe(), request=asked, releases=NOTHING))
 
 
 def test_conda_is_taken_where_it_is_found_and_py_rattler_elsewhere() -> None:
-    assert chosen(wish(), facts(rattler=True)) is CondaInstaller.CONDA
-    assert chosen(wish(), facts(conda=False, rattler=True)) is CondaInstaller.RATTLER
+    assert chosen(request(), facts(rattler=True)) is CondaInstaller.CONDA
+    assert chosen(request(), facts(conda=False, rattler=True)) is CondaInstaller.RATTLER
 
 
 def test_what_is_named_is_taken() -> None:
     for engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER, CondaInstaller.PIP):
-        assert chosen(replace(wish(), engine=engine), facts(rattler=True)) is engine
+        assert chosen(replace(request(), engine=engine), facts(rattler=True)) is engine
 
 
 def test_no_engine_is_needed_for_a_wheel_nor_outside_of_conda() -> None:
-    assert chosen(replace(wish(), engine=CondaInstaller.PIP), facts(conda=False)) is CondaInstaller.PIP
-    assert chosen(wish(), stock_facts()) is CondaInstaller.PIP
+    assert chosen(replace(request(), engine=CondaInstaller.PIP), facts(conda=False)) is CondaInstaller.PIP
+    assert chosen(request(), stock_facts()) is CondaInstaller.PIP
 
 
 def test_without_an_engine_there_are_three_ways_out() -> None:
     with pytest.raises(RefusedError) as caught:
-        chosen(wish(), facts(conda=False))
+        chosen(request(), facts(conda=False))
     for way in ("-m pip install 'fastinstall[conda]'", "CONDA_EXE=", "--engine pip"):
         assert way in (caught.value.hint or "")
 
@@ -48,7 +48,7 @@ def test_without_an_engine_there_are_three_ways_out() -> None:
 def test_what_is_put_back_comes_by_the_engine_of_its_receipt() -> None:
     seen = changed(healthy_conda_facts(), {"toolchain": {"rattler": True}})
     restoring = Situation(
-        facts=seen, recipe=recipe(), wish=wish(), releases=NOTHING, receipt=conda_receipt(), restoring=True
+        facts=seen, recipe=recipe(), request=request(), releases=NOTHING, receipt=conda_receipt(), restoring=True
     )
     for engine in (CondaInstaller.CONDA, CondaInstaller.RATTLER, CondaInstaller.PIP):
         made_by = replace(conda_receipt(), engine=engine)
@@ -56,6 +56,6 @@ def test_what_is_put_back_comes_by_the_engine_of_its_receipt() -> None:
 
 
 def test_a_solver_is_not_asked_where_no_conda_package_is_made() -> None:
-    by_pip = replace(wish(), engine=CondaInstaller.PIP)
-    for seen, asked in ((stock_facts(), wish()), (conda_facts(), by_pip)):
-        assert make_conda_request(Situation(facts=seen, recipe=recipe(), wish=asked, releases=NOTHING)) is None
+    by_pip = replace(request(), engine=CondaInstaller.PIP)
+    for seen, asked in ((stock_facts(), request()), (conda_facts(), by_pip)):
+        assert make_conda_request(Situation(facts=seen, recipe=recipe(), request=asked, releases=NOTHING)) is None

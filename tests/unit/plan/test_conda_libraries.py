@@ -2,7 +2,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import PREFIX, changed, conda_facts, conda_package, wish
+from builders import PREFIX, changed, conda_facts, conda_package, request
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import encode
@@ -26,20 +26,20 @@ def chosen(seen: Facts, asked: Request) -> tuple[str, ...]:
 
 def test_libraries_come_whence_most_of_the_environment_came_and_then_as_configured() -> None:
     mixed = facts("defaults", "conda-forge", "conda-forge", configured=("defaults",), of_user=("bioconda",))
-    assert chosen(mixed, wish()) == ("conda-forge", "defaults")
-    assert chosen(facts("conda-forge", of_user=("bioconda",)), wish()) == ("conda-forge", "bioconda")
+    assert chosen(mixed, request()) == ("conda-forge", "defaults")
+    assert chosen(facts("conda-forge", of_user=("bioconda",)), request()) == ("conda-forge", "bioconda")
 
 
 def test_what_is_wished_for_stands_alone() -> None:
-    asked = replace(wish(), channels=("mirror",))
+    asked = replace(request(), channels=("mirror",))
     assert chosen(facts("conda-forge", configured=("defaults",)), asked) == ("mirror",)
 
 
 def test_the_channel_inside_the_environment_has_no_libraries() -> None:
-    assert chosen(facts(OURS, OURS, "conda-forge", configured=(OURS,)), wish()) == ("conda-forge",)
+    assert chosen(facts(OURS, OURS, "conda-forge", configured=(OURS,)), request()) == ("conda-forge",)
 
 
 def test_without_any_channel_one_has_to_be_named() -> None:
     with pytest.raises(RefusedError) as caught:
-        chosen(facts(OURS, ""), wish())
+        chosen(facts(OURS, ""), request())
     assert "--channel conda-forge" in (caught.value.hint or "")

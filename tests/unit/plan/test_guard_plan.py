@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import changed, healthy_facts, receipt, recipe, wish
+from builders import changed, healthy_facts, receipt, recipe, request
 
 from fastinstall.plan.satisfied import is_for_guard_alone, plan_nothing
 from fastinstall.steps.install_guard import InstallGuard
@@ -15,7 +15,7 @@ OUTDATED = {"guard": {"problems": ["the guard is outdated: version 0"]}}
 
 @pytest.mark.parametrize("changes", [OUTDATED, {"guard": {"installed": False, "version": ""}}])
 def test_the_guard_alone_is_renewed(changes: dict[str, Any]) -> None:
-    made = plan_nothing(changed(healthy_facts(), changes), recipe(), wish(), receipt())
+    made = plan_nothing(changed(healthy_facts(), changes), recipe(), request(), receipt())
     assert made is not None
     assert [type(step) for step in made.steps] == [InstallGuard, Verify]
     assert is_for_guard_alone(made)
@@ -31,12 +31,12 @@ def test_the_guard_alone_is_renewed(changes: dict[str, Any]) -> None:
     ],
 )
 def test_whatever_else_is_wrong_takes_a_whole_setup(changes: dict[str, Any]) -> None:
-    assert plan_nothing(changed(healthy_facts(), {**OUTDATED, **changes}), recipe(), wish(), receipt()) is None
+    assert plan_nothing(changed(healthy_facts(), {**OUTDATED, **changes}), recipe(), request(), receipt()) is None
 
 
 def test_a_guard_that_was_declined_is_not_installed() -> None:
-    declined = replace(wish(), guard=False)
+    declined = replace(request(), guard=False)
     made = plan_nothing(changed(healthy_facts(), OUTDATED), recipe(), declined, receipt())
     assert made is not None
     assert made.steps == ()
-    assert plan_nothing(changed(healthy_facts(), OUTDATED), recipe(), wish(), None) is None
+    assert plan_nothing(changed(healthy_facts(), OUTDATED), recipe(), request(), None) is None

@@ -40,20 +40,20 @@ def _facts(**changes: Any) -> Facts:
 def test_only_what_the_core_links_is_enabled_where_the_official_wheel_carries_it() -> None:
     known = _recipe(tiff={}, webp={"core": False}, imagequant={"in_wheels": False})
     facts = _facts(libraries={"tiff": HEADER_ONLY, "webp": HERE, "imagequant": HERE})
-    assert choose_libraries(known, facts, Request(), NativeOffer(), chassis=True).enabled == ("jpeg", "tiff")
+    assert choose_libraries(known, facts, Request(), NativeOffer(), base_wheel=True).enabled == ("jpeg", "tiff")
 
 
 def test_a_library_that_official_wheels_lack_is_enabled_on_request() -> None:
     known = _recipe(imagequant={"in_wheels": False})
     facts = _facts(libraries={"imagequant": HERE})
-    chosen = choose_libraries(known, facts, Request(require=("imagequant",)), NativeOffer(), chassis=True)
+    chosen = choose_libraries(known, facts, Request(require=("imagequant",)), NativeOffer(), base_wheel=True)
     assert chosen.enabled == ("jpeg", "imagequant")
 
 
 def test_whatever_is_found_is_enabled_where_everything_is_built() -> None:
     known = _recipe(tiff={}, webp={"core": False}, raqm={"core": False})
     facts = _facts(libraries={"tiff": HERE, "webp": HERE, "raqm": HEADER_ONLY})
-    chosen = choose_libraries(known, facts, Request(), NativeOffer(), chassis=False)
+    chosen = choose_libraries(known, facts, Request(), NativeOffer(), base_wheel=False)
     assert chosen.enabled == ("jpeg", "tiff", "webp")
     assert chosen.steps == ()
 
@@ -61,11 +61,11 @@ def test_whatever_is_found_is_enabled_where_everything_is_built() -> None:
 def test_where_everything_is_built_headers_alone_do_not_come_into_the_cache() -> None:
     known = _recipe(tiff={"required": True})
     with pytest.raises(RefusedError, match="missing: the headers of tiff"):
-        choose_libraries(known, _facts(libraries={"tiff": NOTHING}), Request(), NativeOffer(), chassis=False)
+        choose_libraries(known, _facts(libraries={"tiff": NOTHING}), Request(), NativeOffer(), base_wheel=False)
 
 
 def test_a_library_that_nobody_looked_for_counts_as_missing() -> None:
-    chosen = choose_libraries(_recipe(tiff={}), _facts(), Request(), OFFER, chassis=True)
+    chosen = choose_libraries(_recipe(tiff={}), _facts(), Request(), OFFER, base_wheel=True)
     (step,) = chosen.steps
     assert isinstance(step, PrivateHeaders)
     assert step.packages == ("libtiff-dev",)
@@ -74,30 +74,30 @@ def test_a_library_that_nobody_looked_for_counts_as_missing() -> None:
 def test_packages_are_named_once_each() -> None:
     known = _recipe(tiff={"apt": ["libimages-dev"]}, webp={"apt": ["libimages-dev"]})
     facts = _facts(may_install=True, libraries={"tiff": NOTHING, "webp": NOTHING})
-    (step,) = choose_libraries(known, facts, Request(with_system_deps=True), NativeOffer(), chassis=True).steps
+    (step,) = choose_libraries(known, facts, Request(with_system_deps=True), NativeOffer(), base_wheel=True).steps
     assert isinstance(step, SystemPackages)
     assert step.packages == ("libimages-dev",)
 
 
 def test_system_packages_are_not_installed_without_the_right_to() -> None:
     facts = _facts(may_install=False, libraries={"tiff": NOTHING})
-    (step,) = choose_libraries(_recipe(tiff={}), facts, Request(with_system_deps=True), OFFER, chassis=True).steps
+    (step,) = choose_libraries(_recipe(tiff={}), facts, Request(with_system_deps=True), OFFER, base_wheel=True).steps
     assert isinstance(step, PrivateHeaders)
 
 
 def test_going_without_names_the_loss() -> None:
     facts = _facts(package_manager=None, libraries={"tiff": NOTHING})
-    chosen = choose_libraries(_recipe(tiff={}), facts, Request(), NativeOffer(), chassis=True)
+    chosen = choose_libraries(_recipe(tiff={}), facts, Request(), NativeOffer(), base_wheel=True)
     assert chosen.enabled == ("jpeg",)
-    assert chosen.hazard is not None
-    assert chosen.hazard.items == ("tiff",)
+    assert chosen.plan_risk is not None
+    assert chosen.plan_risk.items == ("tiff",)
 
 
 OLD, OF_CONDA = "gcc: gcc 9", "/cache/toolchains/5d/bin/cc: gcc 14"
 
 
 @pytest.mark.parametrize(
-    ("facts", "wish", "served"),
+    ("facts", "asked", "served"),
     [
         ({}, {}, ["here"]),
         ({"toolchain": {"compiler": None}}, {}, [OLD, OF_CONDA]),
@@ -116,13 +116,13 @@ OLD, OF_CONDA = "gcc: gcc 9", "/cache/toolchains/5d/bin/cc: gcc 14"
     ],
 )
 def test_a_wheel_of_the_cache_is_from_a_compiler_that_might_be_used(
-    facts: dict[str, Any], wish: dict[str, Any], served: list[str]
+    facts: dict[str, Any], asked: dict[str, Any], served: list[str]
 ) -> None:
     seen = changed(healthy_facts(), facts)
     assert seen.toolchain is not None
     made_by = {OLD: OLD, OF_CONDA: OF_CONDA}
     if seen.toolchain.compiler is not None:
         made_by = {"here": seen.toolchain.compiler.text, **made_by}
-    asked = changed(Request(), wish)
+    request = changed(Request(), asked)
     private = Path("/cache/toolchains")
-    assert [name for name, text in made_by.items() if may_have_made(text, seen, asked, private)] == served
+    assert [name for name, text in made_by.items() if may_have_made(text, seen, request, private)] == served

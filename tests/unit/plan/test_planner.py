@@ -28,8 +28,8 @@ from builders import (
     old_conda_facts,
     receipt,
     recipe,
+    request,
     stock_facts,
-    wish,
 )
 
 from fastinstall.core.errors import FastinstallError
@@ -89,7 +89,7 @@ def test_every_step_skip_and_risk_says_why() -> None:
         made = make_plan(_situation(case))
         assert all(step.reason for step in made.steps), path.stem
         assert all(skip.reason for skip in made.skipped), path.stem
-        assert all(hazard.summary for hazard in made.hazards), path.stem
+        assert all(plan_risk.summary for plan_risk in made.risks), path.stem
 
 
 def test_a_downgrade_says_how_many_advisories_it_brings_back() -> None:
@@ -97,8 +97,8 @@ def test_a_downgrade_says_how_many_advisories_it_brings_back() -> None:
     advisory = {"id": "CVE-2026-1", "severity": "high", "affects": "<13.0.0", "summary": "something."}
     known = {**advisory, "source": "https://pillow.readthedocs.io/", "dated": "2026-11-21"}
     harmless, worse = (make_plan(_situation({**case, "recipe": {"advisories": each}})) for each in ([], [known]))
-    assert harmless.hazards[0].summary == "12.1.1.post0 is older than the installed Pillow 13.0.0"
-    assert worse.hazards[0].summary.endswith("13.0.0, and brings back 1 known advisory (1 high)")
+    assert harmless.risks[0].summary == "12.1.1.post0 is older than the installed Pillow 13.0.0"
+    assert worse.risks[0].summary.endswith("13.0.0, and brings back 1 known advisory (1 high)")
 
 
 def test_the_same_situation_gives_the_same_plan_which_bears_the_digest_of_the_facts() -> None:
@@ -108,7 +108,7 @@ def test_the_same_situation_gives_the_same_plan_which_bears_the_digest_of_the_fa
 
 
 def test_a_healthy_environment_has_an_empty_plan() -> None:
-    made = plan_nothing(healthy_facts(), recipe(), wish(), receipt())
+    made = plan_nothing(healthy_facts(), recipe(), request(), receipt())
     assert made is not None
     assert made.steps == ()
     assert made.skipped[0].reason == "pillow 12.1.1+simd.v3 is installed, unchanged since 2026-11-21T10:00:00+00:00"
@@ -116,8 +116,8 @@ def test_a_healthy_environment_has_an_empty_plan() -> None:
 
 
 def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:
-    assert plan_nothing(stock_facts(), recipe(), wish(), None) is None
-    assert plan_nothing(stock_facts(), recipe(), wish(), receipt()) is None
+    assert plan_nothing(stock_facts(), recipe(), request(), None) is None
+    assert plan_nothing(stock_facts(), recipe(), request(), receipt()) is None
 
 
 def test_an_upgrade_without_anything_later_has_nothing_to_do() -> None:
@@ -132,13 +132,13 @@ def test_an_upgrade_to_a_later_version_has() -> None:
     assert any(isinstance(step, Build) for step in made.steps)
 
 
-def test_what_is_put_back_is_the_version_and_the_levels_of_the_receipt_and_the_wish_stays_as_it_was() -> None:
+def test_what_is_put_back_is_the_version_and_the_levels_of_the_receipt_and_the_request_stays_as_it_was() -> None:
     older = replace(receipt(), source_version="11.3.0.post0", version="11.3.0+simd.v2", levels=("x86-64-v2",))
     made = make_plan(replace(_situation({"restoring": True}), receipt=older))
     build = next(step for step in made.steps if isinstance(step, Build))
     assert (build.version, build.levels) == ("11.3.0+simd.v2", ("x86-64-v2",))
-    assert made.wish == wish()
-    assert [(hazard.risk, hazard.allowed) for hazard in made.hazards] == [("downgrade", True)]
+    assert made.request == request()
+    assert [(plan_risk.risk, plan_risk.allowed) for plan_risk in made.risks] == [("downgrade", True)]
 
 
 def test_what_was_built_elsewhere_is_put_back_from_its_source_where_its_wheel_is_gone() -> None:
@@ -151,7 +151,7 @@ def test_what_was_built_elsewhere_is_put_back_from_its_source_where_its_wheel_is
 def test_a_protected_environment_is_refused_even_if_nothing_is_to_be_done() -> None:
     frozen = changed(healthy_facts(), {"frozen": "/srv/images/env/conda-meta/frozen"})
     with pytest.raises(FastinstallError, match="frozen"):
-        plan_nothing(frozen, recipe(), wish(), receipt())
+        plan_nothing(frozen, recipe(), request(), receipt())
 
 
 def test_as_many_jobs_as_the_control_group_grants() -> None:
@@ -183,12 +183,12 @@ def test_a_setup_is_verified_by_checks_of_other_distributions_behind_ours() -> N
 
 
 def _situation(case: dict[str, Any]) -> Situation:
-    request, releases = changed(wish(), case.get("wish", {})), changed(_releases(), case.get("releases", {}))
+    asked, releases = changed(request(), case.get("wish", {})), changed(_releases(), case.get("releases", {}))
     return Situation(
         facts=changed(_base(case.get("base", "stock")), case.get("facts", {})),
         recipe=changed(recipe(), case.get("recipe", {})),
-        wish=request,
-        releases=replace(releases, headers={}) if request.offline else releases,
+        request=asked,
+        releases=replace(releases, headers={}) if asked.offline else releases,
         receipt=conda_receipt() if case.get("base") == "conda-healthy" else None,
         preview=_preview(case["preview"]) if "preview" in case else None,
         microarchitectures=MICROARCHITECTURES,
@@ -246,9 +246,9 @@ def _plans(case: dict[str, Any], made: Plan) -> None:
     for step, wanted in zip(steps, case["steps"], strict=True):
         assert _fits(step, wanted), (step, wanted)
     _skips(case.get("skipped", []), made)
-    assert [hazard.risk for hazard in made.hazards] == list(case.get("hazards", {}))
-    for hazard, wanted in zip(encode(made.hazards), case.get("hazards", {}).values(), strict=True):
-        assert _fits(hazard, wanted), (hazard, wanted)
+    assert [plan_risk.risk for plan_risk in made.risks] == list(case.get("hazards", {}))
+    for plan_risk, wanted in zip(encode(made.risks), case.get("hazards", {}).values(), strict=True):
+        assert _fits(plan_risk, wanted), (plan_risk, wanted)
     _warns(case.get("warnings", 0), made)
     assert case.get("summary", "") in made.summary
 

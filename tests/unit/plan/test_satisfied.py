@@ -1,17 +1,17 @@
 from typing import Any
 
 import pytest
-from builders import changed, conda_receipt, healthy_conda_facts, healthy_facts, receipt, recipe, wish
+from builders import changed, conda_receipt, healthy_conda_facts, healthy_facts, receipt, recipe, request
 
 from fastinstall.plan.satisfied import explain_needed_setup
 
 
-def test_an_untouched_environment_satisfies_the_wish_it_was_made_for() -> None:
-    assert explain_needed_setup(healthy_facts(), recipe(), wish(), receipt()) is None
+def test_an_untouched_environment_satisfies_the_request_it_was_made_for() -> None:
+    assert explain_needed_setup(healthy_facts(), recipe(), request(), receipt()) is None
 
 
 def test_without_a_receipt_everything_is_to_be_done() -> None:
-    assert explain_needed_setup(healthy_facts(), recipe(), wish(), None) == "fastinstall has set up nothing here"
+    assert explain_needed_setup(healthy_facts(), recipe(), request(), None) == "fastinstall has set up nothing here"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_without_a_receipt_everything_is_to_be_done() -> None:
     ],
 )
 def test_whatever_has_changed_is_a_reason(changes: dict[str, Any], reason: str) -> None:
-    found = explain_needed_setup(changed(healthy_facts(), changes), recipe(), wish(), receipt())
+    found = explain_needed_setup(changed(healthy_facts(), changes), recipe(), request(), receipt())
     assert found is not None
     assert reason in found
 
@@ -52,8 +52,8 @@ def test_whatever_has_changed_is_a_reason(changes: dict[str, Any], reason: str) 
         ({"level": "x86-64-v2"}, "level x86-64-v2"),
     ],
 )
-def test_another_wish_is_a_reason(asked: dict[str, Any], reason: str) -> None:
-    found = explain_needed_setup(healthy_facts(), recipe(), changed(wish(), asked), receipt())
+def test_another_request_is_a_reason(asked: dict[str, Any], reason: str) -> None:
+    found = explain_needed_setup(healthy_facts(), recipe(), changed(request(), asked), receipt())
     assert found is not None
     assert reason in found
 
@@ -62,8 +62,8 @@ def test_another_wish_is_a_reason(asked: dict[str, Any], reason: str) -> None:
     "asked",
     [{"jobs": 7}, {"offline": True}, {"allow": ["downgrade"]}, {"version": "12.1.1.post0"}, {"level": "x86-64-v3"}],
 )
-def test_a_wish_for_what_is_there_is_no_reason(asked: dict[str, Any]) -> None:
-    assert explain_needed_setup(healthy_facts(), recipe(), changed(wish(), asked), receipt()) is None
+def test_a_request_for_what_is_there_is_no_reason(asked: dict[str, Any]) -> None:
+    assert explain_needed_setup(healthy_facts(), recipe(), changed(request(), asked), receipt()) is None
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_wish_for_what_is_there_is_no_reason(asked: dict[str, Any]) -> None:
 )
 def test_a_wheel_taken_as_it_is_answers_to_the_version_that_it_was_built_from(asked: str, *, does: bool) -> None:
     taken = changed(receipt(), {"source_version": "12.1.1+simd.v3"})
-    found = explain_needed_setup(healthy_facts(), recipe(), changed(wish(), {"version": asked}), taken)
+    found = explain_needed_setup(healthy_facts(), recipe(), changed(request(), {"version": asked}), taken)
     assert (found is None) is does
 
 
@@ -95,19 +95,19 @@ def test_levels_that_are_named_are_wanted_exactly_and_else_those_that_serve_this
     asked: dict[str, Any], levels: list[str], reason: str | None
 ) -> None:
     found = explain_needed_setup(
-        healthy_facts(), recipe(), changed(wish(), asked), changed(receipt(), {"levels": levels})
+        healthy_facts(), recipe(), changed(request(), asked), changed(receipt(), {"levels": levels})
     )
     assert found is None if reason is None else reason in (found or "")
 
 
 def test_a_guard_that_nobody_wants_is_not_missed() -> None:
     facts = changed(healthy_facts(), {"guard": {"installed": False, "problems": ["missing"]}})
-    assert explain_needed_setup(facts, recipe(), changed(wish(), {"guard": False}), receipt()) is None
+    assert explain_needed_setup(facts, recipe(), changed(request(), {"guard": False}), receipt()) is None
 
 
 def test_conda_packages_that_are_as_they_were_made_satisfy_the_wish() -> None:
     for asked in ({}, {"engine": "conda"}, {"engine": "rattler"}):
-        assert explain_needed_setup(healthy_conda_facts(), recipe(), changed(wish(), asked), conda_receipt()) is None
+        assert explain_needed_setup(healthy_conda_facts(), recipe(), changed(request(), asked), conda_receipt()) is None
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_conda_packages_that_are_as_they_were_made_satisfy_the_wish() -> None:
 )
 def test_what_conda_has_made_of_it_is_a_reason(changes: dict[str, Any], reason: str) -> None:
     facts = changed(healthy_conda_facts(), {"conda": changes})
-    found = explain_needed_setup(facts, recipe(), wish(), conda_receipt())
+    found = explain_needed_setup(facts, recipe(), request(), conda_receipt())
     assert found is not None
     assert reason in found
 
@@ -139,13 +139,13 @@ def test_what_conda_has_made_of_it_is_a_reason(changes: dict[str, Any], reason: 
 def test_a_core_that_was_changed_behind_condas_back_is_a_reason() -> None:
     facts = changed(healthy_conda_facts(), {"stack": {"core": {"sha256": "0" * 64}}})
     assert (
-        explain_needed_setup(facts, recipe(), wish(), conda_receipt())
+        explain_needed_setup(facts, recipe(), request(), conda_receipt())
         == "Pillow's C extension is not the one that was installed"
     )
 
 
 def test_a_pin_that_is_wished_and_missing_is_a_reason() -> None:
-    pinned = changed(wish(), {"pin": True})
+    pinned = changed(request(), {"pin": True})
     assert explain_needed_setup(healthy_conda_facts(), recipe(), pinned, conda_receipt()) == "the pin is missing"
     facts = changed(healthy_conda_facts(), {"conda": {"pins": ["pillow * simd_*"]}})
     assert explain_needed_setup(facts, recipe(), pinned, conda_receipt()) is None
@@ -153,21 +153,21 @@ def test_a_pin_that_is_wished_and_missing_is_a_reason() -> None:
 
 def test_a_guard_package_that_nobody_wants_is_not_missed() -> None:
     facts = changed(healthy_conda_facts(), {"conda": {"packages": {"1": {"name": "other"}}}})
-    assert explain_needed_setup(facts, recipe(), changed(wish(), {"guard": False}), conda_receipt()) is None
+    assert explain_needed_setup(facts, recipe(), changed(request(), {"guard": False}), conda_receipt()) is None
 
 
 def test_a_wheel_is_no_conda_package_and_the_other_way_round() -> None:
-    by_pip = changed(wish(), {"engine": "pip"})
+    by_pip = changed(request(), {"engine": "pip"})
     found = explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, conda_receipt())
     assert found == "requested: a wheel (--engine pip); installed: conda packages"
     wheel = changed(conda_receipt(), {"engine": "pip", "conda": None})
-    found = explain_needed_setup(healthy_conda_facts(), recipe(), wish(), wheel)
+    found = explain_needed_setup(healthy_conda_facts(), recipe(), request(), wheel)
     assert found == "requested: conda packages (--engine auto); installed: a wheel"
     assert explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, wheel) is None
 
 
 def test_a_virtual_environment_asks_for_no_conda_package() -> None:
-    assert explain_needed_setup(healthy_facts(), recipe(), changed(wish(), {"engine": "pip"}), receipt()) is None
+    assert explain_needed_setup(healthy_facts(), recipe(), changed(request(), {"engine": "pip"}), receipt()) is None
 
 
 _PIN = {"kind": "pip", "file": "/srv/images/env/pip.conf", "requirement": "pillow==12.1.1+simd.v3"}
@@ -187,4 +187,4 @@ def test_a_pin_for_pip_is_there_where_it_is_wished_and_whole_where_it_is(
     pins: list[dict[str, Any]], *, wished: bool, reason: str | None
 ) -> None:
     facts = changed(healthy_facts(), {"pins": pins})
-    assert explain_needed_setup(facts, recipe(), changed(wish(), {"pin": wished}), receipt()) == reason
+    assert explain_needed_setup(facts, recipe(), changed(request(), {"pin": wished}), receipt()) == reason

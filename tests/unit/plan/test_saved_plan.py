@@ -203,8 +203,8 @@ def test_later_releases_make_no_other_plan() -> None:
 
 def test_a_plan_allows_itself_nothing() -> None:
     plan, _ = _planned("downgrade-allowed")
-    assert all(hazard.allowed for hazard in plan.hazards)
-    assert not any(hazard.allowed for hazard in allow_risks(plan, ()).hazards)
+    assert all(plan_risk.allowed for plan_risk in plan.risks)
+    assert not any(plan_risk.allowed for plan_risk in allow_risks(plan, ()).risks)
     mine = allow_risks(plan, (Risk.DOWNGRADE, Risk.VULNERABLE))
-    assert all(hazard.allowed for hazard in mine.hazards)
-    assert mine.wish.allow == (Risk.DOWNGRADE, Risk.VULNERABLE)
+    assert all(plan_risk.allowed for plan_risk in mine.risks)
+    assert mine.request.allow == (Risk.DOWNGRADE, Risk.VULNERABLE)

@@ -62,14 +62,14 @@ def _needs(requirement: str, name: str = "imageio") -> Dependant:
 
 def test_the_newest_is_taken_with_its_official_wheel() -> None:
     choice = choose_version(RELEASES, RECIPE, _python(), (_needs("pillow>=8.3.2"),), Request())
-    assert (choice.source, choice.chassis, choice.prebuilt) == (NEWEST, WHEEL, None)
+    assert (choice.source, choice.base_wheel, choice.prebuilt) == (NEWEST, WHEEL, None)
     assert choice.version == "12.1.1.post0"
     assert choice.reason == "pillow-simd 12.1.1.post0 is the newest"
 
 
 def test_without_an_official_wheel_of_that_version_there_is_no_chassis() -> None:
     choice = choose_version(replace(RELEASES, wheels=RELEASES.wheels[:1]), RECIPE, _python(), (), Request())
-    assert (choice.source, choice.chassis) == (NEWEST, None)
+    assert (choice.source, choice.base_wheel) == (NEWEST, None)
 
 
 def test_an_older_python_gets_the_newest_that_it_can_run() -> None:
@@ -167,7 +167,7 @@ def test_nothing_on_offer_is_refused_with_where_it_was_sought() -> None:
 
 def test_a_prebuilt_wheel_of_the_newest_version_is_taken_as_it_is() -> None:
     choice = choose_version(replace(RELEASES, prebuilt=(OURS,)), RECIPE, _python(), (), Request())
-    assert (choice.prebuilt, choice.source, choice.chassis, choice.version) == (OURS, None, WHEEL, "12.1.1")
+    assert (choice.prebuilt, choice.source, choice.base_wheel, choice.version) == (OURS, None, WHEEL, "12.1.1")
 
 
 def test_a_prebuilt_wheel_of_another_name_is_passed_over() -> None:

@@ -56,8 +56,8 @@ def compared(house: Path, facts: Facts) -> dict[str, RecipePreview]:
         tool_prefix=Path("/opt/fastinstall"),
         tool_python=Path("/opt/fastinstall/bin/python"),
     )
-    wish = Request(offline=True, wheelhouse=house, version="12.1.1.post0", levels=("x86-64-v4",))
-    offers = compare_recipes(session, NamedTarget(new=house / "env"), facts, wish)
+    request = Request(offline=True, wheelhouse=house, version="12.1.1.post0", levels=("x86-64-v4",))
+    offers = compare_recipes(session, NamedTarget(new=house / "env"), facts, request)
     return {offer.recipe.name: offer for offer in offers}
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from builders import advisory, environment, receipt, recipe, wish
+from builders import advisory, environment, receipt, recipe, request
 
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
 from fastinstall.model.recipe import Severity
@@ -21,24 +21,24 @@ BACK = "to go back to the fast build: fastinstall doctor --fix --allow downgrade
 
 
 def _plan() -> Plan:
-    asked = replace(wish(), allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
-    return Plan(environment=environment(), facts_digest="", wish=asked, steps=(), hazards=(KNOWN,), summary="restore")
+    asked = replace(request(), allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
+    return Plan(environment=environment(), facts_digest="", request=asked, steps=(), risks=(KNOWN,), summary="restore")
 
 
 def test_going_back_on_what_was_asked_for_is_a_risk_of_its_own_with_two_ways_out() -> None:
     made = make_return_plan(_plan(), LATER, ("the index has none",), allowed=())
-    (hazard,) = made.hazards
-    assert (hazard.risk, hazard.allowed) == (Risk.DOWNGRADE, False)
-    assert "pillow 14.0.0 was installed by pip, requested by name, and it cannot be built" in hazard.summary
-    assert KNOWN.summary in hazard.summary
-    assert hazard.items == (ACCEPT, BACK, "why it cannot be built: the index has none", "A")
-    assert made.wish.allow == (Risk.VULNERABLE,), "what was allowed for another setup is asked again"
+    (plan_risk,) = made.risks
+    assert (plan_risk.risk, plan_risk.allowed) == (Risk.DOWNGRADE, False)
+    assert "pillow 14.0.0 was installed by pip, requested by name, and it cannot be built" in plan_risk.summary
+    assert KNOWN.summary in plan_risk.summary
+    assert plan_risk.items == (ACCEPT, BACK, "why it cannot be built: the index has none", "A")
+    assert made.request.allow == (Risk.VULNERABLE,), "what was allowed for another setup is asked again"
 
 
 def test_it_is_taken_where_it_is_allowed_by_name_in_this_run() -> None:
     made = make_return_plan(_plan(), LATER, (), allowed=(Risk.DOWNGRADE,))
-    assert made.hazards[0].allowed
-    assert made.wish.allow == (Risk.VULNERABLE, Risk.DOWNGRADE)
+    assert made.risks[0].allowed
+    assert made.request.allow == (Risk.VULNERABLE, Risk.DOWNGRADE)
 
 
 def test_where_ours_would_break_what_requires_the_other_one_only_accepting_is_left() -> None:

@@ -42,7 +42,7 @@ def contents(**changes: Any) -> WheelComponents:
         distribution="pillow",
         version="13.0.0+simd.v2.v3",
         source=sdist("pillow", "13.0.0"),
-        chassis=replace(sdist("pillow", "13.0.0"), filename="pillow-13.0.0-cp311-cp311-manylinux_2_27_x86_64.whl"),
+        base_wheel=replace(sdist("pillow", "13.0.0"), filename="pillow-13.0.0-cp311-cp311-manylinux_2_27_x86_64.whl"),
         kernels=("resize", "turn"),
         statics=(
             StaticPart(name="zlib-ng", version="2.3.3", archive_sha256="c" * 64, sdist=sdist("zlib-ng", "1.1.0")),
@@ -96,7 +96,7 @@ def test_it_is_valid_by_the_schema_of_the_standard(tree: Path) -> None:
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator
 
-    for value in (contents(), contents(kernels=(), chassis=None, statics=(), requirements=())):
+    for value in (contents(), contents(kernels=(), base_wheel=None, statics=(), requirements=())):
         error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill_of_materials(value, tree))
         assert error is None, error
 

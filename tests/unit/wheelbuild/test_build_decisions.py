@@ -24,7 +24,7 @@ HEADERS = Headers(directories=(), digest="d" * 64, versions={"jpeg": "2.1.5"}, j
 
 
 def test_with_a_chassis_the_core_s_libraries_are_required_and_all_others_refused(tmp_path: Path) -> None:
-    request = build_request(tmp_path, chassis=tmp_path / "pillow.whl")
+    request = build_request(tmp_path, base_wheel=tmp_path / "pillow.whl")
     assert options(request, exclusive=True) == {
         "jpeg": "enable",
         "tiff": "disable",
@@ -88,7 +88,7 @@ def test_the_abi_of_a_libjpeg_is_told_by_its_soname(name: str, abi: str) -> None
 
 
 def test_everything_that_decides_the_bytes_changes_the_key(tmp_path: Path) -> None:
-    request = build_request(tmp_path, chassis=None, library_prefix=None)
+    request = build_request(tmp_path, base_wheel=None, library_prefix=None)
     request = replace(request, step=build_step(libraries=()))  # no library of this machine is looked for
     base = key_of(inputs_of(request, HEADERS))
     python = request.interpreter

@@ -19,7 +19,7 @@ def chassis_request(directory: Path) -> BuildRequest:
     wheel = directory / "pillow-12.1.1-cp311-cp311-manylinux_2_27_x86_64.whl"
     wheel.write_bytes(b"official")
     artefact = Artefact(name="pillow", version="12.1.1", filename=wheel.name, url=wheel.as_uri(), sha256="")
-    return build_request(directory, chassis=wheel, step=build_step(chassis=artefact))
+    return build_request(directory, base_wheel=wheel, step=build_step(base_wheel=artefact))
 
 
 def test_provenance_names_inputs_by_the_digest_of_the_file_on_disk(tmp_path: Path) -> None:

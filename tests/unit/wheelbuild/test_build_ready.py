@@ -31,16 +31,16 @@ def _artefact(path: Path) -> Artefact:
 @pytest.fixture
 def request_of(tmp_path: Path) -> Callable[..., BuildRequest]:
     """Makes requests of one recipe, which links zlib-ng in."""
-    sdist, chassis = tmp_path / "zlib_ng-1.0.tar.gz", tmp_path / "pillow-12.1.1-cp311.whl"
+    sdist, base_wheel = tmp_path / "zlib_ng-1.0.tar.gz", tmp_path / "pillow-12.1.1-cp311.whl"
     sdist.write_bytes(b"a library")
-    chassis.write_bytes(b"an official wheel")
+    base_wheel.write_bytes(b"an official wheel")
     known = build_recipe()
     recipe = replace(known, libraries={**known.libraries, "zlib": replace(known.libraries["zlib"], static=ZLIB_NG)})
 
     def made(**changes: Any) -> BuildRequest:
-        request = build_request(tmp_path, recipe=recipe, chassis=chassis, statics={"zlib": sdist})
+        request = build_request(tmp_path, recipe=recipe, base_wheel=base_wheel, statics={"zlib": sdist})
         linked = {"zlib": _artefact(sdist)}
-        step = build_step(source=_artefact(request.source), chassis=_artefact(chassis), statics=linked)
+        step = build_step(source=_artefact(request.source), base_wheel=_artefact(base_wheel), statics=linked)
         return replace(request, step=step, **changes)
 
     return made
@@ -105,7 +105,7 @@ def test_compiler_and_headers_are_those_of_its_making(request_of: Callable[..., 
         {"targets": (replace(V3, cflags=("-O2",)),)},
         {"statics": {}},
         {"link": LinkMode.SYSTEM},
-        {"chassis": None},
+        {"base_wheel": None},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -118,9 +118,9 @@ def test_what_a_plan_names_has_to_be_the_same(request_of: Callable[..., BuildReq
 def test_a_file_whose_hash_nobody_knows_yet_may_be_another_one(request_of: Callable[..., BuildRequest]) -> None:
     _store(request_of())
     request = request_of()
-    assert request.step.chassis is not None
-    unknown = replace(request.step.chassis, sha256="")
-    assert _found(replace(request, step=replace(request.step, chassis=unknown))) == []
+    assert request.step.base_wheel is not None
+    unknown = replace(request.step.base_wheel, sha256="")
+    assert _found(replace(request, step=replace(request.step, base_wheel=unknown))) == []
 
 
 def test_a_build_for_one_cpu_is_not_looked_for(request_of: Callable[..., BuildRequest]) -> None:
