@@ -23,12 +23,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / place) for place in ("integration", ".")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from ansible_fleet import ENVIRONMENT, Fleet, build_fleet  # noqa: E402 (they lie with the tests)
-from ansible_machines import Machine, network  # noqa: E402
-from ansible_plays import Controller  # noqa: E402
-from sandbox import Sandbox  # noqa: E402
+from support.ansible.fleet import ENVIRONMENT, Fleet, build_fleet
+from support.ansible.machines import Machine, network
+from support.ansible.plays import Controller
+from support.sandbox import Sandbox
 
 ROLE = "- hosts: fleet\n  gather_facts: false\n  roles: [fastinstall.stack.stack]\n"
 PIP = """

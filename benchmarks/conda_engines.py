@@ -18,14 +18,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / place) for place in ("integration", ".")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-import conda_packages  # noqa: E402 (it lies with the tests)
+from support.conda import packages as conda_packages
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine, open_rattler  # noqa: E402
-from fastinstall.core.events import ignore  # noqa: E402
-from fastinstall.index.execution import CondaEngine  # noqa: E402
-from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaRequest, CondaTool  # noqa: E402
+from fastinstall.conda.engines.choose import CondaTools, open_engine, open_rattler
+from fastinstall.core.events import ignore
+from fastinstall.index.execution import CondaEngine
+from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/"
 SETTINGS = "default_channels: []\nchannels: []\nsolver: classic\nregister_envs: false\npkgs_dirs: [{root}/pkgs]\n"

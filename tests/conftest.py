@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 
-import extent
 import pytest
-from index_settings import hide_further_settings, trust_variables
-from needs import requiring_programs
-from run_counts import VARIABLE, write_counts
-from sandbox import NewSandbox, Sandbox
+from support.index.settings import hide_further_settings, trust_variables
+from support.machine.needs import requiring_programs
+from support.sandbox import NewSandbox, Sandbox
+from support.suite import extent
+from support.suite.run_counts import VARIABLE, write_counts
 
 DURATIONS = Path(__file__).with_name("durations.json")
 """Seconds of each file of tests, as the last recorded run of the full suite took them on two cores."""

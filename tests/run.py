@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from elsewhere import SYSTEM_PYTHON, Elsewhere, by_system_python, in_bare_debian
-from run_counts import VARIABLE, closing_line, read_counts
+from support.suite.elsewhere import SYSTEM_PYTHON, Elsewhere, by_system_python, in_bare_debian
+from support.suite.run_counts import VARIABLE, closing_line, read_counts
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -117,7 +117,7 @@ def _side_by_side(space: Path, *words: str) -> Part:
 
 
 def _system_packages(_name: str, _environment: dict[str, str]) -> int:
-    from system_packages import prepare
+    from support.machine.system_packages import prepare
 
     return prepare(os.environ)
 

@@ -36,7 +36,7 @@ def _examples() -> dict[str, str]:
     """A finding of each check, of the test case that says to be its example, as doctor prints it."""
     sys.path.insert(0, str(_TESTS))
     try:
-        from check_cases import case_files, load_case  # noqa: PLC0415 (from the directory put there just now)
+        from support.values.check_cases import case_files, load_case  # noqa: PLC0415 (from the directory put there just now)
     finally:
         sys.path.remove(str(_TESTS))
     cases = [case for case in map(load_case, case_files()) if case.example_of]

@@ -1,8 +1,8 @@
 """Where nobody can be asked, nothing is changed without --yes, and the command that would do it is given."""
 
 import pytest
-from interpreters import running
-from sandbox import Sandbox, Venv, tree_hash
+from support.environments.interpreters import running
+from support.sandbox import Sandbox, Venv, tree_hash
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import extent
 import pytest
-from interpreters import running
-from needs import require_system
-from sandbox import FORK, ONE_LEVEL, STOCK, UNREACHABLE, NewSandbox, Sandbox, Venv, tree_hash
+from support.environments.interpreters import running
+from support.machine.needs import require_system
+from support.sandbox import FORK, ONE_LEVEL, STOCK, UNREACHABLE, NewSandbox, Sandbox, Venv, tree_hash
+from support.suite import extent
 
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import Recipe

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from interpreters import Python, outdated, running
-from sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Variables, tree_hash
+from support.environments.interpreters import Python, outdated, running
+from support.sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Variables, tree_hash
 
 from fastinstall.core.surroundings import recipes_directory
 

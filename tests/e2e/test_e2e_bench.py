@@ -8,9 +8,9 @@ from pathlib import Path
 
 import PIL
 import pytest
-from interpreters import running
 from PIL import Image
-from sandbox import NewSandbox, Result, Sandbox, Venv
+from support.environments.interpreters import running
+from support.sandbox import NewSandbox, Result, Sandbox, Venv
 
 QUICK = ("bench", "--quick", "--only", "loading")
 

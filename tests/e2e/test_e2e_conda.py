@@ -9,20 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import extent
 import pytest
-from conda_channel import CondaChannel, local_channel, tool
-from conda_environments import NewEnvironment, builds, classic_recipe, simd_wheel
-from conda_packages import CondaPackage
-from real_conda import RealConda
-from sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
+from support.conda.channel import CondaChannel, local_channel, tool
+from support.conda.environments import NewEnvironment, builds, classic_recipe, simd_wheel
+from support.conda.packages import CondaPackage
+from support.conda.real_conda import RealConda
+from support.sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
+from support.suite import extent
 
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 ALL = extent.every_row
 ENGINES = ("conda", "rattler")

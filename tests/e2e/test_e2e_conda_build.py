@@ -8,9 +8,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from interpreters import running
 from published_schemas import SCHEMAS
-from sandbox import NewSandbox, Result, Sandbox
+from support.environments.interpreters import running
+from support.sandbox import NewSandbox, Result, Sandbox
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,15 +8,15 @@ import shutil
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-import extent
 import pytest
-from conda_channel import CondaChannel
-from conda_environments import NewEnvironment, builds
-from conda_scene import Scene
-from real_conda import RealConda
-from sandbox import NewSandbox
+from support.conda.channel import CondaChannel
+from support.conda.environments import NewEnvironment, builds
+from support.conda.real_conda import RealConda
+from support.conda.shared_environment import Scene
+from support.sandbox import NewSandbox
+from support.suite import extent
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 ALL = extent.every_row
 SPECS = ("python", "pip", "pillow=12.1.1", "libtiff", "imgtool", "puretool=1.0")

@@ -6,16 +6,16 @@ Needs a package index and a C compiler.
 from collections.abc import Callable
 
 import pytest
-from conda_channel import CondaChannel, local_channel
-from conda_environments import USUAL, NewEnvironment, builds
-from conda_packages import CondaPackage
-from conda_scene import REFUSED, Scene
-from real_conda import RealConda
-from sandbox import Sandbox, run, tree_hash
+from support.conda.channel import CondaChannel, local_channel
+from support.conda.environments import USUAL, NewEnvironment, builds
+from support.conda.packages import CondaPackage
+from support.conda.real_conda import RealConda
+from support.conda.shared_environment import REFUSED, Scene
+from support.sandbox import Sandbox, run, tree_hash
 
 from fastinstall.journal.store import JournalStore
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 OURS = "13.0.0 simd_v2v3_"
 NewScene = Callable[..., Scene]

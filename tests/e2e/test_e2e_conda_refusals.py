@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel, local_channel
-from conda_environments import USUAL, NewEnvironment, rattler_environment
-from conda_packages import CondaPackage
-from conda_scene import FAILED, REFUSED, Scene
-from interpreters import running
-from needs import require_system
-from real_conda import RealConda
-from sandbox import NewSandbox, Sandbox, run, tree_hash
+from support.conda.channel import CondaChannel, local_channel
+from support.conda.environments import USUAL, NewEnvironment, rattler_environment
+from support.conda.packages import CondaPackage
+from support.conda.real_conda import RealConda
+from support.conda.shared_environment import FAILED, REFUSED, Scene
+from support.environments.interpreters import running
+from support.machine.needs import require_system
+from support.sandbox import NewSandbox, Sandbox, run, tree_hash
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 NOWHERE = "file:///nowhere"
 NOBODY_LISTENS = "http://127.0.0.1:9/channel"

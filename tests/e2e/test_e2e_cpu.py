@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from interpreters import running
-from needs import require_system
-from sandbox import STOCK, NewSandbox, Sandbox, Venv
+from support.environments.interpreters import running
+from support.machine.needs import require_system
+from support.sandbox import STOCK, NewSandbox, Sandbox, Venv
 
 from fastinstall.model.facts import Runtime
 from fastinstall.observe.runtime import observe_runtime

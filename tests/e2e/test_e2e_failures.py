@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import extent
 import pytest
-from interpreters import running
-from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
+from support.environments.interpreters import running
+from support.sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
+from support.suite import extent
 
 ALL = extent.every_row
 

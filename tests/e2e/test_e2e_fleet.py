@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interpreters import at_hand, running
 from jsonschema import Draft202012Validator
-from sandbox import STOCK, NewSandbox, Sandbox
+from support.environments.interpreters import at_hand, running
+from support.sandbox import STOCK, NewSandbox, Sandbox
 
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.values import json_schema, open_document

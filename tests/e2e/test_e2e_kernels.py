@@ -2,10 +2,10 @@
 
 import json
 
-import extent
 import pytest
-from interpreters import running
-from sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
+from support.environments.interpreters import running
+from support.sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
+from support.suite import extent
 
 from fastinstall.core.surroundings import recipes_directory
 

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interpreters import running
-from sandbox import UV, Sandbox, run, tree_hash
+from support.environments.interpreters import running
+from support.sandbox import UV, Sandbox, run, tree_hash
 
 MANIFEST = """\
 # mine

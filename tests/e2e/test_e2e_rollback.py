@@ -1,8 +1,8 @@
 """rollback: what was there before, to the byte, without a network."""
 
 import pytest
-from interpreters import running
-from sandbox import STOCK, UNREACHABLE, Sandbox, tree_hash
+from support.environments.interpreters import running
+from support.sandbox import STOCK, UNREACHABLE, Sandbox, tree_hash
 
 BEFORE = {"nothing": (), "stock": ("pillow==11.3.0", "pytesseract")}
 

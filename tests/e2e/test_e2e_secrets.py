@@ -17,9 +17,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from interpreters import running
-from sandbox import ONE_LEVEL, STOCK, NewSandbox, Result, Sandbox, Venv, run
-from simple_index import SimpleIndex, content_answer, serving
+from support.environments.interpreters import running
+from support.index.server import SimpleIndex, content_answer, serving
+from support.sandbox import ONE_LEVEL, STOCK, NewSandbox, Result, Sandbox, Venv, run
 
 from fastinstall.core.events import ignore
 from fastinstall.core.surroundings import recipes_directory

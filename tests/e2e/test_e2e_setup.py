@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import extent
 import pytest
-from interpreters import Python, at_hand, of_version, outdated, running
-from sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, run, tree_hash
+from support.environments.interpreters import Python, at_hand, of_version, outdated, running
+from support.sandbox import FORK, ONE_LEVEL, NewSandbox, Result, Sandbox, Venv, run, tree_hash
+from support.suite import extent
 
 from fastinstall.core.files import sha256
 

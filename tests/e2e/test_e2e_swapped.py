@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interpreters import running
-from sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Venv, tree_hash
+from support.environments.interpreters import running
+from support.sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Venv, tree_hash
 
 from fastinstall.core.files import sha256
 

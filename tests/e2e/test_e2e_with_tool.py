@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import extent
 import jsonschema
 import pytest
-from interpreters import Python, at_hand, running
 from published_schemas import SCHEMAS
-from sandbox import STOCK, UNREACHABLE, NewSandbox, Result, Sandbox, run
+from support.environments.interpreters import Python, at_hand, running
+from support.sandbox import STOCK, UNREACHABLE, NewSandbox, Result, Sandbox, run
+from support.suite import extent
 
 from fastinstall.core.errors import ExitCode
 

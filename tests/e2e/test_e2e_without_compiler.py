@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from needs import require_system
-from sandbox import Result, Sandbox, run
+from support.machine.needs import require_system
+from support.sandbox import Result, Sandbox, run
 
 from fastinstall.index.header_packages import read_header_packages
 

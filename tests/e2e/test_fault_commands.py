@@ -11,7 +11,7 @@ from faults.cases import WHOLE, Case, Cases
 from faults.command import Ended, but_journals_times, command, essence
 from faults.errors import Fault, breaking, spread_over
 from faults.scenes import Scene, materials, picture
-from journaled import swift_directory
+from support.journal.environments import swift_directory
 
 from fastinstall.apply.recovery import recover_environment
 from fastinstall.core.errors import ExitCode

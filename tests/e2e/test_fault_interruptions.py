@@ -15,7 +15,7 @@ from faults.cases import WHOLE, Case, Cases
 from faults.command import but_journals_times, command, essence
 from faults.errors import calling
 from faults.scenes import Scene, materials, picture
-from journaled import swift_directory
+from support.journal.environments import swift_directory
 
 from fastinstall.core.errors import ExitCode
 

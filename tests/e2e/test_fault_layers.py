@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from faults.scenes import PUBLISHED, Materials, Scene, make_scene, materials, picture
-from journaled import in_own_mounts, swift_directory
-from own_mounts import mount
-from sandbox import UV, run
+from support.journal.environments import in_own_mounts, swift_directory
+from support.machine.own_mounts import mount
+from support.sandbox import UV, run
 
 
 @pytest.fixture(scope="module")

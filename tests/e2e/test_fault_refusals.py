@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import extent
 import pytest
 from faults.refusals import STAGE, VERBS, refusals_of
 from faults.refusing import Disk
 from faults.scenes import materials
 from faults.told import GOOD, Trial, trial_of
-from journaled import swift_directory
+from support.journal.environments import swift_directory
+from support.suite import extent
 
 _LOG = logging.getLogger(__name__)
 _WAYS = 8

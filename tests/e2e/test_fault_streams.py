@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from interpreters import running
-from sandbox import Sandbox
+from support.environments.interpreters import running
+from support.sandbox import Sandbox
 
 from fastinstall.core.errors import ExitCode
 

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from sandbox import STOCK, Result, Sandbox
+from support.sandbox import STOCK, Result, Sandbox
 
 NOTE = ".fastinstall-creation"
 TESTS = Path(__file__).resolve().parent.parent

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
-import extent
 import pytest
 from faults.deaths import TURNS, Death, Stage, acts, die_after, die_at, moments, stage_of
 from faults.doors import Boundary
 from faults.scenes import Materials, make_scene, materials
 from faults.verdicts import Verdict
-from journaled import swift_directory
+from support.journal.environments import swift_directory
+from support.suite import extent
 
 ALL = extent.every_row
 CHEAP = ("rollback",)

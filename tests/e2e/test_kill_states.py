@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import extent
 import pytest
 from faults.deaths import phase_of
 from faults.film import Film, Frame, beside_the_stage, distinct, everything, film
@@ -16,7 +15,8 @@ from faults.forked import command, forked
 from faults.scenes import SCENES, Materials, Scene, make_scene, materials
 from faults.trees import Pool, Tree
 from faults.verdicts import Verdict, environment, judged, python_sees, unlike_paths, works
-from journaled import swift_directory
+from support.journal.environments import swift_directory
+from support.suite import extent
 
 ALL = extent.every_row
 IN_FULL = tuple(SCENES) if ALL else ("published",)

@@ -4,8 +4,8 @@ import signal
 import sys
 from contextlib import AbstractContextManager
 
-from sandbox import Sandbox, Variables, run
-from terminal import Terminal, python_in_terminal
+from support.sandbox import Sandbox, Variables, run
+from support.terminal.pseudo_terminal import Terminal, python_in_terminal
 
 PROGRAM = """
 import os, sys, time

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from matrix_scene import Scene, make_scene
-from sandbox import NewSandbox, tree_hash
-from simple_index import serving
+from support.index.server import serving
+from support.matrix.scene import Scene, make_scene
+from support.sandbox import NewSandbox, tree_hash
 
 OURS = ("fastinstall: ", "hint: ", "Traceback", "Exception ignored", "Error processing line")
 POOL = """

@@ -7,11 +7,11 @@ What uv, poetry and pdm do stands in test_swap_matrix_projects.py.
 from collections.abc import Iterator
 
 import pytest
-from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
-from matrix_record import record
-from matrix_scene import Column, Scene, make_scene
-from sandbox import NewSandbox
-from simple_index import serving
+from support.index.server import serving
+from support.matrix.cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
+from support.matrix.record import record
+from support.matrix.scene import Column, Scene, make_scene
+from support.sandbox import NewSandbox
 
 LATER = Outcome(change="was replaced with Pillow {newer}", tool="pip", told="end")
 REQUIRED = Outcome(change="was replaced with Pillow {newer}", tool="pip", told="end", required=True)

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from matrix_cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
-from matrix_record import record
-from matrix_scene import Column, Scene, make_scene
-from project_tools import ProjectTools
-from project_tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
-from sandbox import NewSandbox
-from simple_index import serving
+from support.index.server import serving
+from support.matrix.cells import KEPT, REFUSED, REMOVED, Outcome, Row, called, play, played
+from support.matrix.record import record
+from support.matrix.scene import Column, Scene, make_scene
+from support.projects.tools import ProjectTools
+from support.projects.tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
+from support.sandbox import NewSandbox
 
 POETRY = r"Poetry 2.5.1"
 LATER = Outcome(change="was replaced with Pillow {newer}", tool="uv", told="import")

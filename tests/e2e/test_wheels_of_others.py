@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from interpreters import running
-from sandbox import STOCK, NewSandbox, Sandbox, Venv
+from support.environments.interpreters import running
+from support.sandbox import STOCK, NewSandbox, Sandbox, Venv
 
 OFFLINE = (*STOCK, "--offline", "--yes", "--json")
 

@@ -5,13 +5,13 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from interpreters import running
-from sandbox import Sandbox, Variables, Venv, tree_hash
-from terminal import COLUMNS, CTRL_C, CTRL_D, ENTER, ROWS, Terminal, terminal
-from wizard_person import MENU, TOPICS, WHERE, Person
-from wizard_screens import assert_screen, settled
+from support.environments.interpreters import running
+from support.sandbox import Sandbox, Variables, Venv, tree_hash
+from support.terminal.pseudo_terminal import COLUMNS, CTRL_C, CTRL_D, ENTER, ROWS, Terminal, terminal
+from support.terminal.wizard_person import MENU, TOPICS, WHERE, Person
+from support.terminal.wizard_screens import assert_screen, settled
 
-pytest_plugins = ("wizard_fixtures",)
+pytest_plugins = ("support.terminal.wizard_fixtures",)
 
 CANCELLED = "cancelled; nothing was changed"
 LEVELS = "x86-64-v2,x86-64-v3"

@@ -6,14 +6,14 @@ Needs a package index and a C compiler.
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel
-from conda_environments import USUAL, NewEnvironment, builds
-from real_conda import RealConda
-from sandbox import Sandbox, tree_hash
-from terminal import CTRL_C, terminal
-from wizard_person import MENU, TOPICS, Person
+from support.conda.channel import CondaChannel
+from support.conda.environments import USUAL, NewEnvironment, builds
+from support.conda.real_conda import RealConda
+from support.sandbox import Sandbox, tree_hash
+from support.terminal.pseudo_terminal import CTRL_C, terminal
+from support.terminal.wizard_person import MENU, TOPICS, Person
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 
 @pytest.fixture

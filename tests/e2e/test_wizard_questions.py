@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from terminal import ENTER, Terminal, python_in_terminal
+from support.terminal.pseudo_terminal import ENTER, Terminal, python_in_terminal
 
 ASKS = """
 import sys

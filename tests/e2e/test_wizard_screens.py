@@ -4,14 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
-from environments_by_hand import conda_by_hand, venv_by_hand
-from interpreters import running
-from sandbox import Sandbox
-from terminal import ENTER, Terminal, terminal
-from wizard_person import MENU, TOPICS, WHERE, Person
-from wizard_screens import assert_screen, settled
+from support.environments.handwritten import conda_by_hand, venv_by_hand
+from support.environments.interpreters import running
+from support.sandbox import Sandbox
+from support.terminal.pseudo_terminal import ENTER, Terminal, terminal
+from support.terminal.wizard_person import MENU, TOPICS, WHERE, Person
+from support.terminal.wizard_screens import assert_screen, settled
 
-pytest_plugins = ("wizard_fixtures",)
+pytest_plugins = ("support.terminal.wizard_fixtures",)
 
 LEVELS = "Which CPUs should it run on?"
 PLAIN = {"TERM": "dumb"}

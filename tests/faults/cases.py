@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import extent
+from support.suite import extent
 
 import fastinstall.cli.main  # noqa: F401 (imported once, and not by each fork)
 from faults.command import distinct, essence, stops_of

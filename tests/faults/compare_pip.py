@@ -1,6 +1,6 @@
 """The same kills for pip and uv: `python -m faults.compare_pip COUNT`.
 
-Needs tests/ and tests/integration/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. Each replaces Pillow in a virtual
+Needs tests/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. Each replaces Pillow in a virtual
 environment with another release of it, and is killed at times spread evenly over its run. What is left is told in a
 table: before and after are trees without a difference, bytecode aside.
 """
@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox import UV
+from support.sandbox import UV
 
 from faults.scenes import Scene, make_scene, materials
 from faults.trees import Entry, Pool

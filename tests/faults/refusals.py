@@ -2,7 +2,7 @@
 
 Each call is refused with each error, once and for good. With --half 1 or 2 in one of these ways only, by turns: both
 halves together are the whole. With --seconds each kind of call with each error is tried in turn, in a random order that
-is always the same, until that time is over for a scene. Needs tests/ and tests/integration/ on PYTHONPATH, and
+is always the same, until that time is over for a scene. Needs tests/ on PYTHONPATH, and
 FASTINSTALL_TEST_CACHE. Prints Markdown, a row for each error once a scene is through; exits with 1 where something was
 lost, half done or told wrongly.
 """

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from needs import require_system
+from support.machine.needs import require_system
 
 from faults.command import Ended
 from faults.forked import start
@@ -146,7 +146,7 @@ class Disk:
         with file.open("r+b") as stream:
             self._orders = _Orders.from_buffer(mmap.mmap(stream.fileno(), 0))
         self._own = {"LD_PRELOAD": str(self._library), _ORDERS: str(file)}
-        paths = os.pathsep.join(map(str, (_TESTS, _TESTS / "integration", _TESTS.parent)))
+        paths = os.pathsep.join(map(str, (_TESTS, _TESTS.parent)))
         self._server = subprocess.Popen(
             (sys.executable, "-m", "faults.refusing", str(space)),
             env={**os.environ, **self._own, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},

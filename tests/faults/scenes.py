@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from interpreters import running
-from made_once import key_of, made_once
-from sandbox import STOCK, UNREACHABLE, Result, Sandbox, Venv, run
+from support.environments.interpreters import running
+from support.made_once import key_of, made_once
+from support.sandbox import STOCK, UNREACHABLE, Result, Sandbox, Venv, run
 
 from fastinstall.core.surroundings import recipes_directory
 from faults import slim
@@ -311,7 +311,7 @@ def _cut_rollback(scene: Scene, given: Materials) -> None:
 def _die(scene: Scene, where: tuple[str, str], *words: str) -> None:
     asked = {"hook": "dies_where", "arguments": where, "within": [str(scene.prefix)]}
     tests = Path(__file__).parent.parent
-    paths = os.pathsep.join(map(str, (tests, tests / "integration", tests.parent)))
+    paths = os.pathsep.join(map(str, (tests, tests.parent)))
     argv = (sys.executable, "-m", "faults.program", json.dumps(asked), *words)
     done = run(argv, {**scene.variables, "PYTHONPATH": paths}, directory=scene.space)
     assert done.exit_code == -signal.SIGKILL, done.text

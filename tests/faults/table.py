@@ -1,6 +1,6 @@
 """The full form of the kills as a table: `python -m faults.table COUNT [SCENE...]`.
 
-Needs tests/ and tests/integration/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. COUNT deaths at any time for each scene,
+Needs tests/ on PYTHONPATH, and FASTINSTALL_TEST_CACHE. COUNT deaths at any time for each scene,
 beside every disk that a death at a boundary leaves. Prints Markdown.
 """
 

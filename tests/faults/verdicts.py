@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from sandbox import run
+from support.sandbox import run
 
 from fastinstall.core.errors import FastinstallError
 from fastinstall.journal.recover import recover

@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
-from conda_channel import CondaChannel
-from conda_environments import builds
-from conda_swappable import SCRIPTS, as_package, stacked, swappable_channel
-from sandbox import Sandbox, tree_hash
+from support.conda.channel import CondaChannel
+from support.conda.environments import builds
+from support.conda.replaceable_stack import SCRIPTS, as_package, stacked, swappable_channel
+from support.sandbox import Sandbox, tree_hash
 
 from fastinstall.observe.installed_pins import PIN, PINNED
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 REGISTRATION = "condarc.d/fastinstall.yml"
 

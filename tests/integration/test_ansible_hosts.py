@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ansible_machines import Machine, Network, network
-from sandbox import NewSandbox, Sandbox
+from support.ansible.machines import Machine, Network, network
+from support.sandbox import NewSandbox, Sandbox
 
 ALONE = (
     "import sys, time; from pathlib import Path; from sandbox import Sandbox; import ansible_machines as machines;"

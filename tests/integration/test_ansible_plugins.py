@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interpreters import running
-from sandbox import STOCK, NewSandbox, Sandbox, run
+from support.environments.interpreters import running
+from support.sandbox import STOCK, NewSandbox, Sandbox, run
 
 COLLECTION = Path(__file__).resolve().parents[2] / "integrations" / "ansible"
 BIN = Path(sys.executable).parent
@@ -128,7 +128,7 @@ def collections_in(sandbox: Sandbox) -> dict[str, str]:
     return {
         "ANSIBLE_COLLECTIONS_PATH": str(sandbox.root / "collections"),
         "ANSIBLE_HOME": str(sandbox.root / "ansible"),
-        "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).resolve().parents[1] / "ansible_callbacks"),
+        "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).resolve().parents[1] / "support/ansible/callbacks"),
         "ANSIBLE_CALLBACKS_ENABLED": "recorded",
         "ANSIBLE_LOCALHOST_WARNING": "0",
     }

@@ -13,10 +13,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import extent
 import pytest
-from interpreters import Python, of_version
-from sandbox import Sandbox
+from support.environments.interpreters import Python, of_version
+from support.sandbox import Sandbox
+from support.suite import extent
 
 COLLECTION = Path(__file__).resolve().parents[2] / "integrations" / "ansible"
 ALL = extent.every_row

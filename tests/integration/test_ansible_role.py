@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import extent
 import pytest
-from ansible_fleet import Fleet, build_fleet
-from ansible_inside import USER
-from ansible_machines import network
-from ansible_plays import Controller, Played
-from ansible_scene import CHANGES, HEALTHY, PERSON, TOLD, held, machines
-from sandbox import NewSandbox, tree_hash
+from support.ansible.example_fleet import CHANGES, HEALTHY, PERSON, TOLD, held, machines
+from support.ansible.fleet import Fleet, build_fleet
+from support.ansible.inside import USER
+from support.ansible.machines import network
+from support.ansible.plays import Controller, Played
+from support.sandbox import NewSandbox, tree_hash
+from support.suite import extent
 
 ROLE = "- hosts: fleet\n  gather_facts: false\n  roles: [fastinstall.stack.stack]\n"
 SHIP, SET_UP = "Ship what this host needs", "Set up the stack"

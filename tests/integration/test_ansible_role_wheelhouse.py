@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail  # type: ignore[import-untyped]  # Ansible tells nothing of its types
-from ansible_plays import COLLECTION
+from support.ansible.plays import COLLECTION
 
 _SPECIFICATION = importlib.util.spec_from_file_location(
     "shipping", COLLECTION / "plugins" / "action" / "fastinstall_wheelhouse.py"

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-import extent
 import pytest
-from ansible_fleet import Fleet, build_fleet
-from ansible_machines import Machine, Network, network
-from ansible_plays import Controller
-from interpreters import of_version
-from needs import require_system
-from sandbox import NewSandbox
+from support.ansible.fleet import Fleet, build_fleet
+from support.ansible.machines import Machine, Network, network
+from support.ansible.plays import Controller
+from support.environments.interpreters import of_version
+from support.machine.needs import require_system
+from support.sandbox import NewSandbox
+from support.suite import extent
 
 ALL = extent.every_row
 VERSIONS = {

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernels_build import LEVEL, KernelsBuild, kernels_build
-from needs import require_system
+from support.build.kernels import LEVEL, KernelsBuild, kernels_build
+from support.machine.needs import require_system
 
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import ProofStack
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "support/build"
 BEGINS = ("pack/", "unpack/", "array/", "pickle/", "bitmap/")
 FILES = ("src/encode.c", "src/libImaging/Pack.c", "src/libImaging/Unpack.c", "src/libImaging/JpegDecode.c")
 

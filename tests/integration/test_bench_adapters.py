@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from known_adapters import adapter_named
 from PIL import Image
+from support.bench.adapters import adapter_named
 
 from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import all_adapters

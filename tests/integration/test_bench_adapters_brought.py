@@ -5,12 +5,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import extent
 import pytest
-from known_adapters import adapter_named
-from matrix_index import stub_wheel
 from PIL import Image
-from sandbox import UNREACHABLE, Sandbox
+from support.bench.adapters import adapter_named
+from support.matrix.index import stub_wheel
+from support.sandbox import UNREACHABLE, Sandbox
+from support.suite import extent
 
 from fastinstall.bench.adoption import render_code
 from fastinstall.bench.comparison import compare_pictures

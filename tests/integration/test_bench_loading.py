@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from known_adapters import adapter_named
 from PIL import Image
+from support.bench.adapters import adapter_named
 
 from fastinstall.bench import _loader, _values, loading
 from fastinstall.bench.loading import (

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from environments import Environments
+from support.environments.real import Environments
 
 from fastinstall.core import process
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Progressed
 from fastinstall.proof.stack_operations import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
 
-pytest_plugins = ("environment_fixtures",)
+pytest_plugins = ("support.environments.fixtures",)
 WORKER = Path(process.__file__).parents[1] / "proof" / "_worker.py"
 
 

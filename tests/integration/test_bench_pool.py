@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import interpreters
 import pytest
+from support.environments import interpreters
 
 from fastinstall.bench import _pool_own
 from fastinstall.bench.image_search import filesystem_of

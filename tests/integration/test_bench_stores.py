@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import interpreters
 import pytest
 from PIL import Image
+from support.environments import interpreters
 
 from fastinstall.bench import _storage, temporary_store
 from fastinstall.bench.adoption import render_code

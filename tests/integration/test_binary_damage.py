@@ -3,10 +3,10 @@
 import shutil
 from pathlib import Path
 
-import extent
 import pytest
-from elf_damage import read_damaged
-from linked_files import METADATA, link_library, link_plain_library, link_program
+from support.elf.damage import read_damaged
+from support.elf.linked_files import METADATA, link_library, link_plain_library, link_program
+from support.suite import extent
 
 from fastinstall.elf.imaging_core import read_details
 from fastinstall.elf.isa.verdict import scan_isa

@@ -4,8 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library
-from linked_files import METADATA, link_library
+from support.elf.compiler import compile_library
+from support.elf.linked_files import METADATA, link_library
 
 from fastinstall.elf.description import BuildTraces
 from fastinstall.elf.image import ElfError

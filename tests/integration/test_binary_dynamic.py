@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library, rpath, runpath
 from elftools.elf.elffile import ELFFile
+from support.elf.compiler import compile_library, rpath, runpath
 
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import extent
 import pytest
-from elf_truth import Truth, read_truth
+from support.elf.pyelftools_view import Truth, read_truth
+from support.suite import extent
 
 from fastinstall.elf.dynamic import read_dynamic, read_versions
 from fastinstall.elf.image import ElfError

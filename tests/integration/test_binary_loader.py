@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library, really_loaded, rpath, runpath
+from support.elf.compiler import compile_library, really_loaded, rpath, runpath
 
 from fastinstall.elf.loader.search import usable_hwcaps
 from fastinstall.elf.loader.simulation import resolve_libraries

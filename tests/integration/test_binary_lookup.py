@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library
-from linked_files import link_library, link_plain_library, link_program
+from support.elf.compiler import compile_library
+from support.elf.linked_files import link_library, link_plain_library, link_program
 
 from fastinstall.elf.dynamic import SymbolVersions, read_versions
 from fastinstall.elf.lookup import (

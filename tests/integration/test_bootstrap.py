@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from offered_wheels import write_wheel
-from sandbox import NewSandbox, Result, Sandbox, run
+from support.index.handwritten_wheels import write_wheel
+from support.sandbox import NewSandbox, Result, Sandbox, run
 
 from fastinstall.core.files import sha256
 

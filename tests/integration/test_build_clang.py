@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from needs import require_system
-from tiny_library import library_order, library_sdist
+from support.build.tiny_library import library_order, library_sdist
+from support.machine.needs import require_system
 
 from fastinstall.compilers.clang import COMPILER
 from fastinstall.core.events import ignore

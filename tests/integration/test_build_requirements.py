@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_pillow import tiny_request, tiny_sdist
+from support.build.tiny_pillow import tiny_request, tiny_sdist
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library
-from tiny_pillow import KERNEL, tiny_request, tiny_sdist
+from support.build.tiny_pillow import KERNEL, tiny_request, tiny_sdist
+from support.elf.compiler import compile_library
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed

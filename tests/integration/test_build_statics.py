@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from needs import require_system
-from tiny_library import CONFIGURE, library_order, library_sdist
+from support.build.tiny_library import CONFIGURE, library_order, library_sdist
+from support.machine.needs import require_system
 
 from fastinstall.compilers.flags import compile_flags, list_probed_flags
 from fastinstall.compilers.system import observe_compiler

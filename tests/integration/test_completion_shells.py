@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from completed import shell
-from sandbox import NewSandbox, Sandbox
+from support.sandbox import NewSandbox, Sandbox
+from support.terminal.completing_shell import shell
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel
-from conda_environments import NewEnvironment, builds
-from journaled import FIRST, SECOND, picture, receipt_of
-from real_conda import RealConda
-from sandbox import Sandbox
+from support.conda.channel import CondaChannel
+from support.conda.environments import NewEnvironment, builds
+from support.conda.real_conda import RealConda
+from support.journal.environments import FIRST, SECOND, picture, receipt_of
+from support.sandbox import Sandbox
 
 from fastinstall.conda.changes import change_conda_packages
 from fastinstall.conda.engines.choose import CondaTools, open_engine
@@ -20,7 +20,7 @@ from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaTool
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 TURBO, JPEG, LATER_TURBO = ("libjpeg-turbo", "2.1.5.1"), ("jpeg", ""), ("libjpeg-turbo", "3.")
 

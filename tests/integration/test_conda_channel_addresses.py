@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from conda_channel import local_channel
-from conda_packages import CondaPackage, Entry
-from conda_settings import CASES, CHANNELS
-from real_conda import RealConda
-from sandbox import Sandbox, run
-from static_server import serving_files
+from support.conda.channel import local_channel
+from support.conda.packages import CondaPackage, Entry
+from support.conda.real_conda import RealConda
+from support.conda.settings import CASES, CHANNELS
+from support.index.static_server import serving_files
+from support.sandbox import Sandbox, run
 
 from fastinstall.conda.engines.choose import CondaTools, open_rattler
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
@@ -30,7 +30,7 @@ from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.steps.conda_toolchain import CondaToolchain
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 _CONDAS = """
 import json, sys

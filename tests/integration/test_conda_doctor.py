@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conda_channel import CondaChannel
-from conda_environments import USUAL, NewEnvironment, classic_recipe, rattler_environment, simd_wheel
-from needs import require_system
-from packed_stack import labelled_wheel, packed_stack
-from real_conda import RealConda
-from sandbox import NewSandbox, Sandbox, Venv
-from verdicts import Finding, alarms, examined, messages
+from support.conda.channel import CondaChannel
+from support.conda.environments import USUAL, NewEnvironment, classic_recipe, rattler_environment, simd_wheel
+from support.conda.packed_stack import labelled_wheel, packed_stack
+from support.conda.real_conda import RealConda
+from support.environments.verdicts import Finding, alarms, examined, messages
+from support.machine.needs import require_system
+from support.sandbox import NewSandbox, Sandbox, Venv
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 OLD = ("python", "pip", "pillow=9.5.0", "jpeg", "libtiff", "imgtool", "puretool=1.0")
 """An environment of the days when Pillow was linked to the IJG's libjpeg, with a tool that takes any Pillow."""

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conda_channel import CondaChannel
-from conda_engines import STACK, Ours, engine_of, offered, ours_in, present
-from conda_environments import USUAL, NewEnvironment, builds
-from conda_stack import MINOR
-from real_conda import RealConda
-from sandbox import NewSandbox, Sandbox, tree_hash
+from support.conda.channel import CondaChannel
+from support.conda.engines import STACK, Ours, engine_of, offered, ours_in, present
+from support.conda.environments import USUAL, NewEnvironment, builds
+from support.conda.real_conda import RealConda
+from support.conda.stack import MINOR
+from support.sandbox import NewSandbox, Sandbox, tree_hash
 
 from fastinstall.conda.engines.choose import CondaTools, open_rattler
 from fastinstall.core.errors import FailedError, RefusedError
@@ -24,7 +24,7 @@ from fastinstall.core.events import Event, Progressed
 from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 both = pytest.mark.parametrize("kind", [CondaInstaller.CONDA, CondaInstaller.RATTLER])
 
 

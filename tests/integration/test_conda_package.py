@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conda_async import complete
-from conda_channel import CondaChannel, local_channel
-from conda_environments import NewEnvironment, builds, rattler_environment
-from conda_packages import CondaPackage as Metadata
-from jpeg_libraries import patchelf
-from packed_stack import PackedStack, interpreter, labelled_wheel, packed_stack, planned
-from real_conda import RealConda
-from sandbox import NewSandbox, Sandbox, run, tree_hash
+from support.conda.asynchronous import complete
+from support.conda.channel import CondaChannel, local_channel
+from support.conda.environments import NewEnvironment, builds, rattler_environment
+from support.conda.packages import CondaPackage as Metadata
+from support.conda.packed_stack import PackedStack, interpreter, labelled_wheel, packed_stack, planned
+from support.conda.real_conda import RealConda
+from support.elf.jpeg_libraries import patchelf
+from support.sandbox import NewSandbox, Sandbox, run, tree_hash
 
 from fastinstall.conda.package import pack_stack, publish_packages
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 from fastinstall.wheelbuild.wheel_files import pack_wheel, unpack_wheel
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 BOTH = ("x86-64-v2", "x86-64-v3")
 OLD_CPU = {"CONDA_OVERRIDE_ARCHSPEC": "sandybridge"}

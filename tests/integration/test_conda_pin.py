@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel
-from conda_environments import builds, rattler_environment
-from conda_swappable import SCRIPTS, STOCK, as_package, stacked, swappable_channel, with_receipt
-from real_conda import RealConda
-from sandbox import NewSandbox, Sandbox, run
+from support.conda.channel import CondaChannel
+from support.conda.environments import builds, rattler_environment
+from support.conda.real_conda import RealConda
+from support.conda.replaceable_stack import SCRIPTS, STOCK, as_package, stacked, swappable_channel, with_receipt
+from support.sandbox import NewSandbox, Sandbox, run
 
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.conda_packages import CHANNEL
 from fastinstall.observe.installed_pins import HOLDS_BACK, PIN, PINNED, add_pin_line
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 Make = Callable[..., Path]
 PIXI = """\

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel
-from conda_swappable import OURS, STACK, STOCK, stacked, swappable_channel
-from real_conda import RealConda, plugged
-from sandbox import NewSandbox, Result, run
+from support.conda.channel import CondaChannel
+from support.conda.real_conda import RealConda, plugged
+from support.conda.replaceable_stack import OURS, STACK, STOCK, stacked, swappable_channel
+from support.sandbox import NewSandbox, Result, run
 
 from fastinstall import __version__
 from fastinstall.journal.layout import RECEIPT
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 ENTRY_POINT = "fastinstall = fastinstall.conda_plugin"
 DECLINED = """

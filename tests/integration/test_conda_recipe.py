@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel, local_channel
-from conda_environments import builds, rattler_environment
-from conda_processors import LEVELS, processors
-from packed_stack import labelled_wheel
 from rattler_build import Stage0Recipe, ToolConfiguration, VariantConfig
-from sandbox import NewSandbox, Sandbox, run
+from support.conda.channel import CondaChannel, local_channel
+from support.conda.environments import builds, rattler_environment
+from support.conda.packed_stack import labelled_wheel
+from support.conda.processors import LEVELS, processors
+from support.sandbox import NewSandbox, Sandbox, run
 
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.conda import CondaPackage as Package
 from fastinstall.model.conda_packages import GUARD, GUARD_VERSION, is_ours, preference
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 RECIPES = recipes_directory() / "conda"
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -8,15 +8,23 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import extent
 import pytest
-from conda_channel import CondaChannel, fake, local_channel
-from conda_environments import OLD, USUAL, NewEnvironment, builds, classic_recipe, rattler_environment, simd_wheel
-from made_once import made_once
-from real_conda import RealConda, plugged
-from sandbox import NewSandbox, Result, Sandbox, run
+from support.conda.channel import CondaChannel, fake, local_channel
+from support.conda.environments import (
+    OLD,
+    USUAL,
+    NewEnvironment,
+    builds,
+    classic_recipe,
+    rattler_environment,
+    simd_wheel,
+)
+from support.conda.real_conda import RealConda, plugged
+from support.made_once import made_once
+from support.sandbox import NewSandbox, Result, Sandbox, run
+from support.suite import extent
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 ALL = extent.every_row
 LOADED = """

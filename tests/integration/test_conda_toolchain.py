@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel, local_channel
-from conda_packages import CondaPackage, Entry
-from sandbox import Sandbox
+from support.conda.channel import CondaChannel, local_channel
+from support.conda.packages import CondaPackage, Entry
+from support.sandbox import Sandbox
 
 from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import FailedError
@@ -25,7 +25,7 @@ from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.steps.conda_toolchain import CondaToolchain
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 
 _PROGRAM = """\
 #include <stdio.h>

@@ -4,20 +4,20 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import damages
-import library_damages
 import pytest
-from damage_cases import CASES, Case
-from environments import Environments, succeeds
-from jpeg_libraries import CONDA
-from needs import require_system
-from scene import Scene
-from verdicts import alarms, examined, messages
+from support.damage import of_libraries as library_damages
+from support.damage import of_pil as damages
+from support.damage.catalogue import CASES, Case
+from support.damage.scene import Scene
+from support.elf.jpeg_libraries import CONDA
+from support.environments.real import Environments, succeeds
+from support.environments.verdicts import alarms, examined, messages
+from support.machine.needs import require_system
 
 from fastinstall.model.finding import Status
 from fastinstall.observe.runtime import observe_runtime
 
-pytest_plugins = ("environment_fixtures",)
+pytest_plugins = ("support.environments.fixtures",)
 
 FROM_FILES = ("pillow-owner", "pillow-files", "simd-active", "build-flags", "swapped", "interrupted", "guards")
 """Checks that say of what installers did the same with `--quick`, when nothing is run."""

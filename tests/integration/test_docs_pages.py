@@ -4,11 +4,11 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from docs_pages import Command, blocks_of, commands_of
-from docs_readers import ALL_ROWS, Prepared, read
-from docs_scenarios import Part, page_parts, scenario_of
-from needs import require_system
-from sandbox import NewSandbox, Sandbox
+from support.docs.pages import Command, blocks_of, commands_of
+from support.docs.readers import ALL_ROWS, Prepared, read
+from support.docs.scenarios import Part, page_parts, scenario_of
+from support.machine.needs import require_system
+from support.sandbox import NewSandbox, Sandbox
 
 
 def _runs(part: Part) -> bool:

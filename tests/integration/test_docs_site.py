@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from docs_pages import ROOT, page_files
-from docs_site import BuiltPage, broken_links, built_pages
+from support.docs.pages import ROOT, page_files
+from support.docs.site import BuiltPage, broken_links, built_pages
 
 OF_THE_ROOT = ("CONTRIBUTING.html", "SECURITY.html", "CHANGELOG.html")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hostile import put_no_file, take_away
-from installed import PIL_FILES, install
-from interpreters import running
 from published_schemas import SCHEMAS
-from sandbox import Result, Sandbox
-from targets import site_packages
+from support.environments.interpreters import running
+from support.environments.observed import site_packages
+from support.environments.site_packages import PIL_FILES, install
+from support.hostile.inputs import put_no_file, take_away
+from support.sandbox import Result, Sandbox
 
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.foreign_code import find_stranger

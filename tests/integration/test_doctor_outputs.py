@@ -3,9 +3,9 @@
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from installed import PIL_FILES, install
-from interpreters import running
-from sandbox import Sandbox
+from support.environments.interpreters import running
+from support.environments.site_packages import PIL_FILES, install
+from support.sandbox import Sandbox
 
 from fastinstall.core.errors import ExitCode
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import extent
 import pytest
 import yaml
-from interpreters import running
-from sandbox import STOCK, Sandbox, run
+from support.environments.interpreters import running
+from support.sandbox import STOCK, Sandbox, run
+from support.suite import extent
 
 from fastinstall.cli.parser import build_parser
 from fastinstall.fleet.tool_wheels import make_tool_wheel

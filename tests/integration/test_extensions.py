@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from extension_package import ADAPTER, LICENCES, make_check, make_distribution
-from installed import PIL_FILES, install
-from interpreters import running
 from PIL import Image
-from sandbox import STOCK, Sandbox
+from support.elf.extension_package import ADAPTER, LICENCES, make_check, make_distribution
+from support.environments.interpreters import running
+from support.environments.site_packages import PIL_FILES, install
+from support.sandbox import STOCK, Sandbox
 
 import fastinstall
 from fastinstall.bench.loading import Job, start_loading

@@ -8,16 +8,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from environments import Environments, succeeds
-from needs import require_system
-from sandbox import tree_hash
-from verdicts import alarms, examined, messages
+from support.environments.real import Environments, succeeds
+from support.environments.verdicts import alarms, examined, messages
+from support.machine.needs import require_system
+from support.sandbox import tree_hash
 
 from fastinstall.core.events import ignore
 from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.wheelbuild.system_packages import install_packages, may_install
 
-pytest_plugins = ("environment_fixtures",)
+pytest_plugins = ("support.environments.fixtures",)
 
 BESIDE = ("simplejpeg", "torchvision")
 """Packages with a libjpeg of their own: linked in, and in a file with the soname of conda's."""

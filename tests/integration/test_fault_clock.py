@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from journaled import SITE, make_environment, picture, receipt_of, set_up, set_up_again, write_tree
+from support.journal.environments import SITE, make_environment, picture, receipt_of, set_up, set_up_again, write_tree
 
 from fastinstall.core.errors import FailedError
 from fastinstall.journal import store as stamps

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from faulted import VERBS, WHOLE, Picture, Verb, but_its_journals_times, timeless
 from faults.doors import Boundary, Side
 from faults.errors import Fault, Told, boundaries_of, breaking, spread_over, told_by
 from faults.hooks import dies_at as kills
-from journaled import make_environment, picture, set_up, swift_directory
+from support.journal.environments import make_environment, picture, set_up, swift_directory
+from support.journal.interrupted_verbs import VERBS, WHOLE, Picture, Verb, but_its_journals_times, timeless
 
 from fastinstall.core import files
 from fastinstall.core.messages import recover_command

@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from faulted import VERBS, timeless
-from journaled import (
+from support.journal.environments import (
     FIRST,
     OURS,
     SITE,
@@ -27,7 +26,8 @@ from journaled import (
     swap_moves,
     write_tree,
 )
-from own_mounts import mount
+from support.journal.interrupted_verbs import VERBS, timeless
+from support.machine.own_mounts import mount
 
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.journal.recover import forget, recover, rollback

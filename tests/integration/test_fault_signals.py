@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from faulted import VERBS, WHOLE, Picture, Verb, timeless
 from faults.errors import boundaries_of, calling, told_by
-from journaled import picture, swift_directory
+from support.journal.environments import picture, swift_directory
+from support.journal.interrupted_verbs import VERBS, WHOLE, Picture, Verb, timeless
 
 from fastinstall.core import files
 from fastinstall.journal.recover import recover

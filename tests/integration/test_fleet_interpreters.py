@@ -3,7 +3,7 @@
 import sysconfig
 from pathlib import Path
 
-from interpreters import running
+from support.environments.interpreters import running
 
 from fastinstall.observe.interpreter import interpreter_with
 

@@ -2,9 +2,9 @@
 
 import importlib.machinery
 
-from elf_compiler import compile_library
-from interpreters import running
-from sandbox import Sandbox
+from support.elf.compiler import compile_library
+from support.environments.interpreters import running
+from support.sandbox import Sandbox
 
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.observe.observation import load_recipe

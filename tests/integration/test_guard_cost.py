@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from guarded import Guarded, make_environment, make_guarded
+from support.environments.guarded import Guarded, make_environment, make_guarded
 
 from fastinstall.guard.status import measure_cost
 

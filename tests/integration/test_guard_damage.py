@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from guarded import CORE, STACK, WARNING, Guarded, make_guarded, warnings
-from hostile import put_no_file, take_away
+from support.environments.guarded import CORE, STACK, WARNING, Guarded, make_guarded, warnings
+from support.hostile.inputs import put_no_file, take_away
 
 from fastinstall.journal.layout import EVENTS
 from fastinstall.observe.guard_files import GUARD_SOURCES, GUARD_STATE

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from guarded import CORE, WARNING, Guarded, make_guarded, python_at_hand
+from support.environments.guarded import CORE, WARNING, Guarded, make_guarded, python_at_hand
 
 pytestmark = pytest.mark.main
 

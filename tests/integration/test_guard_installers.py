@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from guarded import SIMD_CORE, STACK, WARNING, Guarded, make_environment, make_wheel, warnings
+from support.environments.guarded import SIMD_CORE, STACK, WARNING, Guarded, make_environment, make_wheel, warnings
 
 UV = Path(sys.executable).with_name("uv")
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from guarded import STACK, Guarded, make_guarded, warnings
+from support.environments.guarded import STACK, Guarded, make_guarded, warnings
 
 from fastinstall.guard.status import read_events
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE

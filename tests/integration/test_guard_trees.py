@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from guarded import WARNING, Guarded, make_guarded, python_at_hand, warnings
-from made_once import key_of, made_once
+from support.environments.guarded import WARNING, Guarded, make_guarded, python_at_hand, warnings
+from support.made_once import key_of, made_once
 
 from fastinstall.guard.status import read_events
 

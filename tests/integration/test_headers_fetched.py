@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sandbox import Sandbox
+from support.sandbox import Sandbox
 
 from fastinstall.core.events import ignore
 from fastinstall.core.surroundings import recipes_directory

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from builders import changed, receipt
-from journaled import dies_at
-from sandbox import tree_hash
-from test_history_verbs import STAMPS, Place, _open, _set_up, place  # noqa: F401 (a fixture)
+from support.journal.environments import dies_at
+from support.journal.history import STAMPS, Place, open_transaction, set_up
+from support.sandbox import tree_hash
+from support.values.builders import changed, receipt
 
 from fastinstall.core import files
 from fastinstall.core.errors import ExitCode
@@ -18,6 +18,8 @@ from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
+
+pytest_plugins = ("support.journal.fixtures",)
 
 
 def _loosen(held: Place, stamp: Stamp, *, committed: bool) -> None:
@@ -32,10 +34,10 @@ def _loosen(held: Place, stamp: Stamp, *, committed: bool) -> None:
 
 @pytest.mark.parametrize("committed", [False, True], ids=["beginning", "end"])
 @pytest.mark.parametrize("words", [("rollback",), ("rollback", "--interrupted")], ids=" ".join)
-def test_a_recovery_leaves_a_finished_setup_alone(place: Place, words: tuple[str, ...], *, committed: bool) -> None:  # noqa: F811
-    _set_up(place, STAMPS[0])
+def test_a_recovery_leaves_a_finished_setup_alone(place: Place, words: tuple[str, ...], *, committed: bool) -> None:
+    set_up(place, STAMPS[0])
     before = tree_hash(place.site_packages)
-    _set_up(place, STAMPS[1], "guard remove", of=STAMPS[0])
+    set_up(place, STAMPS[1], "guard remove", of=STAMPS[0])
     live = place.site_packages / f"thing_{STAMPS[1].id[-1]}.py"
     live.unlink()
     _loosen(place, STAMPS[1], committed=committed)
@@ -45,10 +47,10 @@ def test_a_recovery_leaves_a_finished_setup_alone(place: Place, words: tuple[str
     assert [each.id for each in JournalStore(place.prefix).transactions()] == [STAMPS[0].id]
 
 
-def test_ending_what_was_interrupted_is_nothing_to_do_the_second_time(place: Place) -> None:  # noqa: F811
-    _set_up(place, STAMPS[0])
+def test_ending_what_was_interrupted_is_nothing_to_do_the_second_time(place: Place) -> None:
+    set_up(place, STAMPS[0])
     before = tree_hash(place.prefix)
-    _open(place, STAMPS[1])
+    open_transaction(place, STAMPS[1])
     for told in ("had been interrupted", "nothing was interrupted"):
         done = place.cli("rollback", "--interrupted", "--yes")
         assert (done.exit_code, told in done.text) == (ExitCode.OK, True), done.text
@@ -56,14 +58,14 @@ def test_ending_what_was_interrupted_is_nothing_to_do_the_second_time(place: Pla
 
 
 @pytest.mark.parametrize("other", [("--list",), ("--forget",), ("--to", STAMPS[0].id)], ids=" ".join)
-def test_ending_what_was_interrupted_stands_alone(place: Place, other: tuple[str, ...]) -> None:  # noqa: F811
+def test_ending_what_was_interrupted_stands_alone(place: Place, other: tuple[str, ...]) -> None:
     assert place.cli("rollback", "--interrupted", *other, "--yes").exit_code == ExitCode.USAGE
 
 
 @pytest.mark.parametrize("to", [(), ("--to", STAMPS[0].id)], ids=["last", "named"])
-def test_a_rollback_that_died_at_its_end_is_finished_by_the_same_command(place: Place, to: tuple[str, ...]) -> None:  # noqa: F811
+def test_a_rollback_that_died_at_its_end_is_finished_by_the_same_command(place: Place, to: tuple[str, ...]) -> None:
     before = tree_hash(place.prefix)
-    _set_up(place, STAMPS[0])
+    set_up(place, STAMPS[0])
     after = place.prefix.with_name("kept")
     shutil.copytree(place.prefix, after, symlinks=True)
     deaths = 0
@@ -102,12 +104,12 @@ def interrupting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("words", [("rollback",), ("rollback", "--interrupted")], ids=" ".join)
 def test_an_interruption_when_the_recovery_is_done_says_so_and_is_no_failure(
-    place: Place,  # noqa: F811
+    place: Place,
     words: tuple[str, ...],
     request: pytest.FixtureRequest,
 ) -> None:
     before = tree_hash(place.prefix)
-    _open(place, STAMPS[0])
+    open_transaction(place, STAMPS[0])
     request.getfixturevalue("interrupting")
     done = place.cli(*words, "--yes")
     assert (done.exit_code, "interrupted after" in done.stderr) == (ExitCode.OK, True), done.text
@@ -116,13 +118,13 @@ def test_an_interruption_when_the_recovery_is_done_says_so_and_is_no_failure(
 
 @pytest.mark.parametrize("words", [("rollback", "--to", STAMPS[0].id), ("rollback", "--forget")], ids=" ".join)
 def test_an_interruption_behind_a_recovery_says_that_this_holds_and_how_to_go_on(
-    place: Place,  # noqa: F811
+    place: Place,
     words: tuple[str, ...],
     request: pytest.FixtureRequest,
 ) -> None:
-    _set_up(place, STAMPS[0])
+    set_up(place, STAMPS[0])
     before = tree_hash(place.prefix)
-    _open(place, STAMPS[1])
+    open_transaction(place, STAMPS[1])
     request.getfixturevalue("interrupting")
     cut = place.cli(*words, "--yes", "--json")
     told = (cut.exit_code, cut.document["exit_code"])
@@ -179,7 +181,7 @@ def _looks(held: Place) -> dict[str, str]:
 @pytest.mark.parametrize("harm", [_reinstalled, _damaged])
 @pytest.mark.parametrize("verb", ["doctor --fix", "setup"])
 def test_a_repair_is_undone_together_with_the_setup_that_it_repaired(
-    place: Place,  # noqa: F811
+    place: Place,
     harm: Callable[[Place], None],
     verb: str,
 ) -> None:
@@ -200,7 +202,7 @@ def test_a_repair_is_undone_together_with_the_setup_that_it_repaired(
     assert harmed != before
 
 
-def test_the_state_before_a_repair_comes_back_where_it_is_named_and_it_is_said_what_that_is(place: Place) -> None:  # noqa: F811
+def test_the_state_before_a_repair_comes_back_where_it_is_named_and_it_is_said_what_that_is(place: Place) -> None:
     _write(place.site_packages, PIL)
     _swap(place, STAMPS[0], "setup", "one")
     _reinstalled(place)
@@ -214,7 +216,7 @@ def test_the_state_before_a_repair_comes_back_where_it_is_named_and_it_is_said_w
 
 
 @pytest.mark.parametrize("verb", ["doctor --fix", "setup"])
-def test_a_setup_over_one_that_is_intact_is_undone_alone(place: Place, verb: str) -> None:  # noqa: F811
+def test_a_setup_over_one_that_is_intact_is_undone_alone(place: Place, verb: str) -> None:
     _write(place.site_packages, PIL)
     _swap(place, STAMPS[0], "setup", "one")
     between = _looks(place)
@@ -224,11 +226,11 @@ def test_a_setup_over_one_that_is_intact_is_undone_alone(place: Place, verb: str
     assert _looks(place) == between
 
 
-def test_repairs_of_repairs_are_undone_with_what_was_done_to_guards_in_between(place: Place) -> None:  # noqa: F811
+def test_repairs_of_repairs_are_undone_with_what_was_done_to_guards_in_between(place: Place) -> None:
     _write(place.site_packages, PIL)
     before = _looks(place)
     _swap(place, STAMPS[0], "setup", "one")
-    _set_up(place, Stamp(id="20261121T111500Z-000009", at="2026-11-21T11:15:00Z"), "guard install", of=STAMPS[0])
+    set_up(place, Stamp(id="20261121T111500Z-000009", at="2026-11-21T11:15:00Z"), "guard install", of=STAMPS[0])
     for stamp in STAMPS[1:]:
         _reinstalled(place)
         _swap(place, stamp, "doctor --fix", stamp.id[-1])
@@ -238,7 +240,7 @@ def test_repairs_of_repairs_are_undone_with_what_was_done_to_guards_in_between(p
     assert JournalStore(place.prefix).transactions() == ()
 
 
-def test_a_setup_over_what_was_accepted_is_undone_alone(place: Place) -> None:  # noqa: F811
+def test_a_setup_over_what_was_accepted_is_undone_alone(place: Place) -> None:
     _write(place.site_packages, PIL)
     _swap(place, STAMPS[0], "setup", "one")
     _reinstalled(place)

@@ -7,88 +7,28 @@ time.
 import os
 import shutil
 import signal
-import venv
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import jsonschema
 import pytest
-from builders import changed, healthy_facts, receipt
 from published_schemas import SCHEMAS
-from sandbox import UNREACHABLE, Result, tree_hash
+from support.journal.history import STAMPS, Place, open_transaction, set_up
+from support.sandbox import tree_hash
+from support.values.builders import changed, healthy_facts
 
-from fastinstall.cli.main import main
 from fastinstall.core import files
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import JOURNAL
-from fastinstall.journal.store import JournalStore, Stamp
-from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
 from fastinstall.plan.plan import Plan
 
-STAMPS = tuple(Stamp(id=f"2026112{n}T101500Z-00000{n}", at=f"2026-11-2{n}T10:15:00Z") for n in range(1, 4))
+pytest_plugins = ("support.journal.fixtures",)
+
 TOLD = f"the setup of {STAMPS[0].at} was interrupted; to restore the environment: fastinstall rollback"
 MENDED = f"the setup of {STAMPS[0].at} had been interrupted; the environment is restored"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """An environment without anything in it, and a command line that is meant for it."""
-
-    prefix: Path
-    call: Callable[..., Result]
-
-    @property
-    def python(self) -> Path:
-        return self.prefix / "bin/python"
-
-    @property
-    def site_packages(self) -> Path:
-        return next(self.prefix.glob("lib/python3*/site-packages"))
-
-    def cli(self, *words: str | Path) -> Result:
-        """Run fastinstall on this environment."""
-        return self.call(*words, "--prefix", self.prefix)
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Place:
-    """An environment, and a program that reads and writes nothing elsewhere."""
-    for name, value in {"HOME": str(tmp_path / "home"), "FASTINSTALL_CACHE_DIR": str(tmp_path), **UNREACHABLE}.items():
-        monkeypatch.setenv(name, value)
-    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "XDG_STATE_HOME", "PIP_FIND_LINKS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def call(*words: str | Path) -> Result:
-        capsys.readouterr()
-        code = main([str(word) for word in words])
-        heard = capsys.readouterr()
-        return Result(exit_code=code, stdout=heard.out, stderr=heard.err)
-
-    venv.create(tmp_path / "env", symlinks=True)
-    return Place(prefix=tmp_path / "env", call=call)
-
-
-def _open(place: Place, stamp: Stamp, verb: str = "setup") -> Transaction:
-    """A transaction that has moved one file in; a run that dies leaves it so."""
-    build = {"kind": "build", "distribution": "pillow", "version": f"13.0.0+{stamp.id[-1]}"}
-    plan = {"schema": "fastinstall.plan/1", "verb": verb, "steps": [build] if verb == "setup" else []}
-    transaction = begin(JournalStore(place.prefix), plan, site_packages=place.site_packages, stamp=stamp)
-    (transaction.stage / stamp.id).write_bytes(b"x" * 10_000)
-    live = f"{place.site_packages.relative_to(place.prefix)}/thing_{stamp.id[-1]}.py"
-    transaction.perform((Move(kind=MoveKind.IN, live=live, kept=f"stage/{stamp.id}"),))
-    return transaction
-
-
-def _set_up(place: Place, stamp: Stamp, verb: str = "setup", of: Stamp | None = None) -> None:
-    held = of or stamp
-    with _open(place, stamp, verb) as transaction:
-        transaction.commit(
-            changed(receipt(), {"id": held.id, "created_at": held.at, "previous": "pillow 11.3.0 (pip)"})
-        )
 
 
 LOOKING = {
@@ -100,7 +40,7 @@ LOOKING = {
 
 
 def test_verbs_that_look_tell_what_was_interrupted_and_change_nothing(place: Place) -> None:
-    _open(place, STAMPS[0])
+    open_transaction(place, STAMPS[0])
     before = tree_hash(place.prefix)
     for words, code in LOOKING.values():
         told = place.cli(*words)
@@ -127,7 +67,7 @@ CHANGING = (
 def test_verbs_that_change_finish_or_undo_it_first_and_say_so(place: Place) -> None:
     before = tree_hash(place.prefix)
     for words in CHANGING:
-        _open(place, STAMPS[0])
+        open_transaction(place, STAMPS[0])
         done = place.cli(*words)
         assert done.text.count(MENDED) == 1, (words, done.text)
         assert done.exit_code != ExitCode.REFUSED, (words, "nothing was changed, it says")
@@ -136,13 +76,13 @@ def test_verbs_that_change_finish_or_undo_it_first_and_say_so(place: Place) -> N
 
 def test_a_refusal_behind_that_says_in_json_and_in_silence_what_was_changed(place: Place) -> None:
     for flag in ("--json", "--quiet"):
-        _open(place, STAMPS[0])
+        open_transaction(place, STAMPS[0])
         refused = place.cli("guard", "install", "--yes", flag)
         assert (refused.exit_code, f"done before that: {MENDED}" in refused.text) == (ExitCode.FAILED_CHANGED, True)
 
 
 def test_so_does_a_saved_plan_before_its_facts_are_compared(place: Place, tmp_path: Path) -> None:
-    _open(place, STAMPS[0])
+    open_transaction(place, STAMPS[0])
     environment = changed(healthy_facts().environment, {"prefix": str(place.prefix), "python": str(place.python)})
     plan = Plan(environment=environment, facts_digest="0" * 64, request=Request(), steps=(), summary="of other facts")
     (tmp_path / "plan.json").write_text(dump(document("plan", plan)))
@@ -166,8 +106,8 @@ def test_a_saved_plan_for_no_environment_is_named(place: Place, tmp_path: Path) 
 
 
 def test_the_list_says_what_each_was_and_what_it_holds(place: Place) -> None:
-    _set_up(place, STAMPS[0])
-    _set_up(place, STAMPS[1], "guard install --pin", of=STAMPS[0])
+    set_up(place, STAMPS[0])
+    set_up(place, STAMPS[1], "guard install --pin", of=STAMPS[0])
     listed = place.cli("rollback", "--list", "--json").document
     jsonschema.validate(listed, SCHEMAS["transactions"]())
     rows = [(each["id"], each["verb"], each["stack"], each["state"]) for each in listed["transactions"]]
@@ -184,7 +124,7 @@ def test_the_list_says_what_each_was_and_what_it_holds(place: Place) -> None:
 def test_the_beginning_of_a_name_is_enough_where_no_other_has_it(place: Place) -> None:
     before = tree_hash(place.prefix)
     for stamp in STAMPS:
-        _set_up(place, stamp)
+        set_up(place, stamp)
     for wrong in ("2031", "2026112"):
         refused = place.cli("rollback", "--yes", "--to", wrong)
         assert refused.exit_code == ExitCode.USAGE
@@ -195,7 +135,7 @@ def test_the_beginning_of_a_name_is_enough_where_no_other_has_it(place: Place) -
 
 def test_giving_up_the_way_back_is_shown_agreed_to_and_frees_what_was_said(place: Place) -> None:
     for stamp in STAMPS:
-        _set_up(place, stamp)
+        set_up(place, stamp)
     before = tree_hash(place.site_packages)
     words = ("rollback", "--forget")
     refused = place.cli(*words)
@@ -211,7 +151,7 @@ def test_giving_up_the_way_back_is_shown_agreed_to_and_frees_what_was_said(place
 
 
 def test_where_the_way_back_is_gone_that_is_said_with_what_can_still_be_done(place: Place) -> None:
-    _set_up(place, STAMPS[0])
+    set_up(place, STAMPS[0])
     shutil.rmtree(place.prefix / "share/fastinstall/tx")
     before = tree_hash(place.prefix)
     refused = place.cli("rollback", "--yes")
@@ -238,7 +178,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_journal_is_told_and_put_away_without_a_loss(place: Place, damage: str) -> None:
-    _set_up(place, STAMPS[0])
+    set_up(place, STAMPS[0])
     directory = place.prefix / "share/fastinstall/tx" / STAMPS[0].id
     DAMAGES[damage](directory / JOURNAL)
     before = tree_hash(directory)
@@ -257,7 +197,7 @@ def test_a_damaged_journal_is_told_and_put_away_without_a_loss(place: Place, dam
 @pytest.mark.parametrize("content", ["{", '{"schema": "fastinstall.receipt/2", "tool_version": "7.1"}'])
 def test_a_receipt_that_cannot_be_read_is_told_and_its_setup_can_be_undone(place: Place, content: str) -> None:
     before = tree_hash(place.prefix)
-    _set_up(place, STAMPS[0])
+    set_up(place, STAMPS[0])
     (place.prefix / "share/fastinstall/receipt.json").write_text(content)
     report = place.cli("doctor", "way-back")
     assert "receipt.json" in report.stdout, report.text
@@ -275,7 +215,7 @@ def test_an_interruption_when_all_is_done_says_so_and_is_no_failure(
 ) -> None:
     before = tree_hash(place.prefix)
     for stamp in STAMPS[:2]:
-        _set_up(place, stamp)
+        set_up(place, stamp)
     renames, rename = iter(range(1000)), files._call_renameat2
 
     def interrupted(source: Path, target: Path, flags: int) -> None:
@@ -313,7 +253,7 @@ def test_without_its_interpreter_an_environment_is_listed_and_rolled_back(
 ) -> None:
     before = {path: look for path, look in tree_hash(place.prefix).items() if not path.startswith("bin/python")}
     for stamp in STAMPS[:2]:
-        _set_up(place, stamp)
+        set_up(place, stamp)
     gone(place)
     listed = place.cli("rollback", "--list", "--json")
     assert (listed.exit_code, len(listed.document["transactions"])) == (ExitCode.OK, 2), listed.text

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hostile_archives import (
+from support.hostile.archives import (
     INFORMATION,
     SDIST,
     TOP,
@@ -29,8 +29,8 @@ from hostile_archives import (
     wheel_items,
     zip_bytes,
 )
-from index_files import fetched
-from needs import require_system
+from support.index.cached_files import fetched
+from support.machine.needs import require_system
 
 from fastinstall.core.archives import sound_zip
 from fastinstall.core.debian_packages import unpack_deb

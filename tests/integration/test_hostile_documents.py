@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[1] / "hostile_documents.py"
+SCRIPT = Path(__file__).parents[1] / "support/hostile/documents.py"
 
 
 def test_hostile_documents_are_refused_by_name_and_hold_nothing_up() -> None:

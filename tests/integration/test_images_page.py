@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import extent
 import pytest
-from docs_pages import ROOT
-from images import Build, Probe, build_image, index_settings, skip_unless_overlays, wheelhouse
-from sandbox import NewSandbox, Sandbox, run
+from support.docs.pages import ROOT
+from support.images.built import Build, Probe, build_image, index_settings, skip_unless_overlays, wheelhouse
+from support.sandbox import NewSandbox, Sandbox, run
+from support.suite import extent
 
 PAGE = ROOT / "docs/how-to/images.md"
 HADOLINT = Path(sys.executable).with_name("hadolint")

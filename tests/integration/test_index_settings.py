@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from index_settings import hide_further_settings
-from journaled import in_own_mounts
+from support.index.settings import hide_further_settings
+from support.journal.environments import in_own_mounts
 
 _OF_THE_HOUSE = "[global]\ncert = /etc/house.pem\nconstraint = /etc/house.txt\n[install]\nuser = true\n"
 

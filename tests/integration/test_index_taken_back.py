@@ -11,9 +11,9 @@ import pytest
 from faults.doors import Boundary, watched
 from faults.errors import Fault, breaking
 from faults.hooks import Notes
-from guarded import make_wheel
-from journaled import picture
-from sandbox import UNREACHABLE
+from support.environments.guarded import make_wheel
+from support.journal.environments import picture
+from support.sandbox import UNREACHABLE
 
 from fastinstall.conda.package import publish_packages, write_archive
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simple_index import SimpleIndex, content_answer, serving, status_answer
+from support.index.server import SimpleIndex, content_answer, serving, status_answer
 
 from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.core.events import Event, Noted, ignore

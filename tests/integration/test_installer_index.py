@@ -15,8 +15,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from builders import changed, healthy_facts, recipe
-from simple_index import (
+from support.index.server import (
     Answer,
     SimpleIndex,
     broken_answer,
@@ -26,6 +25,7 @@ from simple_index import (
     serving,
     status_answer,
 )
+from support.values.builders import changed, healthy_facts, recipe
 
 from fastinstall.core.errors import ExitCode, FailedError, RefusedError
 from fastinstall.core.events import Event, Progressed, ignore

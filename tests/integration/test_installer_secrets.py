@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from simple_index import SimpleIndex, content_answer, serving, status_answer
+from support.index.server import SimpleIndex, content_answer, serving, status_answer
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from anywhere import all_ended, outcomes
-from builders import environment, request
+from support.journal.signals import all_ended, outcomes
+from support.values.builders import environment, request
 
 from fastinstall.apply import orchestrator
 from fastinstall.core.errors import FailedError

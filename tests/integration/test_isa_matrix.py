@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build_trees, core_of, machine
-from needs import require_system
+from support.elf.isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build_trees, core_of, machine
+from support.machine.needs import require_system
 
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
 from fastinstall.elf.description import IsaScan

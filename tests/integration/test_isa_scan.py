@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from isa_builds import compile_c, machine
-from needs import require_system
+from support.elf.isa_builds import compile_c, machine
+from support.machine.needs import require_system
 
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
 from fastinstall.elf.description import Confidence, IsaScan

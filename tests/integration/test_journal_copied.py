@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from journaled import (
+from support.journal.environments import (
     FIRST,
     SITE,
     dies_at,

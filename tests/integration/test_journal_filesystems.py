@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from journaled import (
+from support.journal.environments import (
     FIRST,
     SECOND,
     SITE,
@@ -23,7 +23,7 @@ from journaled import (
     swap_moves,
     write_tree,
 )
-from own_mounts import mount
+from support.machine.own_mounts import mount
 
 from fastinstall.core.errors import FastinstallError
 from fastinstall.journal.recover import rollback

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from journaled import FIRST, make_environment, set_up, write_tree
+from support.journal.environments import FIRST, make_environment, set_up, write_tree
 
 from fastinstall.journal.entries import Undoing
 from fastinstall.journal.held_directories import hold_parents, identify_home

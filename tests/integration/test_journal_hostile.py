@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from journaled import FIRST, SITE, make_environment, open_transaction, picture, set_up, write_tree
+from support.journal.environments import FIRST, SITE, make_environment, open_transaction, picture, set_up, write_tree
 
 from fastinstall.core.errors import DocumentError, ExitCode, FastinstallError, RefusedError, UsageError
 from fastinstall.journal.layout import JOURNAL, KEPT, ROOT, TRANSACTIONS

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from journaled import (
+from support.journal.environments import (
     FIRST,
     OLD_TIME,
     SECOND,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from journaled import (
+from support.journal.environments import (
     FIRST,
     SECOND,
     SITE,

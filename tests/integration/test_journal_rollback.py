@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from journaled import (
+from support.journal.environments import (
     FIRST,
     OURS,
     SECOND,

@@ -5,8 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from journaled import FIRST, OLD_TIME, SITE, fill, in_own_mounts, live, picture, receipt_of, write_tree
-from miniature_conda import (
+from support.conda.miniature import (
     CONTENTS,
     HISTORY,
     JPEG,
@@ -20,7 +19,18 @@ from miniature_conda import (
     make_conda_environment,
     open_in,
 )
-from own_mounts import mount
+from support.journal.environments import (
+    FIRST,
+    OLD_TIME,
+    SITE,
+    fill,
+    in_own_mounts,
+    live,
+    picture,
+    receipt_of,
+    write_tree,
+)
+from support.machine.own_mounts import mount
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.entries import ExternalChange

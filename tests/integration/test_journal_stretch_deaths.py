@@ -4,8 +4,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from journaled import FIRST, dies_at, live, picture, receipt_of, recover_all, steps_of, swift_directory
-from miniature_conda import change_of_all_kinds, make_conda_environment, open_in
+from support.conda.miniature import change_of_all_kinds, make_conda_environment, open_in
+from support.journal.environments import (
+    FIRST,
+    dies_at,
+    live,
+    picture,
+    receipt_of,
+    recover_all,
+    steps_of,
+    swift_directory,
+)
 
 from fastinstall.core import files
 from fastinstall.journal.recover import rollback

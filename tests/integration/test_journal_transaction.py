@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from journaled import (
+from support.journal.environments import (
     FIRST,
     OLD_TIME,
     OURS,

@@ -5,7 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from journaled import FIRST, SECOND, live, make_environment, open_transaction, picture, receipt_of, set_up, swap_moves
+from support.journal.environments import (
+    FIRST,
+    SECOND,
+    live,
+    make_environment,
+    open_transaction,
+    picture,
+    receipt_of,
+    set_up,
+    swap_moves,
+)
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.journal.layout import JOURNAL

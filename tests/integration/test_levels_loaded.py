@@ -8,8 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from builders import changed, healthy_facts, levelled_receipt, recipe
-from levelled import (
+from support.elf.core_per_level import (
     BASELINE,
     BETTER,
     KERNEL,
@@ -21,7 +20,8 @@ from levelled import (
     small_tree,
     split_core,
 )
-from targets import PILLOW, install_wheel, make_environment, site_packages
+from support.environments.observed import PILLOW, install_wheel, make_environment, site_packages
+from support.values.builders import changed, healthy_facts, levelled_receipt, recipe
 
 from fastinstall.core.errors import FailedError
 from fastinstall.doctor.check_context import CheckContext

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library, runpath
-from index_files import fetched
-from interpreters import running
-from jpeg_libraries import CONDA, MODULES
-from sandbox import NewSandbox, Venv
+from support.elf.compiler import compile_library, runpath
+from support.elf.jpeg_libraries import CONDA, MODULES
+from support.environments.interpreters import running
+from support.index.cached_files import fetched
+from support.sandbox import NewSandbox, Venv
 
 from fastinstall.core.files import sha256
 from fastinstall.elf.description import Linkage

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library
-from guarded import python_at_hand
-from living import living
-from targets import PILLOW, install_wheel, make_environment, site_packages
+from support.elf.compiler import compile_library
+from support.environments.guarded import python_at_hand
+from support.environments.observed import PILLOW, install_wheel, make_environment, site_packages
+from support.environments.running_processes import living
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.doctor.examine import Examination, examine

@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library, runpath
-from forest_parts import Parts, interpreter, link, make_parts
-from forests import Processor, compare_forest, emulated, this_machine
-from needs import require_system
+from support.elf.check_forests import Processor, compare_forest, emulated, this_machine
+from support.elf.compiler import compile_library, runpath
+from support.elf.forest_parts import Parts, interpreter, link, make_parts
+from support.machine.needs import require_system
 
 from fastinstall.elf.loader.search import ProcessSettings, usable_hwcaps
 from fastinstall.elf.loader.simulation import start_process
 
 FORESTS, CASES = 12, 21
-"""`python tests/integration/forests.py 0 2000` compares more."""
+"""`PYTHONPATH=tests python -m support.elf.check_forests 0 2000` compares more."""
 
 MAKERS = {"GenuineIntel": (b"Genu", b"ntel", b"ineI"), "AuthenticAMD": (b"Auth", b"cAMD", b"enti")}
 """As a loader compares them with what CPUID says."""

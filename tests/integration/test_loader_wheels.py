@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from wheels import compare_modules, unpack
+from support.elf.check_wheels import compare_modules, unpack
 
 PACKAGES = ("pillow", "psycopg2-binary", "pyzmq", "shapely", "simplejpeg")
-"""Small, and with libraries of their own; `python tests/integration/wheels.py` compares many more."""
+"""Small, and with libraries of their own; `PYTHONPATH=tests python -m support.elf.check_wheels` compares many more."""
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-import extent
 import pytest
-from journaled import (
+from support.journal.environments import (
     FIRST,
     dies_at,
     make_environment,
@@ -21,7 +20,8 @@ from journaled import (
     swift_directory,
     write_tree,
 )
-from sandbox import Sandbox
+from support.sandbox import Sandbox
+from support.suite import extent
 
 from fastinstall.apply.recovery import (
     describe_interruptions,

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pinned import REQUIREMENT, STOCK, VERSION, Pinned, dependant, make_pinned, offer, pillow
-from sandbox import UNREACHABLE, UV, NewSandbox, run, tree_hash
-from simple_index import SimpleIndex, serving
+from support.environments.pinned import REQUIREMENT, STOCK, VERSION, Pinned, dependant, make_pinned, offer, pillow
+from support.index.server import SimpleIndex, serving
+from support.sandbox import UNREACHABLE, UV, NewSandbox, run, tree_hash
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.guard.pip_trap import PipPin, write_pip_pin

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import extent
 import pytest
 from faults.power_trial import Sample, difference, record, try_all
-from journaled import (
+from support.conda.miniature import FakeEngine, change_in, change_of_all_kinds, make_conda_environment, open_in
+from support.journal.environments import (
     FIRST,
     SECOND,
     SITE,
@@ -30,7 +30,7 @@ from journaled import (
     swift_directory,
     write_tree,
 )
-from miniature_conda import FakeEngine, change_in, change_of_all_kinds, make_conda_environment, open_in
+from support.suite import extent
 
 from fastinstall.core import files
 from fastinstall.journal import external_changes, store

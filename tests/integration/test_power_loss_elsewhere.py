@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from faults.power_trial import Sample, record, try_all
-from journaled import swift_directory
+from support.journal.environments import swift_directory
 
 from fastinstall.core import files
 from fastinstall.wheelbuild import wheel_cache

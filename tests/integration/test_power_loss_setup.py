@@ -4,7 +4,6 @@ import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
-import extent
 import pytest
 from faults.doors import watched
 from faults.forked import command, forked
@@ -12,7 +11,8 @@ from faults.power import Log
 from faults.power_record import Recorder, Recording
 from faults.power_trial import Sample, difference, try_all
 from faults.scenes import Scene, make_scene, materials, picture
-from journaled import swift_directory
+from support.journal.environments import swift_directory
+from support.suite import extent
 
 from fastinstall.journal.recover import recover
 from fastinstall.journal.store import JournalStore

@@ -5,11 +5,11 @@ import shutil
 from pathlib import Path, PurePath
 
 import pytest
-from builders import recipe
-from elf_compiler import compile_library
-from guarded import python_at_hand
-from levelled import split_core
-from targets import PILLOW, install_wheel, make_environment, site_packages
+from support.elf.compiler import compile_library
+from support.elf.core_per_level import split_core
+from support.environments.guarded import python_at_hand
+from support.environments.observed import PILLOW, install_wheel, make_environment, site_packages
+from support.values.builders import recipe
 
 from fastinstall.doctor.loader_agreement import disagreements
 from fastinstall.elf.description import Linkage

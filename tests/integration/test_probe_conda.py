@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conda_channel import CondaChannel
-from conda_environments import OLD, USUAL, NewEnvironment, installed, simd_wheel
-from real_conda import RealConda
-from sandbox import UV, NewSandbox, Sandbox, run
+from support.conda.channel import CondaChannel
+from support.conda.environments import OLD, USUAL, NewEnvironment, installed, simd_wheel
+from support.conda.real_conda import RealConda
+from support.sandbox import UV, NewSandbox, Sandbox, run
 
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash
 from fastinstall.model.facts import Interpreter
@@ -16,7 +16,7 @@ from fastinstall.observe.conda.condarc import find_conda
 from fastinstall.observe.conda.prefix import observe_conda
 from fastinstall.observe.interpreter import observe_interpreter
 
-pytest_plugins = ("conda_fixtures",)
+pytest_plugins = ("support.conda.fixtures",)
 REPLACED = ("pillow", "pil", "pillow-simd")
 HEADERS = ("include/jconfig.h", "include/jmorecfg.h", "include/jpeglib.h")
 

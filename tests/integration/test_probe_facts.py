@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import recipe
-from guarded import python_at_hand
-from targets import PILLOW, install_wheel, make_environment, site_packages
+from support.environments.guarded import python_at_hand
+from support.environments.observed import PILLOW, install_wheel, make_environment, site_packages
+from support.values.builders import recipe
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.model.facts import Facts, GuardState

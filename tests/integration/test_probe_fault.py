@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from elf_compiler import compile_library
-from levelled import python_on
+from support.elf.compiler import compile_library
+from support.elf.core_per_level import python_on
 
 from fastinstall.model.facts import Runtime
 from fastinstall.observe import _fault

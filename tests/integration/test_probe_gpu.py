@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from builders import recipe
-from targets import make_environment, site_packages
+from support.environments.observed import make_environment, site_packages
+from support.values.builders import recipe
 
 from fastinstall.model.machine import Gpu, GpuDevice, GpuSource, Nvml
 from fastinstall.observe.active_environment import locate

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from guarded import python_at_hand
-from hostile import put_no_file
-from targets import make_environment, site_packages
+from support.environments.guarded import python_at_hand
+from support.environments.observed import make_environment, site_packages
+from support.hostile.inputs import put_no_file
 
 from fastinstall.core.errors import ExitCode, UndeterminedError
 from fastinstall.model.facts import Interpreter

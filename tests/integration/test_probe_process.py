@@ -7,10 +7,10 @@ import sys
 from pathlib import Path, PurePosixPath
 
 import pytest
-from elf_compiler import compile_library
-from levelled import Tree, small_tree
-from living import living
-from needs import require_system
+from support.elf.compiler import compile_library
+from support.elf.core_per_level import Tree, small_tree
+from support.environments.running_processes import living
+from support.machine.needs import require_system
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.observe.running_process import observe_process

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from guarded import python_at_hand
-from targets import PILLOW, install_wheel, make_environment, site_packages
+from support.environments.guarded import python_at_hand
+from support.environments.observed import PILLOW, install_wheel, make_environment, site_packages
 
 from fastinstall.model.facts import Runtime
 from fastinstall.observe import runtime as probe

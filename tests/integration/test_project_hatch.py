@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from pinned_projects import OURS, STOCK, Galleries, Gallery, galleries
-from project_tools import ProjectTools, programs
-from sandbox import Sandbox, run
+from support.projects.pinned import OURS, STOCK, Galleries, Gallery, galleries
+from support.projects.tools import ProjectTools, programs
+from support.sandbox import Sandbox, run
 
 HATCH = ("hatch==1.18.2",)
 MANIFEST = """\

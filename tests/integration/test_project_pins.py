@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pinned_projects import MANIFEST, OURS, STOCK, Galleries, galleries
-from project_tools import ProjectTools
-from project_tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
-from sandbox import UV, NewSandbox, run, tree_hash
+from support.projects.pinned import MANIFEST, OURS, STOCK, Galleries, galleries
+from support.projects.tools import ProjectTools
+from support.projects.tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
+from support.sandbox import UV, NewSandbox, run, tree_hash
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.pins.resolver import parse_locked_versions

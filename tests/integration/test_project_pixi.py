@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import changed, conda_receipt
-from conda_async import complete
-from conda_packages import CondaPackage, index_channel
-from sandbox import run, tree_hash
+from support.conda.asynchronous import complete
+from support.conda.packages import CondaPackage, index_channel
+from support.sandbox import run, tree_hash
+from support.values.builders import changed, conda_receipt
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.journal.layout import RECEIPT

@@ -1,7 +1,7 @@
 """`fastinstall recipes check --prove NAME`: what it refuses before anything is fetched."""
 
 import pytest
-from sandbox import UNREACHABLE, Sandbox
+from support.sandbox import UNREACHABLE, Sandbox
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from interpreters import running
-from sandbox import NewSandbox
+from support.environments.interpreters import running
+from support.sandbox import NewSandbox
 
 from fastinstall.core.events import Event, Progressed
 from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, ProofSubject, list_failed_operations

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from kernels_build import LEVEL, QUICKLY, KernelsBuild, kernels_build
-from needs import require_system
+from support.build.kernels import LEVEL, QUICKLY, KernelsBuild, kernels_build
+from support.machine.needs import require_system
 
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
@@ -147,7 +147,7 @@ def resize_in_strips(stack: ProofStack, width: str = "") -> list[str]:
     """Return the checksums of resizes, with vectors of at most so many bytes where the CPU has VNNI."""
     variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
     widths = {"FASTINSTALL_VNNI": width} if width else {}
-    argv = [stack.python, Path(__file__).parent / "resized_in_strips.py"]
+    argv = [stack.python, Path(__file__).parents[1] / "support/build/resized_in_strips.py"]
     done = subprocess.run(argv, env=variables | widths, check=True, capture_output=True, text=True, timeout=300)
     return done.stdout.splitlines()
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from interpreters import of_version
-from needs import require_system
+from support.environments.interpreters import of_version
+from support.machine.needs import require_system
 
 from fastinstall.core.errors import FailedError
 from fastinstall.proof.judge import StackComparison, judge

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_values import build_request
-from sandbox import Sandbox
+from support.sandbox import Sandbox
+from support.values.build_requests import build_request
 
 from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import FailedError

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from interpreters import running
-from journaled import fill, in_own_mounts
-from own_mounts import mount
-from sandbox import STOCK, UNREACHABLE, Result, Sandbox, run
+from support.environments.interpreters import running
+from support.journal.environments import fill, in_own_mounts
+from support.machine.own_mounts import mount
+from support.sandbox import STOCK, UNREACHABLE, Result, Sandbox, run
 
 from fastinstall.core.errors import ExitCode, FailedError, RefusedError
 from fastinstall.core.process import CommandError

@@ -15,10 +15,10 @@ from email.parser import Parser
 from importlib.util import find_spec
 from pathlib import Path
 
-import extent
 import pytest
-from needs import require_system
-from sandbox import UV, NewSandbox, Sandbox, run
+from support.machine.needs import require_system
+from support.sandbox import UV, NewSandbox, Sandbox, run
+from support.suite import extent
 
 from fastinstall import __version__
 

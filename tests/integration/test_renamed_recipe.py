@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from environments import Environments
-from sandbox import Sandbox, Venv
+from support.environments.real import Environments
+from support.sandbox import Sandbox, Venv
 
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.recipe_names import FORMER
@@ -19,7 +19,7 @@ from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.verbs.repair import plan_repair
 
-pytest_plugins = ("environment_fixtures",)
+pytest_plugins = ("support.environments.fixtures",)
 
 ((NAME, TODAY),) = FORMER.items()
 TOLD = f"recipe {NAME} is now {TODAY}"

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from environments import OTHER_VERSION, Environments
-from guarded import make_wheel
-from interpreters import running
-from sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
-from verdicts import alarms, examined
+from support.environments.guarded import make_wheel
+from support.environments.interpreters import running
+from support.environments.real import OTHER_VERSION, Environments
+from support.environments.verdicts import alarms, examined
+from support.sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
 
 from fastinstall.doctor.intent import InstallRequest, read_install_request
 from fastinstall.journal.store import JournalStore
@@ -28,7 +28,7 @@ from fastinstall.observe.stack import observe_distributions
 from fastinstall.steps.swap import Swap
 from fastinstall.verbs.repair import plan_repair
 
-pytest_plugins = ("environment_fixtures",)
+pytest_plugins = ("support.environments.fixtures",)
 
 Damage = Callable[[Venv], None]
 

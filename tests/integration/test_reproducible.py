@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tiny_pillow import tiny_request, tiny_sdist
+from support.build.tiny_pillow import tiny_request, tiny_sdist
 
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.build_inputs import BuildResult

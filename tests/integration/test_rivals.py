@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from environments import Environments
-from sandbox import UNREACHABLE, UV, Sandbox, Venv, tree_hash
+from support.environments.real import Environments
+from support.sandbox import UNREACHABLE, UV, Sandbox, Venv, tree_hash
 
 import fastinstall.apply.orchestrator
 from fastinstall.core.errors import RefusedError
@@ -25,7 +25,7 @@ from fastinstall.observe.concurrent_changes import observe_concurrent_installers
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair, repair
 
-pytest_plugins = ("environment_fixtures",)
+pytest_plugins = ("support.environments.fixtures",)
 
 _SECONDS = 60.0
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tiny_pillow import tiny_sdist
+from support.build.tiny_pillow import tiny_sdist
 
 from fastinstall.core.events import Event
 from fastinstall.core.lock import reserve_file

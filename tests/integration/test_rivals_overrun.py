@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from journaled import (
+from support.conda.miniature import FakeEngine, change_in, make_conda_environment, open_in
+from support.journal.environments import (
     FIRST,
     SITE,
     STOCK,
@@ -21,7 +22,6 @@ from journaled import (
     swift_directory,
     write_tree,
 )
-from miniature_conda import FakeEngine, change_in, make_conda_environment, open_in
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.store import JournalStore

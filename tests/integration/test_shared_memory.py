@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from needs import require_system
+from support.machine.needs import require_system
 
 PROGRAM = """\
 from multiprocessing.pool import ThreadPool

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from offered_wheels import BUILT, write_wheel
-from sandbox import UV, Result, Sandbox, run
-from static_server import StaticServer, serving_files
+from support.index.handwritten_wheels import BUILT, write_wheel
+from support.index.static_server import StaticServer, serving_files
+from support.sandbox import UV, Result, Sandbox, run
 
 from fastinstall.core.files import sha256
 from fastinstall.core.surroundings import recipes_directory

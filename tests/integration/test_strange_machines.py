@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from interpreters import running
-from journaled import in_own_mounts, make_environment, picture, set_up
-from own_mounts import mount
-from sandbox import Result, Sandbox, Venv, fastinstall, run
-from strangers import UNKNOWN, WHOM_NOBODY_KNOWS, WITHOUT_RIGHTS, cli_as, require_user
+from support.environments.interpreters import running
+from support.journal.environments import in_own_mounts, make_environment, picture, set_up
+from support.machine.other_users import UNKNOWN, WHOM_NOBODY_KNOWS, WITHOUT_RIGHTS, cli_as, require_user
+from support.machine.own_mounts import mount
+from support.sandbox import Result, Sandbox, Venv, fastinstall, run
 
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.journal.recover import rollback

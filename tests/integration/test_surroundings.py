@@ -12,9 +12,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from installed import PIL_FILES, install
-from interpreters import running
-from sandbox import Sandbox
+from support.environments.interpreters import running
+from support.environments.site_packages import PIL_FILES, install
+from support.sandbox import Sandbox
 
 from fastinstall.cli.console import write_lines
 from fastinstall.compilers.system import observe_compiler

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from offered_wheels import write_wheel
-from sandbox import NOBODY_LISTENS, Sandbox
+from support.index.handwritten_wheels import write_wheel
+from support.sandbox import NOBODY_LISTENS, Sandbox
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import sha256

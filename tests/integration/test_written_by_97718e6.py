@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sandbox import UNREACHABLE, Result
-from written_trees import CASES as ALL
-from written_trees import find_differences, put_tree, read_case, read_tree
+from support.sandbox import UNREACHABLE, Result
+from support.values.written_trees import CASES as ALL
+from support.values.written_trees import find_differences, put_tree, read_case, read_tree
 
 from fastinstall.cli.main import main
 from fastinstall.core.values import document, open_document

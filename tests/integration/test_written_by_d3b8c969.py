@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sandbox import UNREACHABLE, Result, run
-from written_trees import CASES as ALL
-from written_trees import find_differences, put_tree, read_case, read_tree
+from support.sandbox import UNREACHABLE, Result, run
+from support.values.written_trees import CASES as ALL
+from support.values.written_trees import find_differences, put_tree, read_case, read_tree
 
 from fastinstall.cli.main import main
 from fastinstall.core.values import document, open_document

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from needs import requiring_programs
+from support.machine.needs import requiring_programs
 
 
 def _start(program: str, empty: Path) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from run_counts import closing_line, read_counts, write_counts
+from support.suite.run_counts import closing_line, read_counts, write_counts
 
 
 def test_runs_are_summed_up_as_pytest_closes_one(tmp_path: Path) -> None:

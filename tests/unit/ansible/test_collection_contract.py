@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from collection_parts import COLLECTION, MODULES, part, read_yaml
+from support.ansible.collection_parts import COLLECTION, MODULES, part, read_yaml
 
 from fastinstall import __version__
 from fastinstall.cli.options import REQUEST_OPTIONS as OPTIONS

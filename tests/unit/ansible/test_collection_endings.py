@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from collection_parts import part
+from support.ansible.collection_parts import part
 
 running = part("running")
 ToolError = part("errors").ToolError

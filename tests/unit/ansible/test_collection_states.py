@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collection_parts import part
+from support.ansible.collection_parts import part
 
 states = part("states")
 ToolError = part("errors").ToolError

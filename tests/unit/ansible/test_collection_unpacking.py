@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from collection_parts import interpreter, part
+from support.ansible.collection_parts import interpreter, part
 
 unpacking = part("unpacking")
 ToolError = part("errors").ToolError

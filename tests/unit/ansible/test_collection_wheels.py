@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from collection_parts import interpreter, part
+from support.ansible.collection_parts import interpreter, part
 
 rank_of = part("interpreters").rank_of
 chosen = part("unpacking")._chosen

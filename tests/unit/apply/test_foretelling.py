@@ -6,9 +6,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from builders import environment
 from published_schemas import SCHEMAS
-from sessions import a_session
+from support.values.builders import environment
+from support.values.sessions import a_session
 
 from fastinstall.apply.eta import (
     FILE,

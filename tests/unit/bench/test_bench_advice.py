@@ -6,9 +6,9 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from bench_values import DISK, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
-from builders import environment
-from known_adapters import adapter_named
+from support.bench.adapters import adapter_named
+from support.bench.measurements import DISK, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
+from support.values.builders import environment
 
 from fastinstall.bench.adoption import ways_of
 from fastinstall.bench.advice import is_worthwhile

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from bench_values import DISK, MACHINE, USUAL, WORKLOAD, baseline, rate, timing, verdict
+from support.bench.measurements import DISK, MACHINE, USUAL, WORKLOAD, baseline, rate, timing, verdict
 
 from fastinstall.bench.bottleneck import list_stage_costs, reads_from_disk
 from fastinstall.bench.report import CandidateOutcome, LoadingLimit, Stage

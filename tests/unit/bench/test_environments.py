@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.bench import materials
 from fastinstall.bench.loading import NotLoadedError

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from extension_package import ADAPTER, make_distribution
-from known_adapters import adapter_named
+from support.bench.adapters import adapter_named
+from support.elf.extension_package import ADAPTER, make_distribution
 
 from fastinstall.bench.catalogue import adapter_problems, all_adapters
 

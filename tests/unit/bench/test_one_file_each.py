@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from known_adapters import adapter_named
+from support.bench.adapters import adapter_named
 
 from fastinstall.bench import _stores, adapters, catalogue
 from fastinstall.bench._stores import preparing

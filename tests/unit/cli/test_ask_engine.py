@@ -1,6 +1,6 @@
 import pytest
-from asked_person import AskedPerson
-from builders import changed, conda_facts, stock_facts
+from support.terminal.answers import AskedPerson
+from support.values.builders import changed, conda_facts, stock_facts
 
 from fastinstall.cli.wizard.choices import ask_engine
 from fastinstall.model.conda import CondaInstaller

@@ -1,6 +1,6 @@
 import pytest
-from asked_person import AskedPerson
-from builders import recipe
+from support.terminal.answers import AskedPerson
+from support.values.builders import recipe
 
 from fastinstall.cli.wizard.choices import ask_levels
 from fastinstall.model.request import Request

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from bench_reports import whole_report
+from support.bench.reports import whole_report
 
 from fastinstall.cli.bench.outputs import parse_page_path, write_page
 from fastinstall.core.errors import UsageError

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePath
 
 import pytest
-from bench_reports import bare_report, report, small_jpegs, whole_report
+from support.bench.reports import bare_report, report, small_jpegs, whole_report
 
 from fastinstall.bench.report import Stage
 from fastinstall.cli.bench import html_page

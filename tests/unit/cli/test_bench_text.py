@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from bench_reports import bare_report, large_jpegs, nothing_helps, report, small_jpegs, whole_report
+from support.bench.reports import bare_report, large_jpegs, nothing_helps, report, small_jpegs, whole_report
 
 from fastinstall.bench.report import CONTROL, BenchReport, SpeedAdvice
 from fastinstall.cli.bench.text import bench_brief, bench_text

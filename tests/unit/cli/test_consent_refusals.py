@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import environment
+from support.values.builders import environment
 
 from fastinstall.cli.consent import refuse_unaccepted, refuse_without_yes
 from fastinstall.cli.console import Console

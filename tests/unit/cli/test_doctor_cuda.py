@@ -1,7 +1,7 @@
 """What `doctor --fix` does not try to mend: a GPU's driver is none of the image stack's business."""
 
 import pytest
-from builders import environment
+from support.values.builders import environment
 
 from fastinstall.cli.commands.doctor import _is_repairable
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fleet_cases import facts_document
+from support.values.fleet_cases import facts_document
 
 from fastinstall.cli.commands import build, doctor, plan
 from fastinstall.cli.console import Console

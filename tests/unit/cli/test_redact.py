@@ -3,7 +3,7 @@
 from pathlib import PurePosixPath
 from typing import Any
 
-from builders import changed, healthy_facts
+from support.values.builders import changed, healthy_facts
 
 from fastinstall.cli.commands.inspect import redact
 from fastinstall.core.values import dump, encode

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import (
+from support.values.builders import (
     changed,
     conda_receipt,
     conda_stack,

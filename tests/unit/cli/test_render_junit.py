@@ -8,7 +8,7 @@ from pathlib import PurePath
 from xml.etree import ElementTree as ET
 
 import pytest
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.cli.text.junit import junit_xml
 from fastinstall.doctor.registry import select_gravest_status

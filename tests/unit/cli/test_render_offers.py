@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from builders import advisory, changed, recipe
+from support.values.builders import advisory, changed, recipe
 
 from fastinstall.cli.wizard.choices import offer_answers, offer_meanings
 from fastinstall.model.receipt import SpeedTable

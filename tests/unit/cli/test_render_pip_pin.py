@@ -2,7 +2,7 @@
 
 from pathlib import PurePosixPath
 
-from builders import changed, environment, request
+from support.values.builders import changed, environment, request
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.short_documents import plan_text

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import PurePath
 
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import survey_text

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from xml.etree import ElementTree as ET
 
 import pytest
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.text.reports import open_outlet, tell_report, tell_survey, write_undetermined

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from wizard_screens import SCREENS
+from support.terminal.wizard_screens import SCREENS
 
 PAGE = Path(__file__).parents[3] / "docs" / "tutorial" / "wizard.md"
 BLOCKS = re.findall(r"(?ms)^```text\n(.*?)^```", PAGE.read_text(encoding="utf-8"))

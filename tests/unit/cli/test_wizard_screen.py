@@ -3,7 +3,15 @@
 from pathlib import PurePosixPath
 
 import pytest
-from builders import conda_facts, conda_stack, empty_facts, environment, healthy_facts, request, stock_facts
+from support.values.builders import (
+    conda_facts,
+    conda_stack,
+    empty_facts,
+    environment,
+    healthy_facts,
+    request,
+    stock_facts,
+)
 
 from fastinstall.cli.wizard.wizard import list_changes, list_found
 from fastinstall.model.artefact import LevelTarget

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from asked_person import AskedPerson
-from environments_by_hand import venv_by_hand
-from sessions import a_session
+from support.environments.handwritten import venv_by_hand
+from support.terminal.answers import AskedPerson
+from support.values.sessions import a_session
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.wizard.environment_question import EnvironmentChooser, is_left_open

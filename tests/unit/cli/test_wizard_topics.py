@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from asked_person import AskedPerson
-from builders import conda_facts, stock_facts
-from sessions import a_session
+from support.terminal.answers import AskedPerson
+from support.values.builders import conda_facts, stock_facts
+from support.values.sessions import a_session
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.options import REQUEST_OPTIONS

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from builders import changed, healthy_facts
+from support.values.builders import changed, healthy_facts
 
 import fastinstall
 from fastinstall.compilers import find_compiler, get_wheel_compiler, list_compilers, list_wheel_compilers

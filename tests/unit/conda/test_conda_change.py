@@ -1,5 +1,5 @@
 import pytest
-from builders import conda_facts, conda_package
+from support.values.builders import conda_facts, conda_package
 
 from fastinstall.conda.changes import (
     apply_conda_change,

@@ -1,4 +1,4 @@
-from builders import conda_package
+from support.values.builders import conda_package
 
 from fastinstall.conda.reinstall import describe_unmet_requirements
 

@@ -1,6 +1,6 @@
 """Our lines in `conda doctor`."""
 
-from builders import environment
+from support.values.builders import environment
 
 from fastinstall.conda_hooks import _report_lines
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status

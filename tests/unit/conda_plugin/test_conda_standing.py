@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from builders import changed, receipt
+from support.values.builders import changed, receipt
 
 from fastinstall.conda.swaps import CoreStatus
 from fastinstall.conda_hooks import read_stack_status

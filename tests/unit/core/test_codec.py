@@ -4,7 +4,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from builders import changed, empty_facts, environment, healthy_facts, minimal_facts, receipt, recipe, stock_facts
+from support.values.builders import (
+    changed,
+    empty_facts,
+    environment,
+    healthy_facts,
+    minimal_facts,
+    receipt,
+    recipe,
+    stock_facts,
+)
 
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Finished, Noted, Progressed, Started

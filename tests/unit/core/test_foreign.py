@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hostile import NO_FILES, put_no_file
+from support.hostile.inputs import NO_FILES, put_no_file
 
 import fastinstall
 from fastinstall.core import files, foreign

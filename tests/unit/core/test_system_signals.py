@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from anywhere import all_ended, outcomes
+from support.journal.signals import all_ended, outcomes
 
 from fastinstall.core import signals
 from fastinstall.core.concurrency import await_future, run_together

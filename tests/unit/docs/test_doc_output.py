@@ -1,7 +1,7 @@
 """What a page shows of a command's output is compared as far as it is stable."""
 
-from docs_output import lines_missing
-from docs_readers import consented
+from support.docs.output import lines_missing
+from support.docs.readers import consented
 
 
 def test_figures_paths_times_and_spaces_are_any() -> None:

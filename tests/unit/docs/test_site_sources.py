@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from docs_pages import ROOT, page_files, page_name, without_code
+from support.docs.pages import ROOT, page_files, page_name, without_code
 
 PAGES = [*page_files()[1:], *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"))]
 _ITEM = re.compile(r"(?:[-*]|\d+\.) ")

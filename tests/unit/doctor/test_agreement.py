@@ -2,7 +2,7 @@
 
 from pathlib import PurePath, PurePosixPath
 
-from builders import LIBC, PYTHON, SITE_PACKAGES, SUFFIX, linkage
+from support.values.builders import LIBC, PYTHON, SITE_PACKAGES, SUFFIX, linkage
 
 from fastinstall.doctor.loader_agreement import Disagreement, disagreements
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary

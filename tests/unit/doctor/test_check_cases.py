@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from check_cases import case_files, load_case
-from pasted import assert_can_be_pasted
+from support.docs.pasteable import assert_can_be_pasted
+from support.values.check_cases import case_files, load_case
 
 from fastinstall.doctor.registry import check_names, run_checks
 from fastinstall.model.finding import Finding, Status

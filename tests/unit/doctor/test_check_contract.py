@@ -8,10 +8,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from builders import empty_facts, environment, healthy_facts, minimal_facts, receipt, recipe, stock_facts
-from check_conda import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
-from pasted import assert_can_be_pasted
 from render_documents import render_checks
+from support.conda.checked_environments import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
+from support.docs.pasteable import assert_can_be_pasted
+from support.values.builders import empty_facts, environment, healthy_facts, minimal_facts, receipt, recipe, stock_facts
 
 from fastinstall.doctor import registry
 from fastinstall.doctor.check_context import CheckContext

@@ -6,7 +6,7 @@ from datetime import date
 from types import ModuleType
 
 import pytest
-from builders import environment, healthy_facts, receipt, recipe
+from support.values.builders import environment, healthy_facts, receipt, recipe
 
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.doctor.check_context import CheckContext, FindingFactory

@@ -5,8 +5,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from builders import PREFIX, changed, recipe
-from check_conda import conda_facts
+from support.conda.checked_environments import conda_facts
+from support.values.builders import PREFIX, changed, recipe
 
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import describe_file_owner

@@ -6,8 +6,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts, receipt, recipe
-from extension_package import LICENCES, make_check
+from support.elf.extension_package import LICENCES, make_check
+from support.values.builders import healthy_facts, receipt, recipe
 
 from fastinstall.core.errors import UsageError
 from fastinstall.doctor import registry

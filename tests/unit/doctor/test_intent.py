@@ -3,7 +3,15 @@
 from typing import Any
 
 import pytest
-from builders import changed, conda_receipt, empty_facts, healthy_conda_facts, healthy_facts, receipt, stock_facts
+from support.values.builders import (
+    changed,
+    conda_receipt,
+    empty_facts,
+    healthy_conda_facts,
+    healthy_facts,
+    receipt,
+    stock_facts,
+)
 
 from fastinstall.core.values import encode
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
-from builders import healthy_facts, levelled_facts
+from support.values.builders import healthy_facts, levelled_facts
 
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, choose_core_for_cpu, find_features_beyond_level, judge
 from fastinstall.elf.cpu_levels import list_level_features

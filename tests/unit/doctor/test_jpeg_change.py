@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from builders import SITE_PACKAGES, changed, healthy_facts, receipt, recipe
+from support.values.builders import SITE_PACKAGES, changed, healthy_facts, receipt, recipe
 
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.checks.jpeg_library import describe_change_since_setup

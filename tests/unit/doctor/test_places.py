@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import PurePath
 
 import pytest
-from builders import changed, healthy_facts, receipt, recipe
+from support.values.builders import changed, healthy_facts, receipt, recipe
 
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import describe_file_owner

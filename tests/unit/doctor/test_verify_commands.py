@@ -7,8 +7,8 @@ from datetime import date
 from pathlib import PurePosixPath
 
 import pytest
-from builders import changed, healthy_facts, receipt, recipe
-from pasted import assert_can_be_pasted
+from support.docs.pasteable import assert_can_be_pasted
+from support.values.builders import changed, healthy_facts, receipt, recipe
 
 from fastinstall.doctor import remedies as verify
 from fastinstall.doctor.check_context import CheckContext

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from elf_writer import FRAME, PLAIN, Elf, each_damaged
+from support.elf.writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.core.values import encode
 from fastinstall.elf.description import LoadedLibrary

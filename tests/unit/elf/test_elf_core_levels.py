@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from elf_writer import FRAME, PLAIN, Elf, each_damaged
+from support.elf.writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core

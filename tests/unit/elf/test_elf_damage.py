@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from elf_damage import READERS, Reader, read_damaged, symbols_among
-from elf_writer import FRAME, PLAIN, Elf, each_damaged
+from support.elf.damage import READERS, Reader, read_damaged, symbols_among
+from support.elf.writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.elf.image import ElfError, ForeignElfError
 from fastinstall.elf.imaging_core import read_details

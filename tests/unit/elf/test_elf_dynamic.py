@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from elf_writer import ISA_LEVELS, PLAIN, Elf
+from support.elf.writer import ISA_LEVELS, PLAIN, Elf
 
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic
 from fastinstall.elf.image import ElfError, ForeignElfError, open_image

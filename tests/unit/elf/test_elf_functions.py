@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from elf_writer import PLAIN, Elf
+from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.libraries import freetype_version, identify, read_returned_number
 

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from elf_writer import PLAIN, Elf
+from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.libraries import Identity, describe, describe_jpeg, identify

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from elf_writer import CacheEntry, Elf, loader_cache
+from support.elf.writer import CacheEntry, Elf, loader_cache
 
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.loader.search import usable_hwcaps

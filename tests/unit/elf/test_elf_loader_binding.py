@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from elf_writer import Elf
-from loader_target import Target, program
+from support.elf.loader_target import Target, program
+from support.elf.writer import Elf
 
 from fastinstall.elf.loader.simulation import SimulatedProcess
 from fastinstall.elf.lookup import Reference

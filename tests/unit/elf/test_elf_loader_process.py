@@ -3,8 +3,8 @@
 from pathlib import Path, PurePosixPath
 
 import pytest
-from elf_writer import Elf
-from loader_target import LOADER, Target, paths, program
+from support.elf.loader_target import LOADER, Target, paths, program
+from support.elf.writer import Elf
 
 from fastinstall.elf.description import LoadedFile, MissingLibrary
 from fastinstall.elf.loader.search import ProcessSettings

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from elf_writer import CacheEntry, Elf, loader_cache
-from loader_target import BEFORE_LEVELS_CAME, BEFORE_PLATFORMS_WENT, CURRENT, LOADER, Target, program
+from support.elf.loader_target import BEFORE_LEVELS_CAME, BEFORE_PLATFORMS_WENT, CURRENT, LOADER, Target, program
+from support.elf.writer import CacheEntry, Elf, loader_cache
 
 from fastinstall.elf.loader.ld_so_cache import read_build
 from fastinstall.elf.loader.search import usable_hwcaps

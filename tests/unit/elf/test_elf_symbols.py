@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from elf_writer import FRAME, PLAIN, Elf
+from support.elf.writer import FRAME, PLAIN, Elf
 
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.symbols import (

@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from elf_writer import PLAIN, Elf
+from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.dynamic import SymbolVersions, read_versions
 from fastinstall.elf.image import ElfError

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from elf_writer import Elf, each_damaged
+from support.elf.writer import Elf, each_damaged
 
 from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.isa.instructions import describe

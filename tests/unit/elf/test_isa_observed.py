@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from elf_writer import Elf
+from support.elf.writer import Elf
 
 from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore
 from fastinstall.model.facts import InstalledStack

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from elf_writer import PLAIN, Elf
+from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.description import Binding, Codec, Linkage
 from fastinstall.elf.linkage import read_linkage

@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import document

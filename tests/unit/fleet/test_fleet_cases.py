@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_cases import NOW, facts_document
+from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import decode, encode

@@ -1,7 +1,7 @@
 """Which hosts a finished wheel runs on, by its platform tags."""
 
 import pytest
-from fleet_cases import NOW, facts_document
+from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.fleet.fleet import Cause, Fleet, FleetHost

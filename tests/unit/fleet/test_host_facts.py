@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import conda_facts, healthy_facts, minimal_facts
-from fleet_cases import NOW, facts_document
+from support.values.builders import conda_facts, healthy_facts, minimal_facts
+from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError, UsageError
 from fastinstall.core.values import document, open_document

@@ -3,7 +3,7 @@ from pathlib import Path, PurePosixPath
 from textwrap import dedent
 
 import pytest
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.index.pip import PipSettings, argv_for, pip_environment, pip_settings

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 import pytest
-from builders import changed, healthy_facts, recipe
 from packaging.tags import Tag
+from support.values.builders import changed, healthy_facts, recipe
 
 from fastinstall.index.selection import is_fitting, list_supported_tags, names_of, parse_filename, select
 from fastinstall.model.artefact import Artefact, Releases

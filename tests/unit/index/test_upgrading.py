@@ -1,7 +1,7 @@
 """Which version is advised: none that an installed distribution forbids."""
 
 import pytest
-from builders import advisory, healthy_facts
+from support.values.builders import advisory, healthy_facts
 
 from fastinstall.index.upgrades import UpgradeForecast, advise_instead_of_risk, forecast_upgrade, requirement
 from fastinstall.model.facts import Dependant

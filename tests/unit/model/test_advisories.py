@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from builders import recipe
+from support.values.builders import recipe
 
 from fastinstall.model.recipe import (
     Advisory,

@@ -1,5 +1,5 @@
 import pytest
-from builders import conda_package
+from support.values.builders import conda_package
 
 from fastinstall.core.version_numbers import contains
 from fastinstall.model.conda import Conda

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts
-from conda_meta import SITE, add_package, add_record, file_path, record
-from installed import install
+from support.conda.written_records import SITE, add_package, add_record, file_path, record
+from support.environments.site_packages import install
+from support.values.builders import healthy_facts
 
 from fastinstall.core.values import decode, encode
 from fastinstall.model.conda import Conda, CondaClash

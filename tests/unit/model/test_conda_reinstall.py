@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from builders import environment, request
+from support.values.builders import environment, request
 
 from fastinstall.model.conda import Conda, CondaChange, CondaClaim, CondaClash, CondaInstaller, CondaPackage
 from fastinstall.plan.conda_steps import add_reinstallations

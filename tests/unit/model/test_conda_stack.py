@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
-from builders import PREFIX, healthy_facts
+from support.values.builders import PREFIX, healthy_facts
 
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.conda import Conda, CondaPackage

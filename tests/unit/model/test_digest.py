@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from builders import changed, healthy_facts
+from support.values.builders import changed, healthy_facts
 
 from fastinstall.plan.plan import compute_facts_digest
 

@@ -1,5 +1,5 @@
 import pytest
-from builders import PREFIX
+from support.values.builders import PREFIX
 
 from fastinstall.model.history import MANY, MUCH, format_bytes, warn_about_held_bytes
 

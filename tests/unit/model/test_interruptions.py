@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
-from builders import PREFIX
+from support.values.builders import PREFIX
 
 from fastinstall.model.history import (
     PINS,

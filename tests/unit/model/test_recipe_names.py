@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from builders import receipt
+from support.values.builders import receipt
 
 from fastinstall.core.values import document, encode
 from fastinstall.model.receipt import Receipt

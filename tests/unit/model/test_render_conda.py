@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.cli.console import SHOWN, Page
 from fastinstall.cli.text.facts_page import facts_text

@@ -1,6 +1,6 @@
 """GPUs among the facts, as `fastinstall inspect` shows them."""
 
-from builders import changed, healthy_facts
+from support.values.builders import changed, healthy_facts
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.facts_page import facts_text

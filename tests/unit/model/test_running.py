@@ -2,7 +2,7 @@
 
 from pathlib import PurePosixPath
 
-from builders import SITE_PACKAGES, SUFFIX, copy
+from support.values.builders import SITE_PACKAGES, SUFFIX, copy
 
 from fastinstall.model.facts import packages_of, running_core
 

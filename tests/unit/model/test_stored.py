@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import receipt
+from support.values.builders import receipt
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.values import document, encode

@@ -1,5 +1,5 @@
 import pytest
-from builders import recipe
+from support.values.builders import recipe
 
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.system_packages import ELSEWHERE, INSTALL, BuildNeeds

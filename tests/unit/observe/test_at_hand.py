@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from environments_by_hand import conda_by_hand, venv_by_hand
-from sessions import a_session
+from support.environments.handwritten import conda_by_hand, venv_by_hand
+from support.values.sessions import a_session
 
 from fastinstall.observe.known_environments import nearby_environments, scan_environment
 from fastinstall.verbs.everywhere import discover_environments

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conda_meta import SITE, add_package, add_record, file_path, link_path, record
-from installed import install
+from support.conda.written_records import SITE, add_package, add_record, file_path, link_path, record
+from support.environments.site_packages import install
 
 from fastinstall.model.conda import CondaClaim, CondaClash
 from fastinstall.model.facts import Distribution

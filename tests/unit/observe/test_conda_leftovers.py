@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from conda_meta import SITE
+from support.conda.written_records import SITE
 
 from fastinstall.observe.conda.prefix import observe_debris, observe_stale
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conda_meta import CHANNEL, WRITERS, add_record, file_path, record
+from support.conda.written_records import CHANNEL, WRITERS, add_record, file_path, record
 
 from fastinstall.model.conda import CondaPackage
 from fastinstall.observe.conda.records import CondaRecords, matters, read_records

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from extension_package import make_distribution
+from support.elf.extension_package import make_distribution
 
 from fastinstall.core.errors import UsageError
 from fastinstall.core.surroundings import recipes_directory

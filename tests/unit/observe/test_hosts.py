@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.cli.commands.inspect import redact
 from fastinstall.core.errors import DocumentError

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.model.request import Environment
 from fastinstall.observe.known_environments import list_known_environments, remember

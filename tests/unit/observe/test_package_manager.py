@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from build_values import offer_programs
+from support.values.build_requests import offer_programs
 
 from fastinstall.observe.toolchain import find_package_manager
 

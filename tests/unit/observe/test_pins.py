@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from builders import changed, healthy_facts
+from support.values.builders import changed, healthy_facts
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.facts import Facts

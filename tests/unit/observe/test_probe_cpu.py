@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from builders import changed, healthy_facts
+from support.values.builders import changed, healthy_facts
 
 from fastinstall.elf.cpu_levels import LEVELS
 from fastinstall.elf.description import Cpu

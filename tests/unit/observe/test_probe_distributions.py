@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts
-from installed import install
+from support.environments.site_packages import install
+from support.values.builders import healthy_facts
 
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.stack import observe_dependants, observe_distributions

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts
-from elf_writer import PLAIN, Elf
+from support.elf.writer import PLAIN, Elf
+from support.values.builders import healthy_facts
 
 from fastinstall.elf.description import Linkage
 from fastinstall.elf.loader.search import ProcessSettings

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from builders import changed, healthy_conda_facts
+from support.values.builders import changed, healthy_conda_facts
 
 from fastinstall.model.facts import PinKind
 from fastinstall.observe.installed_pins import PIN, observe_pins

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts
-from installed import CORE, PIL_FILES, install, record_line
+from support.environments.site_packages import CORE, PIL_FILES, install, record_line
+from support.values.builders import healthy_facts
 
 from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.stack import observe_distributions, observe_stack

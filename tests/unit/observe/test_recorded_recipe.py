@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from builders import changed, environment, receipt
-from sessions import a_session
+from support.values.builders import changed, environment, receipt
+from support.values.sessions import a_session
 
 from fastinstall.core.errors import DocumentError
 from fastinstall.observe.observation import read_recorded_recipe

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from sandbox import tree_hash
-from written_trees import CASES, put_tree
+from support.sandbox import tree_hash
+from support.values.written_trees import CASES, put_tree
 
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.model.facts import Project

@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from builders import conda_stack
 from packaging.markers import Marker
+from support.values.builders import conda_stack
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.pins.manifests import ManifestFormError, add, find_table

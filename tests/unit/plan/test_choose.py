@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from builders import changed, healthy_facts, recipe
+from support.values.builders import changed, healthy_facts, recipe
 
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.elf.description import Cpu

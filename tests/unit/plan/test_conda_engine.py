@@ -1,7 +1,15 @@
 from dataclasses import replace
 
 import pytest
-from builders import changed, conda_facts, conda_receipt, healthy_conda_facts, recipe, request, stock_facts
+from support.values.builders import (
+    changed,
+    conda_facts,
+    conda_receipt,
+    healthy_conda_facts,
+    recipe,
+    request,
+    stock_facts,
+)
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Releases

@@ -2,7 +2,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import PREFIX, changed, conda_facts, conda_package, request
+from support.values.builders import PREFIX, changed, conda_facts, conda_package, request
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import encode

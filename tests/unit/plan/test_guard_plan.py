@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import changed, healthy_facts, receipt, recipe, request
+from support.values.builders import changed, healthy_facts, receipt, recipe, request
 
 from fastinstall.plan.satisfied import is_for_guard_alone, plan_nothing
 from fastinstall.steps.install_guard import InstallGuard

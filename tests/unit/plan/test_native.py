@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import changed, healthy_facts, recipe
+from support.values.builders import changed, healthy_facts, recipe
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import encode

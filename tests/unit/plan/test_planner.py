@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from builders import (
+from support.values.builders import (
     changed,
     conda_facts,
     conda_package,

@@ -2,7 +2,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import changed, conda_facts, empty_facts, healthy_conda_facts, healthy_facts, old_conda_facts, stock_facts
+from support.values.builders import (
+    changed,
+    conda_facts,
+    empty_facts,
+    healthy_conda_facts,
+    healthy_facts,
+    old_conda_facts,
+    stock_facts,
+)
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.doctor.remedies import is_changeable

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from builders import changed, conda_receipt, healthy_conda_facts, healthy_facts, receipt, recipe, request
+from support.values.builders import changed, conda_receipt, healthy_conda_facts, healthy_facts, receipt, recipe, request
 
 from fastinstall.plan.satisfied import explain_needed_setup
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from builders import healthy_facts, recipe
+from support.values.builders import healthy_facts, recipe
 
 from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext

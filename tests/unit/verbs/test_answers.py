@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 import jsonschema
 import pytest
 from published_schemas import SCHEMAS
-from sessions import a_session
+from support.values.sessions import a_session
 
 from fastinstall.model.request import Request, Risk
 from fastinstall.verbs import answers

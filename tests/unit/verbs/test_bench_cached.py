@@ -1,7 +1,7 @@
 from functools import partial
 from pathlib import Path
 
-from builders import healthy_facts
+from support.values.builders import healthy_facts
 
 from fastinstall.index import downloads
 from fastinstall.model.artefact import Artefact

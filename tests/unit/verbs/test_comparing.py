@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from builders import changed, healthy_facts
+from support.values.builders import changed, healthy_facts
 
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import document, dump

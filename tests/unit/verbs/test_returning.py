@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from builders import advisory, environment, receipt, recipe, request
+from support.values.builders import advisory, environment, receipt, recipe, request
 
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
 from fastinstall.model.recipe import Severity

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from build_values import build_request, build_step, wheel_tree
+from support.values.build_requests import build_request, build_step, wheel_tree
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.wheelbuild.bill_of_materials import StaticPart, WheelComponents, bill_of_materials, contents_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_values import V3, build_recipe, build_request, build_step, offer_programs
+from support.values.build_requests import V3, build_recipe, build_request, build_step, offer_programs
 
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.process import Completed

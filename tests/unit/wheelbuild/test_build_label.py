@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_values import wheel_tree
+from support.values.build_requests import wheel_tree
 
 from fastinstall import __version__
 from fastinstall.core.errors import FailedError

@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from build_values import build_request, build_step
+from support.values.build_requests import build_request, build_step
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.wheelbuild.build_inputs import BuildRequest

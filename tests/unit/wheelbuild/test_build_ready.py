@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from build_values import V3, build_recipe, build_request, build_step
+from support.values.build_requests import V3, build_recipe, build_request, build_step
 
 from fastinstall.core.files import sha256
 from fastinstall.model.artefact import Artefact

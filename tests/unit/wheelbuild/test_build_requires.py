@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from build_values import build_request
+from support.values.build_requests import build_request
 
 from fastinstall.core.errors import FailedError
 from fastinstall.wheelbuild.build_inputs import (

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from build_values import wheel_tree
+from support.values.build_requests import wheel_tree
 
 from fastinstall.core.errors import FailedError
 from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, tags_of, unpack_wheel

@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_values import build_request
+from support.values.build_requests import build_request
 
 from fastinstall.core.errors import FailedError
 from fastinstall.index.header_packages import read_header_packages

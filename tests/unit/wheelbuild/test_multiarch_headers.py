@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from build_values import build_request
+from support.values.build_requests import build_request
 
 from fastinstall.wheelbuild import compile as variables
 from fastinstall.wheelbuild.compile import Flags, build_variables

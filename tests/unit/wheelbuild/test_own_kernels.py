@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from build_values import build_recipe, build_request, build_step
+from support.values.build_requests import build_recipe, build_request, build_step
 
 from fastinstall.core.errors import UsageError
 from fastinstall.core.surroundings import recipes_directory

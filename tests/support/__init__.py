@@ -1,0 +1,1 @@
+"""What tests share: values, real environments, servers, machines. A package for each subject."""

@@ -1,0 +1,91 @@
+"""A wheelhouse for the hosts of a test, built as the controller builds it: out of facts files, from the cache."""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from support.environments.interpreters import running
+from support.sandbox import STOCK, Sandbox
+
+ENVIRONMENT = "/media/env"
+"""The environment that is set up, on each machine."""
+
+WISH = {"fastinstall_recipe": "pillow", "fastinstall_level": "x86-64-v2"}
+"""What `STOCK` asks for, as variables of the role."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """What the controller has.
+
+    Attributes:
+        program: fastinstall as it was when the wheelhouse was built, whatever is edited meanwhile.
+        facts: a facts file for each host.
+        wheelhouse: what was built for them.
+        document: what the build said of it.
+    """
+
+    program: Path
+    facts: Path
+    wheelhouse: Path
+    document: Mapping[str, Any]
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """For plays that install what is there."""
+        return {
+            **WISH,
+            "fastinstall_prefix": ENVIRONMENT,
+            "fastinstall_command": ["env", f"PYTHONPATH={self.program}", sys.executable, "-m", "fastinstall"],
+            "fastinstall_wheelhouse": str(self.wheelhouse),
+            "fastinstall_build": False,
+        }
+
+
+_CHECKOUT = Path(__file__).resolve().parents[3]
+
+Changes = Mapping[str, Mapping[str, object]]
+"""What facts say otherwise, by host."""
+
+
+def build_fleet(sandbox: Sandbox, hosts: Iterable[str], changes: Changes | None = None) -> Fleet:
+    """Write facts files, each of this machine, and build for them.
+
+    Args:
+        sandbox: where.
+        hosts: their names.
+        changes: what a host's facts say otherwise, by its name.
+    """
+    facts, wheelhouse = sandbox.root / "facts", sandbox.root / "wheelhouse"
+    facts.mkdir()
+    program = _program(sandbox.root / "program")
+    observed = sandbox.cli("inspect", "--json", "--python", running().executable)
+    assert observed.exit_code == 0, observed.text
+    for host in hosts:
+        document = _merged(observed.document, (changes or {}).get(host, {}))
+        (facts / f"{host}.json").write_text(json.dumps({"host": host, **document}), encoding="utf-8")
+    built = sandbox.cli(
+        "build", "--hosts", facts, "-o", wheelhouse, "--with-tool", "--json", *STOCK, env={"PYTHONPATH": str(program)}
+    )
+    assert built.exit_code == 0, built.text
+    return Fleet(program=program, facts=facts, wheelhouse=wheelhouse, document=built.document)
+
+
+def _program(directory: Path) -> Path:
+    """A copy of the checkout, of which the same wheel comes again and again."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("fastinstall", "recipes", "hooks"):
+        shutil.copytree(_CHECKOUT / name, directory / name, ignore=ignored)
+    (directory / "docs" / "reference").mkdir(parents=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "docs/reference/fastinstall.1"):
+        shutil.copy2(_CHECKOUT / name, directory / name)
+    return directory
+
+
+def _merged(document: Mapping[str, Any], changes: Mapping[str, object]) -> dict[str, Any]:
+    both = {name: value for name, value in changes.items() if isinstance(value, dict)}
+    return {**changes, **document, **{name: {**document[name], **value} for name, value in both.items()}}

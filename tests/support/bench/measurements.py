@@ -1,0 +1,120 @@
+"""Measurements to test verdicts and advice with: a baseline, candidates, and where they were measured."""
+
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from support.values.builders import environment
+
+from fastinstall.bench.adoption import AdviceContext
+from fastinstall.bench.advice import advice_for
+from fastinstall.bench.bottleneck import verdict_of
+from fastinstall.bench.report import (
+    BottleneckVerdict,
+    Candidate,
+    CandidateKind,
+    CandidateOutcome,
+    CandidateResult,
+    Difference,
+    Gain,
+    LoadingEngine,
+    LoadingRate,
+    SpeedAdvice,
+    Stage,
+    StageTime,
+    Timing,
+    WorkerStart,
+    Workload,
+)
+from fastinstall.model.machine import Filesystem, LoaderLimits
+
+USUAL = {Stage.READ: 0.1, Stage.DECODE: 1.0, Stage.CONVERT: 0.1, Stage.RESIZE: 0.5, Stage.CROP: 0.1, Stage.ARRAY: 0.2}
+"""Milliseconds of each stage: 2 ms, 500 images/s."""
+
+MACHINE = LoaderLimits(cpu="a CPU", cores=2, memory_bytes=16_000_000_000, huge_pages="madvise", libc_version="2.36")
+DISK = Filesystem(mount=PurePosixPath("/data"), type="ext4", free_bytes=100_000_000_000)
+WORKLOAD = Workload(
+    name="images of /data/train",
+    directory=PurePosixPath("/data/train"),
+    files=10_000,
+    images=8,
+    formats={"JPEG": 8},
+    mean_bytes=100_000,
+    megapixels=0.2,
+    width=500,
+    height=400,
+    filesystem=DISK,
+)
+
+
+def timing(stages: dict[Stage, float] | None = None, *, cold_read_ms: float | None = None) -> Timing:
+    """One process."""
+    times = USUAL if stages is None else stages
+    whole = sum(times.values())
+    shares = tuple(StageTime(stage=stage, ms=ms, share=ms / whole) for stage, ms in times.items())
+    return Timing(
+        stages=shares, ms=whole, images_per_second=1000 / whole, peak_bytes=60_000_000, cold_read_ms=cold_read_ms
+    )
+
+
+def rate(workers: int, images_per_second: float, **fields: Any) -> LoadingRate:
+    """A loader with workers, forked, warm."""
+    start = WorkerStart.FORK if workers else WorkerStart.NONE
+    usual = LoadingRate(
+        workers=workers,
+        start=start,
+        engine=LoadingEngine.OWN,
+        cold=False,
+        images_per_second=images_per_second,
+        first_batch_seconds=0.1,
+    )
+    return replace(usual, **fields)
+
+
+def baseline(*rates: LoadingRate, measured: Timing | None = None, adapter: str = "pillow") -> CandidateResult:
+    """The environment as it is."""
+    candidate = Candidate(
+        name="baseline", title="pillow 13.0.0", kind=CandidateKind.BASELINE, adapter=adapter, variables={}
+    )
+    return CandidateResult(
+        candidate=candidate, outcome=CandidateOutcome.MEASURED, versions={}, timing=measured or timing(), rates=rates
+    )
+
+
+def result(name: str, ratio: float, /, **fields: Any) -> CandidateResult:
+    """A candidate that was measured; fields of the candidate and of the result, as they are called."""
+    own = {key: fields.pop(key) for key in tuple(fields) if key in Candidate.__dataclass_fields__}
+    candidate = replace(Candidate(name=name, title=name.capitalize(), kind=CandidateKind.DECODER, variables={}), **own)
+    gain = Gain(ratio=ratio, low=ratio - 0.01, high=ratio + 0.01, rounds=5)
+    usual = CandidateResult(
+        candidate=candidate, outcome=CandidateOutcome.MEASURED, versions={}, timing=timing(), gain=gain
+    )
+    return replace(usual, **fields)
+
+
+def unlike(mean: float) -> Difference:
+    """Pictures that lie so far from the baseline's."""
+    return Difference(mean=mean, highest=90, images=8)
+
+
+def verdict(
+    base: CandidateResult, target: float | None = None, workload: Workload = WORKLOAD, machine: LoaderLimits = MACHINE
+) -> BottleneckVerdict:
+    """What limits the loading."""
+    return verdict_of(base, workload, machine, target)
+
+
+def context(base: CandidateResult, workload: Workload = WORKLOAD, **fields: Any) -> AdviceContext:
+    """The usual machine and environment; fields as they are called."""
+    return AdviceContext(baseline=base, workload=workload, machine=MACHINE, environment=environment(), **fields)
+
+
+def advice(
+    base: CandidateResult,
+    *candidates: CandidateResult,
+    target: float | None = None,
+    workload: Workload = WORKLOAD,
+    **fields: Any,
+) -> tuple[SpeedAdvice, ...]:
+    """What is told, on the usual machine; fields of the context, as they are called."""
+    return advice_for(candidates, verdict(base, target, workload), context(base, workload, **fields))

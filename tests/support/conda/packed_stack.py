@@ -1,0 +1,96 @@
+"""A stack in conda packages without a build: the official wheel under our label, packed as a build's wheel is.
+
+What is packed does not depend on what is in the core; that is the business of the tests of the build.
+"""
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from support.values.builders import changed, healthy_facts
+
+from fastinstall.conda.engines.choose import find_microarchitectures
+from fastinstall.conda.package import pack_guard, pack_stack, write_index
+from fastinstall.core import files
+from fastinstall.model.artefact import LevelTarget
+from fastinstall.model.conda import CondaPackage
+from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.request import LinkMode
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.steps.build import Build
+from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, tags_of, unpack_wheel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedStack:
+    """A channel with the stack and its guard.
+
+    Attributes:
+        channel: its directory.
+        wheel: what the stack was made of.
+        package: the stack.
+        guard: what keeps it.
+    """
+
+    channel: Path
+    wheel: Path
+    package: CondaPackage
+    guard: CondaPackage
+
+    @property
+    def url(self) -> str:
+        """How conda is told of the channel."""
+        return self.channel.as_uri()
+
+
+@cache
+def interpreter() -> Interpreter:
+    """The Python that runs the tests, which is the one of the local channel."""
+    return observe_interpreter(Path(sys.executable))
+
+
+def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -> Path:
+    """An official wheel that says of itself what a wheel of ours says."""
+    tree = directory / "tree"
+    unpack_wheel(official, tree)
+    version = f"{official.name.split('-')[1]}+{label}"
+    named = Label(
+        distribution="pillow",
+        version=version,
+        summary="Pillow as a test packs it",
+        platforms=tags_of(tree).platforms,
+        statements={"fastinstall.json": "{}\n"},
+    )
+    wheel = directory / label_tree(tree, named)
+    pack_wheel(tree, wheel, compress=False)
+    files.discard(tree)
+    return wheel
+
+
+def planned(wheel: Path, *levels: str, number: int = 0) -> CondaPackage:
+    """What would be planned for such a wheel."""
+    step = Build(
+        recipe="pillow-fast",
+        source=None,
+        base_wheel=None,
+        distribution="pillow",
+        version=wheel.name.split("-")[1],
+        targets=tuple(LevelTarget(level=level, cflags=(), ldflags=()) for level in levels),
+        link=LinkMode.BUNDLE,
+        libraries=(),
+        jobs=1,
+        reason="a test",
+    )
+    own = {"version": interpreter().version, "abi": interpreter().abi}
+    running = changed(healthy_facts(), {"interpreter": own})
+    return plan_stack_package(step, running, find_microarchitectures(levels), number=number)
+
+
+def packed_stack(wheel: Path, channel: Path, *levels: str) -> PackedStack:
+    """Pack it into a channel, and index that."""
+    package = pack_stack(wheel, planned(wheel, *levels), interpreter(), channel)
+    guard = pack_guard(plan_guard_package(package, channel), channel)
+    write_index(channel)
+    return PackedStack(channel=channel, wheel=wheel, package=package, guard=guard)

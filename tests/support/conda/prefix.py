@@ -1,0 +1,112 @@
+"""Environments in conda's layout and format, made without conda.
+
+A copied interpreter with its standard library beside it, shared libraries in `lib`, and a record of each package in
+`conda-meta`. The libraries are those that the wheels of Pillow and torchvision bring, under the names that conda
+gives them.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from support.damage.scene import rerecord
+from support.elf.jpeg_libraries import patchelf
+from support.elf.linked_pillow import LIKE_CONDA
+from support.machine.needs import require_plain_python
+from support.sandbox import Sandbox, Venv
+
+_MINOR = f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def conda_prefix(sandbox: Sandbox, base: Path, name: str) -> Venv:
+    """An environment with a Python and nothing else; `base` is the interpreter that it is made of."""
+    require_plain_python()
+    prefix = sandbox.root / name
+    library = prefix / "lib" / _MINOR
+    (library / "site-packages").mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    shutil.copy2(base.resolve(), prefix / "bin" / _MINOR)
+    (prefix / "bin/python").symlink_to(_MINOR)
+    for entry in Path(sysconfig.get_path("stdlib")).iterdir():
+        if entry.name not in ("site-packages", "dist-packages", "__pycache__", "EXTERNALLY-MANAGED"):
+            (library / entry.name).symlink_to(entry)
+    add_package(prefix, "python", ".".join(map(str, sys.version_info[:3])), (prefix / "bin" / _MINOR,))
+    (prefix / "conda-meta/history").touch()
+    return Venv(prefix=prefix, variables=sandbox.variables())
+
+
+def add_package(prefix: Path, name: str, version: str, files: Iterable[Path]) -> None:
+    """Record a package as conda does."""
+    paths = sorted(path.relative_to(prefix).as_posix() for path in files)
+    entries = [{"_path": path, "path_type": "hardlink", "sha256_in_prefix": _digest(prefix / path)} for path in paths]
+    document = {
+        "name": name,
+        "version": version,
+        "build": "h0_0",
+        "build_number": 0,
+        "channel": "https://conda.example/conda-forge/linux-64",
+        "subdir": "linux-64",
+        "depends": [],
+        "constrains": [],
+        "files": paths,
+        "paths_data": {"paths_version": 1, "paths": entries},
+    }
+    (prefix / "conda-meta").mkdir(exist_ok=True)
+    (prefix / f"conda-meta/{name}-{version}-h0_0.json").write_text(json.dumps(document, indent=2))
+
+
+def add_pillow(venv: Venv, version: str) -> None:
+    """Install Pillow's wheel and turn it into what conda's package of it is: its libraries are the environment's."""
+    done = venv.uv("install", "--link-mode", "copy", "--no-deps", f"pillow=={version}")
+    assert done.exit_code == 0, done.text
+    site, library = venv.site_packages, venv.prefix / "lib"
+    (metadata,) = site.glob("pillow-*.dist-info")
+    names = {path.name: _unhashed(path.name) for path in sorted((site / "pillow.libs").iterdir())}
+    for old, plain in names.items():
+        shutil.move(site / "pillow.libs" / old, library / plain)
+        _rename(library / plain, names, "$ORIGIN")
+        patchelf("--set-soname", plain, library / plain)
+    (site / "pillow.libs").rmdir()
+    for module in site.glob("PIL/*.so"):
+        _rename(module, names, LIKE_CONDA)
+    _rewrite(site, metadata)
+    add_package(venv.prefix, "pillow", version, (*_members(site / "PIL"), *_members(metadata)))
+    jpeg = [library / plain for plain in names.values() if plain.startswith("libjpeg")]
+    add_package(venv.prefix, "libjpeg-turbo", "3.2.0", jpeg)
+    add_package(
+        venv.prefix, "libs", "1.0", [library / plain for plain in names.values() if library / plain not in jpeg]
+    )
+
+
+def _unhashed(name: str) -> str:
+    """The soname out of a name that auditwheel gave: "libjpeg.so.62" of "libjpeg-6dc8d115.so.62.4.0"."""
+    stem, _, version = name.partition(".so.")
+    return f"{stem.rpartition('-')[0]}.so.{version.partition('.')[0]}"
+
+
+def _rename(file: Path, names: dict[str, str], search: str) -> None:
+    words = [word for old, plain in names.items() for word in ("--replace-needed", old, plain)]
+    patchelf(*words, "--force-rpath", "--set-rpath", search, file)
+
+
+def _rewrite(site: Path, metadata: Path) -> None:
+    """RECORD and INSTALLER as conda-build leaves them."""
+    (metadata / "INSTALLER").write_text("conda\n")
+    lines = (metadata / "RECORD").read_text().splitlines()
+    kept = [line for line in lines if not line.startswith("pillow.libs/")]
+    (metadata / "RECORD").write_text("\n".join((*kept, "")))
+    for changed in (*site.glob("PIL/*.so"), metadata / "INSTALLER"):
+        rerecord(site, metadata, changed)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _members(directory: Path) -> Iterator[Path]:
+    """The files below a directory."""
+    return (path for path in directory.rglob("*") if path.is_file())

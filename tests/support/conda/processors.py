@@ -1,0 +1,22 @@
+"""The packages by which conda-forge tells apart CPU levels, as a channel of the tests has them."""
+
+from collections.abc import Iterator
+
+from support.conda.packages import CondaPackage
+
+from fastinstall.conda.engines.choose import find_microarchitectures
+
+LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+
+def processors() -> Iterator[CondaPackage]:
+    """A `_x86_64-microarch-level` for every CPU that has a level, with its highest."""
+    highest = {name: level[-1] for level, names in find_microarchitectures(LEVELS).items() for name in names}
+    for name, number in highest.items():
+        yield CondaPackage(
+            name="_x86_64-microarch-level",
+            version=number,
+            build=f"2_{name}",
+            depends=(f"__archspec 1 {name}",),
+            noarch="generic",
+        )

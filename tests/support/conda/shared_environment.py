@@ -1,0 +1,57 @@
+"""A conda environment that fastinstall and conda work on in turn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from support.conda.environments import builds
+from support.conda.real_conda import RealConda
+from support.sandbox import Result, Sandbox, Variables, tree_hash
+
+REFUSED, FAILED = 5, 6
+"""Exit codes of the contract."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """An environment, and what fastinstall is told of the world: conda is known, and no environment is active."""
+
+    sandbox: Sandbox
+    conda: RealConda
+    prefix: Path
+
+    @property
+    def pillow(self) -> str:
+        """What conda has as Pillow: "13.0.0 simd_v2v3_py311_0"."""
+        return builds(self.prefix).get("pillow", "")
+
+    def run(self, *words: str | Path, changes: Variables | None = None) -> Result:
+        """Run fastinstall, and say whatever environment is meant."""
+        return self.sandbox.cli(*words, env={**self.conda.variables, **(changes or {})})
+
+    def cli(self, verb: str, *words: str | Path, changes: Variables | None = None) -> Result:
+        """Run fastinstall on the environment."""
+        return self.run(verb, "--prefix", self.prefix, *words, changes=changes)
+
+    def done(self, verb: str, *words: str | Path, changes: Variables | None = None) -> Result:
+        """The same, which has to end well."""
+        result = self.cli(verb, *words, changes=changes)
+        assert result.exit_code == 0, result.text
+        return result
+
+    def refuses(self, *words: str, changes: Variables | None = None, code: int = REFUSED) -> str:
+        """What a setup says that has to end with this code, with a hint, and with nothing changed."""
+        before = tree_hash(self.prefix)
+        result = self.cli("setup", "--yes", *words, changes=changes)
+        assert result.exit_code == code, result.text
+        assert result.stdout == ""
+        error = result.stderr[result.stderr.index("error: ") :]
+        assert "\n  hint: " in error, error
+        assert tree_hash(self.prefix) == before
+        return error
+
+    def errors(self) -> dict[str, Mapping[str, Any]]:
+        """What doctor calls an error, by check; the last one of each."""
+        document = self.cli("doctor", "--json").document
+        return {each["check"]: each for each in document["findings"] if each["status"] == "error"}

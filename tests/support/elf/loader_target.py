@@ -1,0 +1,56 @@
+"""A filesystem written for a test, in which a simulated process begins."""
+
+from pathlib import Path
+
+from support.elf.writer import Elf
+
+from fastinstall.elf.loader.search import MappedFile, ProcessSettings
+from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
+
+CURRENT, BEFORE_PLATFORMS_WENT, BEFORE_LEVELS_CAME = "2.41", "2.36", ""
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+
+
+class Target:
+    """A root with a loader of glibc, whose default directories are /lib64 and /usr/lib64."""
+
+    def __init__(self, root: Path, *, version: str = CURRENT) -> None:
+        self.root = root
+        said = f"ld.so (GNU libc) stable release version {version}.\0" if version else ""
+        strings = f"\0/lib64/\0/usr/lib64/\0{said}\0/etc/ld.so.cache\0/etc/ld.so.preload\0"
+        self.write(LOADER, Elf(soname="ld-linux-x86-64.so.2", constants=strings.encode()))
+
+    def write(self, path: str, elf: Elf | None = None) -> str:
+        """Write a file, a library of its own name if nothing else is said; its path in there."""
+        place = self.root / path.lstrip("/")
+        (elf or Elf(soname=place.name)).write(place)
+        return path
+
+    def link(self, path: str, target: str) -> str:
+        """Make a symbolic link."""
+        place = self.root / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(self.root / target[1:] if target.startswith("/") else target)
+        return path
+
+    def text(self, path: str, content: str) -> str:
+        """Write a text."""
+        place = self.root / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content)
+        return path
+
+    def start(self, program: Elf | str | None = None, **settings: object) -> SimulatedProcess:
+        """Begin a program, one that needs nothing if nothing else is said."""
+        path = program if isinstance(program, str) else self.write("/bin/host", program or Elf(interpreter=LOADER))
+        return start_process(ProcessSettings(program=Path(path), root=self.root, **settings))  # type: ignore[arg-type]  # (setting by setting)
+
+
+def program(*needed: str, rpath: str | None = None, runpath: str | None = None, interpreter: str = LOADER) -> Elf:
+    """A program."""
+    return Elf(interpreter=interpreter, needed=needed, rpath=rpath, runpath=runpath)
+
+
+def paths(files: list[MappedFile]) -> list[str]:
+    """The files behind the program and its loader, as the loader names them."""
+    return [file.path for file in files[1:] if file.path != LOADER]

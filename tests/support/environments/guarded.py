@@ -1,0 +1,155 @@
+"""Real virtual environments with a tiny PIL and the guard over it, and wheels of other PILs to replace it with."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from support.environments.interpreters import of_version
+from support.environments.with_pip import add_pip
+
+from fastinstall.core import files
+from fastinstall.journal.layout import EVENTS
+from fastinstall.model.receipt import BuiltCore
+from fastinstall.observe.guard_files import render_state, stage_guard
+
+STACK = "12.1.1.post0"
+CORE = "PIL/_imaging.cpython-core.so"
+SIMD_CORE = b"\x7fELF core with SIMD kernels"
+WARNING = f"fastinstall: Pillow-SIMD {STACK} in "
+
+_TEMPLATES = tempfile.TemporaryDirectory(prefix="fastinstall-guarded-")
+
+
+def python_at_hand(version: str) -> Path | None:
+    """An interpreter of this version: the one that runs the tests, one on PATH, or one of pyenv's."""
+    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return Path(sys.executable)
+    found = of_version(version)
+    return found.executable if found is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """A virtual environment, a directory for temporary files of its processes, and what runs in it."""
+
+    prefix: Path
+    temporary: Path
+
+    @property
+    def python(self) -> Path:
+        return self.prefix / "bin" / "python"
+
+    @property
+    def site(self) -> Path:
+        return next(self.prefix.glob("lib/python3*/site-packages"))
+
+    def run(self, *arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run this environment's Python."""
+        return self.execute((self.python, *arguments), variables)
+
+    def execute(
+        self, argv: tuple[str | Path, ...], variables: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run any command with a clean environment, a temporary directory of its own, and `variables`."""
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FASTINSTALL_"))
+        }
+        environment = {**inherited, "TMPDIR": str(self.temporary), "LC_ALL": "C.UTF-8", **(variables or {})}
+        return subprocess.run(
+            argv, env=environment, cwd=self.temporary, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    def put_pil(self, version: str, core: bytes) -> None:
+        """Write a PIL as an installer does, whole and with the time of now."""
+        shutil.rmtree(self.site / "PIL", ignore_errors=True)
+        for name, content in pil_files(version, core).items():
+            (self.site / name).parent.mkdir(exist_ok=True)
+            (self.site / name).write_bytes(content)
+
+    def swap(self, *, tool: str = "uv", version: str = "13.0.0") -> None:
+        """Replace PIL as a tool that does not run the target's Python would."""
+        self.put_pil(version, b"\x7fELF stock core")
+        metadata = self.site / f"pillow-{version}.dist-info"
+        metadata.mkdir()
+        (metadata / "INSTALLER").write_text(tool)
+
+    def guard(self, *, core: str = CORE, stack: str = STACK) -> None:
+        """Install the guard over the PIL in place, as setup does: staged, compiled, renamed."""
+        file = self.site / core
+        built = BuiltCore(
+            path=core,
+            size=file.stat().st_size,
+            mtime_ns=file.stat().st_mtime_ns,
+            sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
+            simd_symbols=("ImagingFilter3x3f_4u8",),
+        )
+        stage = self.prefix / "stage"
+        for name in stage_guard(stage, render_state(self.site, built, stack), self.python):
+            files.rename(stage / name, self.site / name)
+        (self.prefix / EVENTS).parent.mkdir(parents=True, exist_ok=True)
+
+
+def warnings(result: subprocess.CompletedProcess[str]) -> list[str]:
+    """What the guard said in it, without the hints."""
+    return [line for line in result.stderr.splitlines() if line.startswith("fastinstall: ")]
+
+
+def make_environment(directory: Path, python: Path, *, name: str = "env", pip_of: Path | None = None) -> Guarded:
+    """A virtual environment below `directory`, with neither PIL nor guard; with pip where a cache has it."""
+    subprocess.run([python, "-m", "venv", "--without-pip", directory / name], check=True, capture_output=True)
+    if pip_of is not None:
+        add_pip(directory / name, python, pip_of, os.environ)
+    temporary = directory / "tmp"
+    temporary.mkdir(exist_ok=True)
+    return Guarded(prefix=directory / name, temporary=temporary)
+
+
+def make_guarded(directory: Path, python: Path, *, name: str = "env") -> Guarded:
+    """A virtual environment without pip, with a PIL of fastinstall's making and the guard over it: a copy of one."""
+    shutil.copytree(_template(python).prefix, directory / name, symlinks=True)
+    (directory / "tmp").mkdir(exist_ok=True)
+    return Guarded(prefix=directory / name, temporary=directory / "tmp")
+
+
+@cache
+def _template(python: Path) -> Guarded:
+    guarded = make_environment(Path(tempfile.mkdtemp(dir=_TEMPLATES.name)), python)
+    guarded.put_pil(STACK, SIMD_CORE)
+    guarded.guard()
+    return guarded
+
+
+def pil_files(version: str, core: bytes) -> dict[str, bytes]:
+    """A PIL that can be imported and does nothing; its core is never loaded."""
+    return {
+        "PIL/__init__.py": b"from ._version import __version__\n",
+        "PIL/_version.py": f'# Master version for Pillow\n__version__ = "{version}"\n'.encode(),
+        CORE: core,
+    }
+
+
+def make_wheel(
+    directory: Path, version: str, *, stack: str = "", core: bytes = b"\x7fELF stock core", more: int = 0
+) -> Path:
+    """A wheel of a Pillow, small enough to be installed in no time and without a network; `more` files make it last."""
+    metadata = f"pillow-{version}.dist-info"
+    contents = {
+        **pil_files(stack or version, core),
+        **{f"PIL/file_{number}.py": b"pass\n" for number in range(more)},
+        f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: pillow\nVersion: {version}\n".encode(),
+        f"{metadata}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{name},,\n" for name in [*contents, f"{metadata}/RECORD"])
+    wheel = directory / f"pillow-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, content in {**contents, f"{metadata}/RECORD": record.encode()}.items():
+            archive.writestr(name, content)
+    return wheel

@@ -1,0 +1,291 @@
+"""A place to run fastinstall, pip and uv in as if on a fresh machine: own HOME, clean variables, shared caches.
+
+Nothing of the person who runs the tests is read or written but the settings of their package index.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastinstall.core.surroundings import recipes_directory
+from support.environments.interpreters import Python
+from support.environments.with_pip import add_pip
+from support.index.settings import shared_settings
+
+UV = Path(sys.executable).with_name("uv")
+FORK = ("--recipe", "pillow-simd", "--allow", "vulnerable")
+"""Words that ask for Pillow-SIMD as published, which lacks the fixes of critical vulnerabilities."""
+
+ONE_LEVEL = ("--level", "x86-64-v2")
+"""Words that halve a compilation: the level is the baseline of the usual two, so what is linked in is compiled once."""
+
+STOCK = ("--recipe", "pillow", *ONE_LEVEL)
+"""Words that ask for today's Pillow without the kernels: the one wheel for one level that all tests share."""
+
+NOBODY_LISTENS = "http://127.0.0.1:9"
+"""The port is that of `discard` (RFC 863)."""
+
+UNREACHABLE = {"PIP_PROXY": NOBODY_LISTENS, "PIP_RETRIES": "0"}
+"""Settings by which no index is reached; which ones those are stays as it was."""
+
+_KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "CC", "LD_LIBRARY_PATH")
+_KEPT_PREFIXES = ("PIP_", "UV_", "SSL_", "REQUESTS_", "CURL_", "PKG_CONFIG_")
+_KEPT_ENDS = ("_proxy", "_PROXY")
+_SECONDS = 400.0
+
+Variables = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A command that ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def document(self) -> Any:
+        """What it printed as its one JSON document."""
+        return json.loads(self.stdout)
+
+    @property
+    def text(self) -> str:
+        """Both streams."""
+        return self.stdout + self.stderr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """A fastinstall that is at work."""
+
+    process: "subprocess.Popen[str]"
+
+    def wait_for(self, words: str) -> None:
+        """Read its talk up to the line that has these words."""
+        heard = []
+        for line in self.process.stderr or ():
+            heard.append(line)
+            if words in line:
+                return
+        raise AssertionError(f"it ended, and never said {words!r}:\n{''.join(heard)}")
+
+    def wait_until(self, happened: Callable[[], bool]) -> None:
+        """Wait for something that it does, and does not say."""
+        deadline = time.monotonic() + _SECONDS
+        while not happened():
+            assert time.monotonic() < deadline, "it did not happen"
+            assert self.process.poll() is None, "it ended, and it had not happened"
+            time.sleep(0.02)
+
+    def end(self, by: signal.Signals) -> Result:
+        """Send a signal, and wait for the end."""
+        self.process.send_signal(by)
+        stdout, stderr = self.process.communicate(timeout=60)
+        return Result(exit_code=self.process.returncode, stdout=stdout, stderr=stderr)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Venv:
+    """A virtual environment, and the commands that people run in it."""
+
+    prefix: Path
+    variables: Mapping[str, str]
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return self.prefix / "bin" / "python"
+
+    @property
+    def site_packages(self) -> Path:
+        """Where its distributions lie."""
+        return next(self.prefix.glob("lib/python3*/site-packages"))
+
+    @property
+    def core(self) -> Path:
+        """PIL's imaging core."""
+        return next(self.site_packages.glob("PIL/_imaging.*.so"))
+
+    def run(self, *arguments: str | Path) -> Result:
+        """Run its interpreter."""
+        return run((self.python, *arguments), self.variables)
+
+    def pip(self, *arguments: str) -> Result:
+        """Run its own pip; where it has none, the one of the tests, pointed at it."""
+        own = any(self.site_packages.glob("pip-*.dist-info"))
+        words = (self.python,) if own else (sys.executable,)
+        target = () if own else ("--python", self.python)
+        return run((*words, "-m", "pip", *target, *arguments), self.variables)
+
+    def uv(self, *arguments: str) -> Result:
+        """Run `uv pip` on it: `uv("install", "pillow")`."""
+        command, *rest = arguments
+        return run((UV, "pip", command, "--python", self.python, *rest), self.variables)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sandbox:
+    """Where a test works.
+
+    Attributes:
+        root: an empty directory of its own.
+        cache: fastinstall's, shared by all tests, so that each wheel is built once.
+        downloads: those of pip and uv, shared likewise.
+    """
+
+    root: Path
+    cache: Path
+    downloads: Path
+
+    def variables(self, changes: Variables | None = None) -> dict[str, str]:
+        """The environment variables of a fresh login, with `changes`; None takes one away."""
+        ours: dict[str, str | None] = {
+            "HOME": str(self.root / "home"),
+            "TMPDIR": str(self.root / "tmp"),
+            "FASTINSTALL_CACHE_DIR": str(self.cache),
+            "PIP_CACHE_DIR": str(self.downloads / "pip"),
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "UV_CACHE_DIR": str(self.downloads / "uv"),
+            "UV_NO_PROGRESS": "1",
+            **shared_settings(self.root / "xdg"),
+        }
+        for name in ("home", "tmp"):
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+        kept = {name: value for name, value in os.environ.items() if _is_kept(name)}
+        merged = {**kept, **ours, **(changes or {})}
+        return {name: value for name, value in merged.items() if value is not None}
+
+    def cli(self, *arguments: str | Path, env: Variables | None = None) -> Result:
+        """Run fastinstall to its end, without a terminal; CI is unset unless `env` sets it."""
+        return run(fastinstall(arguments), self.variables(env), directory=self.root)
+
+    @contextmanager
+    def started(self, *arguments: str | Path, env: Variables | None = None) -> Iterator[Running]:
+        """Start fastinstall; it is killed where the block leaves it running."""
+        process = subprocess.Popen(
+            fastinstall(arguments),
+            env=self.variables(env),
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+        with process:
+            try:
+                yield Running(process=process)
+            finally:
+                process.kill()
+
+    def recipe(self, name: str, *changes: tuple[str, str], of: str = "pillow-fast") -> dict[str, str]:
+        """Offer a recipe of the test's own, and no other: one of ours with `changes`, each from an old text to another.
+
+        Returns:
+            Variables that lead fastinstall to it.
+        """
+        text = (recipes_directory() / f"{of}.toml").read_text(encoding="utf-8")
+        for old, other in ((f'name = "{of}"', f'name = "{name}"'), *changes):
+            assert old in text, f"{of} no longer has {old!r}"
+            text = text.replace(old, other, 1)
+        directory = self.root / "recipes"
+        directory.mkdir(exist_ok=True)
+        (directory / f"{name}.toml").write_text(text, encoding="utf-8")
+        return {"FASTINSTALL_RECIPES": str(directory)}
+
+    def cache_without(self, *names: str) -> Path:
+        """A cache that has what the shared one has, but for some of its directories and temporary files."""
+        cache = self.root / "cache"
+        cache.mkdir()
+        for directory in self.cache.glob("*"):
+            if directory.name not in (*names, "tmp"):
+                (cache / directory.name).symlink_to(directory)
+        return cache
+
+    def compiler(self, on_resample: str = ":") -> Path:
+        """A C compiler for builds that fail: it does something, in the words of sh, before it compiles Resample.c.
+
+        It does not optimise, as nothing comes of what it makes. It has a path of its own, so nothing that it compiles
+        is found in the cache.
+        """
+        script = self.root / "cc-of-the-test"
+        script.write_text(
+            f'#!/bin/sh\ncase "$*" in *Resample.c*) {on_resample};; esac\n'
+            'case "$*" in *" -c src/"*) exec cc "$@" -O0;; esac\nexec cc "$@"\n'
+        )
+        script.chmod(0o755)
+        return script
+
+    def plain_recipe(self, name: str, *changes: tuple[str, str]) -> dict[str, str]:
+        """Like `recipe`, and no library is compiled first, as a compiler of the test's would have to."""
+        text = (recipes_directory() / "pillow-fast.toml").read_text(encoding="utf-8")
+        static = text[text.index("[libraries.zlib.static]") : text.index("[libraries.tiff]")]
+        return self.recipe(name, (static, ""), *changes)
+
+    def venv(self, python: Python, *, tool: str = "venv", name: str | Path = "env", pip: bool = True) -> Venv:
+        """Make an environment: `tool` is "venv" or "uv"; uv puts no pip inside."""
+        prefix = self.root / name
+        own = {
+            "venv": (python.executable, "-m", "venv", "--without-pip"),
+            "uv": (UV, "venv", "--quiet", "--no-project", "--python", python.executable),
+        }
+        made = run((*own[tool], prefix), self.variables())
+        assert made.exit_code == 0, made.text
+        if tool == "venv" and pip:
+            add_pip(prefix, python.executable, self.cache, self.variables())
+        return Venv(prefix=prefix, variables=self.variables())
+
+
+NewSandbox = Callable[[], AbstractContextManager[Sandbox]]
+
+
+def run(argv: Sequence[str | Path], variables: Mapping[str, str], *, directory: Path | None = None) -> Result:
+    """Run a command to its end."""
+    done = subprocess.run(
+        argv,
+        env=variables,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=_SECONDS,
+        check=False,
+    )
+    return Result(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+
+def tree_hash(prefix: Path) -> dict[str, str]:
+    """Everything below a directory: paths with modes, contents and what symbolic links point to."""
+    found = {".": f"{prefix.lstat().st_mode:o}"}
+    for directory, names, files in os.walk(prefix):
+        for name in (*names, *files):
+            path = Path(directory, name)
+            found[str(path.relative_to(prefix))] = f"{path.lstat().st_mode:o} {_content(path)}"
+    return found
+
+
+def _content(path: Path) -> str:
+    if path.is_symlink():
+        return f"-> {path.readlink()}"
+    if not path.is_file():
+        return ""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _is_kept(name: str) -> bool:
+    return name in _KEPT or name.startswith(_KEPT_PREFIXES) or name.endswith(_KEPT_ENDS)
+
+
+def fastinstall(arguments: Sequence[str | Path]) -> tuple[str | Path, ...]:
+    return (sys.executable, "-m", "fastinstall", *arguments)

@@ -1,0 +1,175 @@
+"""A part of the suite on two machines unlike that of a developer: what `sh bootstrap.sh test --elsewhere` adds.
+
+One is this machine with an empty HOME and the system's own Python, which may be an older one; the other is a root
+directory with a minimal Debian: another Python, no compiler, no headers, no git. What is not there is skipped there.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.index.settings import settings_of_person, shared_settings
+from support.suite.run_counts import VARIABLE
+
+from fastinstall.core.errors import FastinstallError
+from fastinstall.observe.toolchain import find_package_manager
+from fastinstall.wheelbuild.system_packages import install_packages, may_install
+
+ROOT = Path(__file__).resolve().parents[3]
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+SUITE = "trixie"
+_INCLUDED = ("python3", "python3-venv", "ca-certificates")
+_SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+_IN_BOTH = ("tests/unit", "tests/integration/test_binary_loader.py")
+_BY_SYSTEM_PYTHON = (
+    *_IN_BOTH,
+    *("tests/integration/test_guard_trees.py", "tests/integration/test_hostile_archives.py"),
+    *("tests/integration/test_levels_loaded.py", "tests/integration/test_libraries_real.py"),
+    *("tests/integration/test_power_loss_setup.py", "tests/integration/test_probe_interpreter.py"),
+    *("tests/integration/test_history_verbs.py", "tests/integration/test_history_recovery.py"),
+    *("tests/integration/test_index_taken_back.py", "tests/integration/test_journal_lock.py"),
+    "tests/integration/test_shared_memory.py",
+)
+_IN_DEBIAN = (*_IN_BOTH, "tests/integration/test_journal_lock.py")
+_PREFIXES = ("PIP_", "UV_", "SSL_", "REQUESTS_", "CURL_")
+_ENDS = ("_proxy", "_PROXY")
+_AS_IN_APT = ("Proxy", "CaInfo", "Verify", "Check-Valid")
+_OLDEST = "import sys; sys.exit(sys.version_info < (3, 11))"
+_IN_NAMESPACE = """
+mount -t proc proc "$1/proc"
+mount -t sysfs -o ro sysfs "$1/sys"
+mount --rbind /dev "$1/dev"
+exec chroot "$@"
+"""
+"""All of it is gone with the namespace, however it ends. `/` is no mount in there, as in many a chroot."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elsewhere:
+    """What both runs share.
+
+    Attributes:
+        space: an empty directory.
+        variables: environment variables of the run of the suite.
+    """
+
+    space: Path
+    variables: Mapping[str, str]
+
+    @property
+    def counts(self) -> tuple[Path, Path]:
+        """Where the two write their counts."""
+        return self.space / "counts", self.space / "root" / "counts"
+
+
+class NotHereError(Exception):
+    """This machine cannot be another one; the text says why."""
+
+
+def by_system_python(here: Elsewhere) -> int:
+    """Run that part by the Python of the system; the exit code."""
+    if SYSTEM_PYTHON.resolve() == Path(sys.executable).resolve():
+        return _left_out(f"{SYSTEM_PYTHON} has run the tests already")
+    if not SYSTEM_PYTHON.exists() or subprocess.run((SYSTEM_PYTHON, "-c", _OLDEST), check=False).returncode != 0:
+        return _left_out(f"{SYSTEM_PYTHON} is no Python 3.11 or later")
+    for name in ("home", "counts"):
+        (here.space / name).mkdir()
+    variables = {
+        **_network(here.variables),
+        **shared_settings(here.space / "xdg", *settings_of_person()),
+        "HOME": str(here.space / "home"),
+        "PATH": "/usr/bin:/bin",
+        "FASTINSTALL_BOOTSTRAP_PYTHON": str(SYSTEM_PYTHON),
+        VARIABLE: str(here.counts[0]),
+    }
+    words = ("sh", "bootstrap.sh", "test", *_SIDE_BY_SIDE, *_BY_SYSTEM_PYTHON, f"--basetemp={here.space / 'c'}")
+    return subprocess.run(words, cwd=ROOT, env=variables, check=False).returncode
+
+
+def in_bare_debian(here: Elsewhere) -> int:
+    """Run that part in a minimal Debian that is made for it; the exit code."""
+    root = here.space / "root"
+    try:
+        _make_debian(root, here.variables)
+    except (NotHereError, FastinstallError, subprocess.CalledProcessError) as error:
+        return _left_out(f"no minimal Debian: {error}", is_owed=bool(here.variables.get("CI")) and _is_debian_root())
+    variables = {
+        **{name: value for name, value in _network(here.variables).items() if _is_there(value, root)},
+        "HOME": "/empty",
+        "PATH": "/usr/bin:/bin",
+        VARIABLE: "/counts",
+    }
+    inside = ("/usr/bin/env", "-i", *(f"{name}={value}" for name, value in variables.items()))
+    suite = ("sh", "/checkout/bootstrap.sh", "test", *_SIDE_BY_SIDE, *_IN_DEBIAN, "--basetemp=/tmp/b")
+    chroot = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", _IN_NAMESPACE, "sh", root)
+    return subprocess.run((*chroot, *inside, *suite), check=False).returncode
+
+
+def _make_debian(root: Path, variables: Mapping[str, str]) -> None:
+    if not _is_debian_root():
+        raise NotHereError("it takes root on Debian")
+    if shutil.which("debootstrap") is None:
+        install_packages("apt", ("debootstrap",), lambda _event: None)
+    mirror = _mirror()
+    words = ("debootstrap", "--variant=minbase", f"--include={','.join(_INCLUDED)}", SUITE, root, mirror)
+    with (root.parent / "debootstrap.log").open("w+", encoding="utf-8") as log:
+        made = subprocess.run(
+            ("unshare", "--mount", *words), env=variables, stdout=log, stderr=subprocess.STDOUT, check=False
+        )
+        log.seek(0)
+        if made.returncode != 0:
+            raise NotHereError(f"debootstrap {SUITE} from {mirror}: {' / '.join(log.read().splitlines()[-3:])}")
+    _furnish(root)
+
+
+def _furnish(root: Path) -> None:
+    """Bring the checkout, and how this machine reaches its networks."""
+    caches = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
+    shutil.copytree(ROOT, root / "checkout", symlinks=True, ignore=caches)
+    for path in ("etc/resolv.conf", "etc/hosts", "etc/ssl/certs/ca-certificates.crt"):
+        if Path("/", path).is_file():
+            shutil.copyfile(Path("/", path), root / path)
+    shared_settings(root / "etc" / "xdg", *settings_of_person())
+    said = subprocess.run(("apt-config", "dump"), capture_output=True, text=True, check=True).stdout.splitlines()
+    kept = [line for line in said if line.startswith("Acquire::") and any(word in line for word in _AS_IN_APT)]
+    (root / "etc/apt/apt.conf.d/99host").write_text("\n".join([*kept, ""]), encoding="utf-8")
+    for name in ("empty", "counts"):
+        (root / name).mkdir()
+
+
+def _mirror() -> str:
+    """Return the address of the packages of Debian that apt of this machine has."""
+    wanted = ("Created-By: Packages", "Origin: Debian", "Component: main")
+    argv = ("apt-get", "indextargets", "--format", "$(REPO_URI)", *wanted)
+    for is_up_to_date in (False, True):
+        found = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+        if found:
+            return found[0]
+        if not is_up_to_date:  # images of containers come without lists
+            subprocess.run(("apt-get", "update"), capture_output=True, check=True)
+    raise NotHereError("apt of this machine has no packages of Debian")
+
+
+def _is_debian_root() -> bool:
+    system = Path("/etc/os-release")
+    lines = system.read_text(encoding="utf-8").splitlines() if system.is_file() else []
+    return may_install() and find_package_manager(os.environ) == "apt" and "ID=debian" in lines
+
+
+def _network(variables: Mapping[str, str]) -> dict[str, str]:
+    """Variables that say how the network is reached."""
+    return {name: value for name, value in variables.items() if name.startswith(_PREFIXES) or name.endswith(_ENDS)}
+
+
+def _is_there(value: str, root: Path) -> bool:
+    """Whether the value of a variable is no path, or one of the other root too."""
+    return not value.startswith("/") or root.joinpath(value.lstrip("/")).exists()
+
+
+def _left_out(reason: str, *, is_owed: bool = False) -> int:
+    print(f"{'error' if is_owed else 'left out'}: {reason}", flush=True)  # noqa: T201 (part of the test run)
+    return int(is_owed)

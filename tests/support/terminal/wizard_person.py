@@ -1,0 +1,66 @@
+"""A person who answers the wizard: by arrow keys in menus, by numbers where the terminal knows only lines."""
+
+import re
+import time
+from dataclasses import dataclass
+
+from support.terminal.pseudo_terminal import DOWN, ENTER, UP, Terminal
+
+MENU = "Proceed?"
+TOPICS = "What to change?"
+WHERE = "Which one gets the fast Pillow?"
+
+_ERASED = "\x15"
+
+
+@dataclass(kw_only=True)
+class Person:
+    """At a terminal.
+
+    Attributes:
+        shown: the terminal.
+        plain: whether it knows only lines.
+        after: how many characters of its words have been read.
+    """
+
+    shown: Terminal
+    plain: bool = False
+    after: int = 0
+
+    def reads(self, words: str) -> None:
+        """Wait for words behind those that were read."""
+        self.after = self.shown.expect(words, after=self.after)
+
+    def chooses(self, question: str, label: str) -> None:
+        """Answer a question by one of its answers, by the beginning of its label."""
+        if self.plain:
+            self.reads(question)
+            self.reads(")")
+            numbers = re.findall(rf"(?m)^ +(\d+)\) {re.escape(label)}", self.shown.text)
+            self.shown.press(numbers[-1], ENTER)
+            return
+        self.reads(question)
+        self.shown.press(*self.keys(label), ENTER)
+
+    def types(self, question: str, text: str) -> None:
+        """Answer a question by text, in place of what is proposed."""
+        self.presses(question, "" if self.plain else _ERASED, text, ENTER)
+
+    def presses(self, question: str, *keys: str) -> None:
+        """Press keys where a text is asked for."""
+        self.reads(question)
+        self.shown.press(*keys)
+
+    def keys(self, label: str) -> list[str]:
+        """The arrow keys that lead from where the menu points to the label."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            rows = self.shown.rows
+            last = max((number for number, row in enumerate(rows) if row.startswith("? ")), default=0)
+            pointed = [number for number, row in enumerate(rows) if number > last and row.startswith(" > ")]
+            meant = [number for number, row in enumerate(rows) if number > last and row[3:].startswith(label)]
+            if pointed and meant:
+                way = meant[0] - pointed[0]
+                return [DOWN if way > 0 else UP] * abs(way)
+            self.shown.listen()
+        raise AssertionError(f"no answer {label!r}:\n{self.shown.text}")

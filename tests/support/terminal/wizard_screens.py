@@ -1,0 +1,44 @@
+"""Screens of the wizard as reviewed text, below e2e/screens/; FASTINSTALL_TEST_RENEW_SCREENS=1 writes them anew."""
+
+import difflib
+import os
+import re
+from pathlib import Path
+
+SCREENS = Path(__file__).parents[2] / "e2e" / "screens"
+RENEW = "FASTINSTALL_TEST_RENEW_SCREENS"
+ROOT = "/home/you/photo"
+"""What stands for the directory of a test, as long as those that `tempfile.mkdtemp` makes for "/tmp/fi"."""
+
+_SAME = (
+    (re.compile(r"about \d+ (s|min)\b"), "about 60 s"),
+    (re.compile(r"(?m)^(CPU  +).*(?:\n  .*)*"), r"\g<1>AMD EPYC, 2 cores, x86-64-v4 (AVX-512)"),
+    (re.compile(r"(?m)^(Python  +)3\.\d+\.\d+"), r"\g<1>3.11.7"),
+    (re.compile(r"Python 3\.\d+\.\d+"), "Python 3.11.7"),
+    (re.compile(r"\d+\.\d times as fast as"), "2.6 times as fast as"),
+    (re.compile(r"mean of \d+ operations(?:,\s+measured\s+on\s+[\d-]+)?"), "mean of 15 operations"),
+    (re.compile(r"(accepted\s+on\s+)[\d-]+"), r"\g<1>2026-11-23"),
+    (re.compile(r"(?m)^ +\d+\.\dx  "), "    2.6x  "),
+    (re.compile(r"(?ms)^slower: .*?x\)\n"), ""),
+    (re.compile(r"\d+(\s+checks passed)"), r"21\g<1>"),
+)
+
+
+def settled(text: str, root: Path) -> str:
+    """A conversation with fixed words in place of what another machine or another day would say otherwise."""
+    assert len(str(root)) == len(ROOT), "lines would be broken elsewhere"
+    text = text.replace(str(root), ROOT)
+    for pattern, word in _SAME:
+        text = pattern.sub(word, text)
+    return text.rstrip() + "\n"
+
+
+def assert_screen(name: str, text: str) -> None:
+    """Compare with what was reviewed."""
+    file = SCREENS / f"{name}.txt"
+    if os.environ.get(RENEW):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    lines = difflib.ndiff(file.read_text(encoding="utf-8").splitlines(), text.splitlines())
+    changed = [line for line in lines if not line.startswith("  ")]
+    assert not changed, "\n".join((f"{file.name} is otherwise; look at it and renew it: {RENEW}=1", *changed))

@@ -1,0 +1,108 @@
+"""The states of tests/cases/checks: facts of an environment, and what doctor must say about it.
+
+Keys of a file: `describes`; `base` (healthy, levelled, stock, empty, minimal; conda: with conda's own Pillow,
+conda-of-ours: set up by conda packages, conda-swapped: and replaced by conda's own); `facts`, `receipt`, `recipe`:
+changes in the form of `builders.changed` (`receipt: null`: there is none; left out: the one of the base, if any);
+`hosts`: CPUs of other machines by name, as changes to the one of the base; `today`; `expected`: findings that must be
+there; `example_of`: the check whose section in docs/reference/checks.md shows this case.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from support.conda.checked_environments import conda_facts, ours_in_conda_facts, ours_in_conda_receipt
+from support.values.builders import (
+    changed,
+    empty_facts,
+    healthy_facts,
+    levelled_facts,
+    levelled_receipt,
+    minimal_facts,
+    receipt,
+    recipe,
+    stock_facts,
+)
+
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.elf.description import Host
+from fastinstall.model.facts import Facts
+from fastinstall.model.receipt import Receipt
+
+CASES = Path(__file__).parents[2] / "cases" / "checks"
+_BASES: dict[str, Callable[[], Facts]] = {
+    "healthy": healthy_facts,
+    "levelled": levelled_facts,
+    "stock": stock_facts,
+    "empty": empty_facts,
+    "minimal": minimal_facts,
+    "conda": conda_facts,
+    "conda-of-ours": ours_in_conda_facts,
+    "conda-swapped": conda_facts,
+}
+_RECEIPTS: dict[str, Callable[[], Receipt]] = {
+    "healthy": receipt,
+    "levelled": levelled_receipt,
+    "conda-of-ours": ours_in_conda_receipt,
+    "conda-swapped": ours_in_conda_receipt,
+}
+_KEYS = {"describes", "base", "facts", "receipt", "recipe", "hosts", "today", "expected", "example_of"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One state.
+
+    Attributes:
+        describes: it, in a sentence.
+        context: what the checks look at.
+        expected: the findings that must be there, by some of their fields.
+        example_of: the check whose page shows it; empty for most.
+    """
+
+    describes: str
+    context: CheckContext
+    expected: tuple[dict[str, Any], ...]
+    example_of: str
+
+
+def case_files() -> list[Path]:
+    """Every file of a case, in order."""
+    return sorted(CASES.glob("*.json"))
+
+
+def load_case(path: Path) -> Case:
+    """Read a case.
+
+    Raises:
+        ValueError: it has a key that means nothing.
+    """
+    case = json.loads(path.read_text("utf-8"))
+    if unknown := set(case) - _KEYS:
+        raise ValueError(f"{path}: unknown keys {sorted(unknown)}")
+    return Case(
+        describes=case["describes"],
+        context=_context(case),
+        expected=tuple(case["expected"]),
+        example_of=case.get("example_of", ""),
+    )
+
+
+def _context(case: dict[str, Any]) -> CheckContext:
+    base = case.get("base", "healthy")
+    facts = changed(_BASES[base](), case.get("facts", {}))
+    return CheckContext(
+        facts=facts,
+        receipt=_receipt(base, case.get("receipt", {} if base in _RECEIPTS else None)),
+        recipe=changed(recipe(), case.get("recipe", {})),
+        today=date.fromisoformat(case.get("today", "2026-11-22")),
+        tool_version="0.1.0",
+        hosts=tuple(Host(name=name, cpu=changed(facts.cpu, cpu)) for name, cpu in case.get("hosts", {}).items()),
+    )
+
+
+def _receipt(base: str, changes: dict[str, Any] | None) -> Receipt | None:
+    return None if changes is None else changed(_RECEIPTS.get(base, receipt)(), changes)
