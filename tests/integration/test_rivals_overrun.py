@@ -90,7 +90,7 @@ def before(*entries: str) -> dict[str, str]:
     return {f"{SITE}/{path}": text for path, text in STOCK.items() if path.startswith(entries)}
 
 
-@pytest.mark.parametrize("rival", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall])
+@pytest.mark.parametrize("installer", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall])
 def test_what_an_installer_has_put_there_stays_and_what_was_before_is_kept(
     store: JournalStore, installer: Callable[[Path], None]
 ) -> None:
@@ -187,7 +187,7 @@ def test_yielding_that_is_killed_at_any_step_is_brought_to_the_same_end(tmp_path
     assert ends[0][1] == sorted(path for path in before("PIL/", "pillow-13.0.0", "pillow.libs"))
 
 
-@pytest.mark.parametrize("stretch", ["overrun too", "left alone"])
+@pytest.mark.parametrize("change", ["overrun too", "left alone"])
 def test_what_an_engine_has_changed_for_us_stays_only_where_it_was_overrun_too(tmp_path: Path, change: str) -> None:
     """A stretch that another program has built upon is consistent in itself; half of it would not be."""
     store, overruns = make_conda_environment(tmp_path / "conda"), change == "overrun too"
