@@ -4,10 +4,12 @@
 #     sh bootstrap.sh setup --yes --new-env ./fast-env
 #     sh bootstrap.sh test [--full]
 #     sh bootstrap.sh lock [--upgrade]
+#     sh bootstrap.sh prove NAME
 #
 # It makes a private virtual environment for the tool (never the caller's), reuses it the next time,
 # and hands its arguments on. "test" runs the tests, with --full all of them, in an environment that has
 # the development tools too. "lock" writes requirements/*.txt after pyproject.toml, with --upgrade at the latest versions.
+# "prove" builds a recipe, makes the whole proof of it, and installs nothing.
 #
 # An environment is named after what it is made from, and is never changed: when that changes, another one
 # is made beside it, under a lock, and counts once it works. Which python3 comes first on PATH matters only
@@ -287,6 +289,11 @@ test)
 lock)
     shift
     write_lock "$@"
+    ;;
+prove)
+    shift
+    get_environment tool
+    exec "$environment/bin/python" -P -m whole_proof "$@"
     ;;
 *)
     get_environment tool

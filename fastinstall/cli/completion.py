@@ -205,7 +205,7 @@ def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
 
 _LOOK_UP: dict[str, Callable[[str, Mapping[str, str]], Words]] = {
     "checks": _checks,
-    **dict.fromkeys(("request_recipe", "prove", "request_level", "request_levels", "request_require"), _recipe_words),
+    **dict.fromkeys(("request_recipe", "request_level", "request_levels", "request_require"), _recipe_words),
     **dict.fromkeys(("request_link", "request_toolchain", "request_engine", "request_dist_name"), _request_words),
     **dict.fromkeys(("workload", "candidates", "bring", "print_code"), _bench_words),
 }

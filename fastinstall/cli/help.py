@@ -22,7 +22,6 @@ SCREENS: Mapping[str, frozenset[str]] = {
         "guard": "--pin --project --wheels --prefix --yes --json --quiet --verbose --no-color",
         "build": f"--output --format --hosts --with-tool {_BUILD} --prefix --json",
         "bench": "--quick --only --prefix --target-rate --loader --with --html --json",
-        "recipes": "--prove --prefix --python --json --quiet --verbose --no-color",
     }.items()
 }
 """By verb, the flags (the longest spelling) of its screen."""

@@ -27,6 +27,8 @@ _OVERRULES = {
     "--host-flags": ("host_flags",),
 }
 _HELP = frozenset({"-h", "--help", "--help-all"})
+_IN_CLONE = {"--prove": "the whole proof runs in a clone of fastinstall's repository: sh bootstrap.sh prove NAME"}
+"""Flags whose work a tool of the repository does, with its command."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -98,12 +100,14 @@ def parse(
 def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
     """Name what nobody knows, with the verb and the flag that was probably meant."""
     known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 (as below)
-    word = next((each.partition("=")[0] for each in rest if each.startswith("-")), None)
+    flags = [each.partition("=")[0] for each in rest if each.startswith("-")]
+    word = next((each for each in flags if each in _IN_CLONE), next(iter(flags), None))
     meant = _find_similar(word, known) if word else None
     problem = f"{parser.prog} has no flag {word}" if word else f"{parser.prog} takes no argument {rest[0]!r}"
     if word in known:
         problem, meant = f"{word} stands before the verb", f"{parser.prog} {word}"
-    raise UsageError(f"{problem}{f': did you mean {meant}?' if meant else ''}", hint=f"{parser.prog} --help")
+    hint = _IN_CLONE.get(word or "", f"{parser.prog} --help")
+    raise UsageError(f"{problem}{f': did you mean {meant}?' if meant else ''}", hint=hint)
 
 
 def _find_similar(word: str, known: Iterable[str]) -> str | None:
@@ -216,13 +220,13 @@ class _Everything(argparse.Action):
 
 
 def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
-    _add_target_flags(parser, creates=True)
+    add_target_flags(parser, creates=True)
     add_request_options(parser)
     _add_consent_flags(parser, dry=True)
 
 
 def _plan(parser: argparse.ArgumentParser) -> None:
-    _add_target_flags(parser, creates=True)
+    add_target_flags(parser, creates=True)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="save the plan for: fastinstall apply FILE")
     parser.add_argument("--format", choices=("text", "json"), default=None, help="how to print the plan")
@@ -240,7 +244,7 @@ def _apply(parser: argparse.ArgumentParser) -> None:
 
 def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checks", metavar="CHECK", nargs="*", help="run only these checks")
-    _add_target_flags(parser)
+    add_target_flags(parser)
     parser.add_argument("--list", action="store_true", help="list the checks")
     parser.add_argument(
         "--all",
@@ -270,7 +274,7 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
-    _add_target_flags(parser)
+    add_target_flags(parser)
     parser.add_argument("--list", action="store_true", help="list what can be undone")
     interrupted = "only end what an interrupted run left; nothing that was finished is undone"
     parser.add_argument("--interrupted", action="store_true", help=interrupted)
@@ -293,12 +297,12 @@ def _guard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="DIR", help=project)
     wheels = "with pin: where the project's tool finds the build; default: in your data directory"
     parser.add_argument("--wheels", metavar="DIR", help=wheels)
-    _add_target_flags(parser)
+    add_target_flags(parser)
     _add_consent_flags(parser)
 
 
 def _build(parser: argparse.ArgumentParser) -> None:
-    _add_target_flags(parser)
+    add_target_flags(parser)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel or the channel goes")
     conda = "conda: make DIR a channel of conda packages; other packages in DIR stay"
@@ -314,22 +318,18 @@ def _add_bench_flags(parser: argparse.ArgumentParser) -> None:
     from fastinstall.cli.bench.bench_flags import add_bench, add_images  # noqa: PLC0415 (no other verb pays for them)
 
     add_images(parser)
-    _add_target_flags(parser)
+    add_target_flags(parser)
     add_bench(parser)
 
 
 def _inspect(parser: argparse.ArgumentParser) -> None:
-    _add_target_flags(parser)
+    add_target_flags(parser)
     parser.add_argument("--redact", action="store_true", help="leave out home directory, user, machine and secrets")
 
 
 def _add_recipes_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "show", "check"))
     parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
-    prove = "with check: build this recipe and prove it; takes minutes, installs nothing"
-    parser.add_argument("--prove", metavar="NAME", help=prove)
-    _add_target_flags(parser)
-    add_request_options(parser)
 
 
 def _add_max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:
@@ -340,7 +340,8 @@ def _add_completion_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
 
 
-def _add_target_flags(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
+def add_target_flags(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
+    """The flags that name an environment, with `creates` one that is to be made too."""
     group = parser.add_argument_group("target (default: the active environment)")
     group.add_argument("--prefix", metavar="DIR", help="work on this environment")
     group.add_argument("--python", metavar="EXE", help="work on the environment of this interpreter")

@@ -20,7 +20,6 @@ from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof.cases import (
     FEW_SIZES,
-    SIZES,
     CaseDifference,
     Proof,
     ProofCheck,
@@ -152,7 +151,6 @@ class ProofDepth:
 
 
 QUICK = ProofDepth(sizes=FEW_SIZES, damage=Damage(cuts=7, flips=6, heads=4))
-WHOLE = ProofDepth(sizes=SIZES, damage=Damage(cuts=60, flips=120, heads=60))
 
 
 @immutable

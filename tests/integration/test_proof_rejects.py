@@ -18,12 +18,12 @@ from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.cases import FEW_SIZES, SIZES, ProofStatus, matrix_cases
 from fastinstall.proof.runs import ProofStack
-from fastinstall.proof.sanitizers import prove_warnings
-from fastinstall.proof.variant import CoreSteps, SanitizedVariant, compile_core
-from fastinstall.proof.whole import BOUND, FLAGS_NAME, LEVELS_NAME, prove_binaries, prove_speed
 from fastinstall.wheelbuild.assemble import place_cores, plan_core_placements
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.linking import LinkLocation
+from whole_proof.sanitizers import prove_warnings
+from whole_proof.variant import CoreSteps, SanitizedVariant, compile_core
+from whole_proof.whole import BOUND, FLAGS_NAME, LEVELS_NAME, prove_binaries, prove_speed
 
 PLACE = "src/libImaging"
 

@@ -4,12 +4,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_renaming
+from fastinstall.cli.common import session_of, tell_renaming
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.text.short_documents import proof_text
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.core.messages import quote
 from fastinstall.core.values import dump, encode
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.observation import load_recipe_file, load_recipes, recipe_named, recipe_problems
@@ -18,10 +16,6 @@ from fastinstall.observe.session import Session
 
 def run(arguments: Namespace, context: Context) -> int:
     """Dispatch on the action."""
-    if arguments.prove and arguments.action != "check":
-        raise UsageError(
-            f"recipes {arguments.action} does not take --prove", hint="fastinstall recipes check --prove NAME"
-        )
     session = session_of(context)
     action = {"list": _list, "show": _show, "check": _check}[arguments.action]
     return action(session, arguments, context)
@@ -53,8 +47,6 @@ def _show(session: Session, arguments: Namespace, context: Context) -> int:
 
 
 def _check(session: Session, arguments: Namespace, context: Context) -> int:
-    if arguments.prove:
-        return _prove(session, arguments, context)
     if not arguments.names:
         for recipe in load_recipes(session.recipe_directories).values():
             context.console.talk(f"ok: {recipe.name}")
@@ -67,19 +59,6 @@ def _check(session: Session, arguments: Namespace, context: Context) -> int:
         )
         context.console.talk(f"ok: {recipe.name}")
     return ExitCode.OK
-
-
-def _prove(session: Session, arguments: Namespace, context: Context) -> int:
-    from fastinstall.verbs.prove_recipe import prove_recipe  # noqa: PLC0415 (only with --prove)
-
-    if arguments.names:
-        raise UsageError(
-            "recipes check --prove proves one recipe", hint=f"fastinstall recipes check {quote(arguments.names[0])}"
-        )
-    listening, request = session.listening(progress_for(context)), make_request(arguments, context)
-    proof = prove_recipe(listening, tell_renaming(arguments.prove, context), target_of(arguments), request)
-    tell(context, "proof", proof, proof_text)
-    return ExitCode.OK if proof.holds else ExitCode.FINDINGS
 
 
 def _format_recipe(recipe: Recipe, page: Page) -> str:

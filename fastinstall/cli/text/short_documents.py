@@ -1,4 +1,4 @@
-"""Short documents as text: the guards of a stack, history, the verdict on lock files, and a proof.
+"""Short documents as text: the guards of a stack, history, and the verdict on lock files.
 
 The text shows the same values that --json prints. Lock files are reported as compilers report theirs.
 
@@ -21,7 +21,6 @@ from fastinstall.model.facts import GuardCost, GuardEvent, PinKind
 from fastinstall.model.history import PastTransaction, Transactions, format_bytes
 from fastinstall.observe.installed_pins import HOLDS_BACK
 from fastinstall.observe.pip_pins import describe_pin_for_uv
-from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus
 
 
 def guards_text(guards: Guards, page: Page) -> str:
@@ -90,35 +89,6 @@ def _render_finding(finding: LockFinding, page: Page) -> Iterator[str]:
     yield from page.lines(f"hint: {finding.remedy.text}", first="  ", rest="        ")
     if finding.remedy.command:
         yield f"        {finding.remedy.command}"
-
-
-_STYLES = {ProofStatus.OK: "ok", ProofStatus.FAILED: "error", ProofStatus.SKIPPED: "dim"}
-
-
-def proof_text(proof: Proof, page: Page) -> str:
-    """Every check with its status as a word, its seconds and its summary, and what the whole says."""
-    return "\n".join((*_render_checks(proof, page), _describe_verdict(proof)))
-
-
-def _render_checks(proof: Proof, page: Page) -> Iterator[str]:
-    width = max((len(check.name) for check in proof.checks), default=0)
-    for check in proof.checks:
-        yield from _render_proof_lines(check, width, page)
-
-
-def _render_proof_lines(check: ProofCheck, width: int, page: Page) -> Iterator[str]:
-    status = page.paint(f"{check.status.value:<7}", _STYLES[check.status])
-    yield f"{status}  {check.name:<{width}}  {check.seconds:6.1f} s  {check.summary}"
-    if check.status is ProofStatus.FAILED:
-        yield from (f"    {line}" for line in page.shortened(check.details))
-
-
-def _describe_verdict(proof: Proof) -> str:
-    failed = [check.name for check in proof.checks if check.status is ProofStatus.FAILED]
-    levels = " and ".join(proof.subject.levels)
-    if failed:
-        return f"not proven for {levels} in {proof.seconds:.0f} s: {', '.join(failed)}"
-    return f"proven for {levels} in {proof.seconds:.0f} s"
 
 
 def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:

@@ -22,8 +22,10 @@ from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import CaseDifference
 from fastinstall.proof.quick import prove_matrix
 from fastinstall.proof.runs import ProofStack, Results, Work
-from fastinstall.proof.sanitizers import FLAGS, LINKER, faults, preload_sanitizers
-from fastinstall.proof.variant import (
+from fastinstall.steps.build import Build
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from whole_proof.sanitizers import FLAGS, LINKER, faults, preload_sanitizers
+from whole_proof.variant import (
     BuildTree,
     CompiledCore,
     SanitizedVariant,
@@ -31,8 +33,6 @@ from fastinstall.proof.variant import (
     install_core_in_copy,
     open_build_tree,
 )
-from fastinstall.steps.build import Build
-from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 VERSION = "13.0.0"
 LEVEL = "x86-64-v3"

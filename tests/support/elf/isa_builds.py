@@ -25,7 +25,9 @@ from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
-from fastinstall.proof.variant import (
+from fastinstall.steps.build import Build
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from whole_proof.variant import (
     BuildTree,
     CompiledCore,
     CoreSteps,
@@ -35,8 +37,6 @@ from fastinstall.proof.variant import (
     install_core_in_copy,
     open_build_tree,
 )
-from fastinstall.steps.build import Build
-from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 VERSION = "12.1.1.post0"
 LEVEL = "x86-64-v2"

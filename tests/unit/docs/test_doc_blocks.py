@@ -5,12 +5,14 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
+import pytest
 from support.docs.pages import LANGUAGES, Block, Command, blocks_of, commands_of, section_of, slug, without_code
 from support.docs.provided import BRINGERS
 from support.docs.scenarios import CASES, Part, excuses, page_parts, scenario_file, scenario_of
 
-from fastinstall.cli.parser import build_parser
+from fastinstall.cli.parser import VERBS, build_parser
 from fastinstall.core.errors import UsageError
+from whole_proof.__main__ import add_flags
 
 PARTS = page_parts()
 _ENDS = re.compile(r"\s(?:\||&&|\|\||[;<>]|2>|#)(?:\s|$|&)")
@@ -75,7 +77,8 @@ def test_what_differs_from_a_plain_run_has_a_reason() -> None:
     assert _everywhere(unexplained) == []
 
 
-def test_fastinstall_knows_every_command() -> None:
+def test_fastinstall_knows_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(VERBS, "prove", ("which only a clone has", add_flags))
     parser = build_parser()
 
     def unknown(part: Part) -> Iterator[str]:

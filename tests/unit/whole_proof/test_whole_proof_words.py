@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.short_documents import proof_text
 from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus, ProofSubject
-from fastinstall.proof.sanitizers import ComparableWarning, SanitizerFault, parse_warnings, read_reports
-from fastinstall.proof.upstream_tests import (
+from whole_proof.sanitizers import ComparableWarning, SanitizerFault, parse_warnings, read_reports
+from whole_proof.text import proof_text
+from whole_proof.upstream_tests import (
     UpstreamTestEnding,
     compare_results,
     parse_reported_difference,

@@ -16,11 +16,11 @@ from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import Proof
-from fastinstall.proof.whole import WholeProof, run_whole_proof
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
+from whole_proof.whole import WholeProof, run_whole_proof
 
 
 def prove_recipe(session: Session, name: str, target: NamedTarget, request: Request) -> Proof:

@@ -23,6 +23,7 @@ from fastinstall.elf.image import ElfError
 from fastinstall.elf.imaging_core import read_levels, read_stub
 from fastinstall.elf.symbols import measure_unoptimised_share
 from fastinstall.proof.cases import (
+    SIZES,
     Proof,
     ProofCheck,
     finish_check,
@@ -30,18 +31,19 @@ from fastinstall.proof.cases import (
     operation_of,
     skip_proof_check,
 )
-from fastinstall.proof.quick import WHOLE, QuickProof, prove_by_running
+from fastinstall.proof.quick import Damage, ProofDepth, QuickProof, prove_by_running
 from fastinstall.proof.runs import ProofStack
-from fastinstall.proof.sanitizers import COMPILER_WARNINGS as WARNINGS
-from fastinstall.proof.sanitizers import SANITIZED as SANITIZERS
-from fastinstall.proof.sanitizers import prove_sanitized, prove_warnings
 from fastinstall.proof.stack_operations import MeasuredPil, MeasurementConditions, TimingEffort, measure
-from fastinstall.proof.upstream_tests import NAME as SUITE
-from fastinstall.proof.upstream_tests import prove_suite
-from fastinstall.proof.variant import BuildTree, open_build_tree
 from fastinstall.wheelbuild.base_wheel import CORE
 from fastinstall.wheelbuild.build_inputs import BuildRequest
+from whole_proof.sanitizers import COMPILER_WARNINGS as WARNINGS
+from whole_proof.sanitizers import SANITIZED as SANITIZERS
+from whole_proof.sanitizers import prove_sanitized, prove_warnings
+from whole_proof.upstream_tests import NAME as SUITE
+from whole_proof.upstream_tests import prove_suite
+from whole_proof.variant import BuildTree, open_build_tree
 
+WHOLE = ProofDepth(sizes=SIZES, damage=Damage(cuts=60, flips=120, heads=60))
 STAGE = "proof"
 
 _NO_BASE_WHEEL = "no official wheel of this version carries the core"

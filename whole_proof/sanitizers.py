@@ -37,7 +37,7 @@ from fastinstall.proof.cases import (
 )
 from fastinstall.proof.quick import ProofDepth, generate_damaged_files
 from fastinstall.proof.runs import ProofStack, Results, Work, is_death
-from fastinstall.proof.variant import (
+from whole_proof.variant import (
     Bench,
     BuildTree,
     CoreSteps,

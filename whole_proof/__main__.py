@@ -1,0 +1,44 @@
+"""The command `sh bootstrap.sh prove NAME`: a verb of fastinstall's command line that only a clone has.
+
+It reads flags, variables and settings, and ends, as the verbs of the program do.
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from fastinstall.cli import commands
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_renaming
+from fastinstall.cli.help import EXAMPLES, Example
+from fastinstall.cli.main import Context, main
+from fastinstall.cli.options import add_request_options
+from fastinstall.cli.parser import VERBS, add_target_flags
+from fastinstall.core.errors import ExitCode
+from whole_proof.prove_recipe import prove_recipe
+from whole_proof.text import proof_text
+
+PROGRAM = "sh bootstrap.sh prove"
+EXAMPLE = Example(command=f"{PROGRAM} pillow-fast --version 13.0.0", says="all of it, in tens of minutes")
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    """Build the recipe and prove it."""
+    session, request = session_of(context).listening(progress_for(context)), make_request(arguments, context)
+    proof = prove_recipe(session, tell_renaming(arguments.name, context), target_of(arguments), request)
+    tell(context, "proof", proof, proof_text)
+    return ExitCode.OK if proof.holds else ExitCode.FINDINGS
+
+
+def add_flags(parser: ArgumentParser) -> None:
+    """Give the verb its flags, and the name by which it is called."""
+    parser.prog = PROGRAM
+    parser.add_argument("name", metavar="NAME", help="the recipe")
+    add_target_flags(parser)
+    add_request_options(parser)
+
+
+if __name__ == "__main__":
+    VERBS["prove"] = ("build a recipe and prove it completely; installs nothing", add_flags)
+    EXAMPLES["bootstrap.sh prove"] = (EXAMPLE,)
+    sys.modules[f"{commands.__name__}.prove"] = sys.modules[__name__]
+    sys.argv[1:] = ["prove", *sys.argv[1:]]
+    sys.exit(main())
