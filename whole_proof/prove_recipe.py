@@ -20,7 +20,7 @@ from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
-from whole_proof.whole import WholeProof, run_whole_proof
+from whole_proof.run import WholeProof, run_whole_proof
 
 
 def prove_recipe(session: Session, name: str, target: NamedTarget, request: Request) -> Proof:

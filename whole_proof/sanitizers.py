@@ -1,11 +1,9 @@
-"""Find our kernels' faults by AddressSanitizer and UBSan, and by the compiler's warnings.
+"""Find our kernels' faults by AddressSanitizer and UBSan.
 
-- The cases run on a build with the sanitizers, which stop at the first byte that is read out of bounds. A fault that
-  upstream's own source shows in the same function is not the kernels'. The libraries that the core links are not
-  instrumented. Reports are read for kind and function, not for the place in the file, since two versions of a source
-  are compared.
-- A warning that upstream's source does not give is told. Both are compiled with the build's own flags and -Wall
-  -Wextra; file, function, kind and text are compared, since lines shift.
+The cases run on a build with the sanitizers, which stop at the first byte that is read out of bounds. A fault that
+upstream's own source shows in the same function is not the kernels'. The libraries that the core links are not
+instrumented. Reports are read for kind and function, not for the place in the file, since two versions of a source
+are compared.
 """
 
 import os
@@ -19,8 +17,7 @@ from pathlib import Path
 
 from fastinstall.core import files
 from fastinstall.core.concurrency import await_future
-from fastinstall.core.errors import FailedError
-from fastinstall.core.process import Completed, ProcessGroup, run
+from fastinstall.core.process import run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
@@ -30,21 +27,15 @@ from fastinstall.proof.cases import (
     ProofCheck,
     check_of,
     fail_case,
-    finish_check,
     matrix_cases,
     operation_of,
     skip_proof_check,
 )
 from fastinstall.proof.quick import ProofDepth, generate_damaged_files
 from fastinstall.proof.runs import ProofStack, Results, Work, is_death
-from whole_proof.variant import (
-    Bench,
-    BuildTree,
-    CoreSteps,
-    RecordedCompilation,
-    SanitizedVariant,
-    compile_in_parallel,
-)
+from whole_proof.build_tree import BuildTree
+from whole_proof.recorded_build import CoreSteps
+from whole_proof.variant import SanitizedVariant
 
 _ERROR = re.compile(r"ERROR: AddressSanitizer: (?P<kind>[\w-]+)|^(?P<place>\S+?):\d+:\d+: runtime error: (?P<text>.+)$")
 _FRAME = re.compile(r"^\s+#\d+ 0x[0-9a-f]+ in (?P<function>\w+) (?P<file>[^\s:]+\.[ch]):(?P<line>\d+)")
@@ -234,127 +225,3 @@ def _find_library_path(steps: CoreSteps, library: str) -> str:
     """Ask the compiler for a library's path, or return "" (it echoes the name) if it has none."""
     answer = run((*steps.compiler, f"-print-file-name={library}"), environment=steps.variables).stdout.strip()
     return answer if "/" in answer else ""
-
-
-COMPILER_WARNINGS = "compiler warnings"
-QUICK_NAME = "compiler warnings, without optimisation"
-
-_FLAGS = ("-Wall", "-Wextra")
-_GCC_FLAGS = ("-Wno-old-style-declaration", "-fno-diagnostics-show-caret")
-"""The order of `static`, `inline` and a type is a matter of style."""
-_CLANG_FLAGS = ("-fno-caret-diagnostics",)
-
-_FUNCTION = re.compile(r"^(?P<file>[^\s:]+): (?:In function|At top level)(?: '(?P<function>\w+)')?.*:$")
-_INLINED = re.compile(r"^\s+inlined from '(?P<function>\w+)'")
-_WARNING = re.compile(r"^(?P<file>[^\s:]+):\d+:(?:\d+:)? warning: (?P<text>.+?)(?: \[(?P<kind>-W[^\]]+)\])?$")
-_LINE_NUMBER = re.compile(r"\b\d+\b")
-_INCLUDED = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-
-
-@immutable
-class ComparableWarning:
-    """A warning, as far as it can be told of another version of the same source.
-
-    Attributes:
-        file: where it stands.
-        function: in which; empty if that is not told.
-        kind: the option that gives it ("-Wunused-variable").
-        text: numbers aside.
-    """
-
-    file: str
-    function: str
-    kind: str
-    text: str
-
-    @property
-    def line(self) -> str:
-        """For people."""
-        return f"{self.file}: {f'{self.function}: ' if self.function else ''}{self.text} [{self.kind}]"
-
-
-def prove_warnings(build_tree: BuildTree, *, quick: bool = False) -> ProofCheck:
-    """Compile the source, and upstream's where the first one gave a warning, and compare.
-
-    Args:
-        build_tree: the build, taken apart.
-        quick: look at changed files only, and do not optimise: warnings that follow the flow of data do not come.
-    """
-    begun, name, stock = time.monotonic(), QUICK_NAME if quick else COMPILER_WARNINGS, build_tree.stock
-    if stock is None:
-        return skip_proof_check(name, "upstream's own source, to compare with, is not part of this build")
-    steps = _find_changed_compilations(build_tree, stock) if quick else build_tree.steps.compile
-    try:
-        ours = warnings_of(build_tree, build_tree.source, steps, quick=quick)
-        suspects = [step for step in steps if ours[step.source]]
-        known = _unite(warnings_of(build_tree, stock, suspects, quick=quick))
-    except FailedError as error:
-        return finish_check(name, "", (error.message, *error.details), begun)
-    fresh = tuple(sorted({warned.line for warned in _unite(ours) - known}))
-    told = f"{len(fresh) or 'none'} that {stock.name} does not give, in {len(steps)} files"
-    return finish_check(name, told, fresh, begun, failed=told)
-
-
-def _unite(found: Mapping[str, frozenset[ComparableWarning]]) -> frozenset[ComparableWarning]:
-    return frozenset().union(*found.values())
-
-
-def warnings_of(
-    build_tree: BuildTree, source: Path, steps: Sequence[RecordedCompilation], *, quick: bool
-) -> dict[str, frozenset[ComparableWarning]]:
-    """The warnings of each file.
-
-    Raises:
-        FailedError: one does not compile.
-    """
-    if not steps:
-        return {}
-    directory = build_tree.space / "warnings" / source.name
-    directory.mkdir(parents=True, exist_ok=True)
-    flags = (*_FLAGS, *(_GCC_FLAGS if build_tree.steps.gcc else _CLANG_FLAGS))
-    bench = Bench(
-        replace(build_tree.steps, compile=tuple(steps)), SanitizedVariant(source=source, flags=flags), directory
-    )
-    output: tuple[str, ...] = ("-o", "/dev/null")
-    if quick:  # zig cc expects an output
-        output = ("-fsyntax-only",) if build_tree.steps.gcc else ("-O0", *output)
-
-    def compile_one(step: RecordedCompilation, process_group: ProcessGroup) -> Completed:
-        return bench.compile(step, output, process_group)
-
-    answers = compile_in_parallel(steps, compile_one, build_tree.steps.jobs)
-    failed = [step.source for step, answer in zip(steps, answers, strict=True) if answer.exit_code != 0]
-    if failed:
-        words = next(answer.stderr for answer in answers if answer.exit_code != 0)
-        raise FailedError(f"{', '.join(failed)} cannot be compiled", details=tuple(words.splitlines()))
-    return {step.source: parse_warnings(answer.stderr) for step, answer in zip(steps, answers, strict=True)}
-
-
-def parse_warnings(text: str) -> frozenset[ComparableWarning]:
-    """What GCC or clang wrote, in the C locale."""
-    found, function = set(), ""
-    for line in text.splitlines():
-        heading, warning = _FUNCTION.match(line) or _INLINED.match(line), _WARNING.match(line)
-        if heading is not None:
-            function = _RENAMED.sub("", heading["function"] or "")
-        elif warning is not None:
-            text = _LINE_NUMBER.sub("N", _RENAMED.sub("", warning["text"]))
-            kind = warning["kind"] or ""
-            found.add(ComparableWarning(file=warning["file"], function=function, kind=kind, text=text))
-    return frozenset(found)
-
-
-def _find_changed_compilations(build_tree: BuildTree, stock: Path) -> tuple[RecordedCompilation, ...]:
-    """The steps whose C file, or one that it includes, is not as upstream's; headers aside, for all include them."""
-
-    def is_changed(file: Path) -> bool:
-        ours, theirs = build_tree.source / file, stock / file
-        return ours.is_file() and (not theirs.is_file() or ours.read_bytes() != theirs.read_bytes())
-
-    def list_files(step: RecordedCompilation) -> Iterator[Path]:
-        file = Path(step.source)
-        text = (build_tree.source / file).read_text("utf-8", "replace")
-        yield file
-        yield from (file.parent / name for name in _INCLUDED.findall(text) if name.endswith(".c"))
-
-    return tuple(step for step in build_tree.steps.compile if any(map(is_changed, list_files(step))))

@@ -17,9 +17,10 @@ from fastinstall.core.process import CommandError, Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.facts import Interpreter
-from fastinstall.proof.cases import ProofCheck, ProofStatus, finish_check, skip_proof_check
+from fastinstall.proof.cases import ProofCheck, ProofStatus, skip_proof_check
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.prepare import extract_source
+from whole_proof.checks import finish_check
 
 NAME = "pillow's tests"
 SELFTEST_NAME = "pillow's self-test"

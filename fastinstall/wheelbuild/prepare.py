@@ -20,14 +20,13 @@ from fastinstall.wheelbuild.source_changes import add_kernel, apply_tuning_rule
 _NOT_COMPILED = ("Tests", "docs")  # they are 19/20 of Pillow's sdist
 
 
-def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), only: Collection[str] = ()) -> Path:
+def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = ()) -> Path:
     """Unpack an sdist.
 
     Args:
         sdist: a tar archive, compressed with gzip.
         directory: the destination; created if missing.
         but: entries of the top directory to leave out ("Tests").
-        only: the only entries of the top directory to unpack; empty for all.
 
     Returns:
         The one top directory of the archive.
@@ -37,12 +36,8 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
             "..", a link, a device, or a second top directory. Then nothing is unpacked.
         OSError: as the kernel says.
     """
-    return directory / unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
-
-
-def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str]) -> bool:
-    below = path.parts[1:2]
-    return not below or (below[0] not in but and (not only or below[0] in only))
+    left_out = [(name,) for name in but]
+    return directory / unpack_tar(sdist, directory, lambda name: PurePosixPath(name).parts[1:2] not in left_out)
 
 
 def unpack_source(request: BuildRequest, space: Path) -> Path:

@@ -348,7 +348,7 @@ def test_every_archive_that_was_ever_fetched_is_taken(shared_cache: Path, tmp_pa
         if wheel.name == OFFICIAL:
             require_stack_alone(wheel)
     for sdist in (path for path in archives if path.suffix == ".gz" and path.stat().st_size < 2 * MIB):
-        extract_source(sdist, tmp_path / sdist.name, only=("nothing",))
+        extract_source(sdist, tmp_path / sdist.name)
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o002, 0o027, 0o077])

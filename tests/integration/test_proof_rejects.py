@@ -16,14 +16,17 @@ from support.machine.needs import require_system
 
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.proof.cases import FEW_SIZES, SIZES, ProofStatus, matrix_cases
+from fastinstall.proof.cases import FEW_SIZES, ProofStatus, matrix_cases
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.assemble import place_cores, plan_core_placements
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.linking import LinkLocation
-from whole_proof.sanitizers import prove_warnings
-from whole_proof.variant import CoreSteps, SanitizedVariant, compile_core
-from whole_proof.whole import BOUND, FLAGS_NAME, LEVELS_NAME, prove_binaries, prove_speed
+from whole_proof.binaries import FLAGS_NAME, LEVELS_NAME, prove_binaries
+from whole_proof.compiler_warnings import prove_warnings
+from whole_proof.recorded_build import CoreSteps
+from whole_proof.run import SIZES
+from whole_proof.speed import BOUND, prove_speed
+from whole_proof.variant import SanitizedVariant, compile_core
 
 PLACE = "src/libImaging"
 

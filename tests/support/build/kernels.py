@@ -24,15 +24,9 @@ from fastinstall.proof.quick import prove_matrix
 from fastinstall.proof.runs import ProofStack, Results, Work
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
+from whole_proof.build_tree import BuildTree, open_build_tree
 from whole_proof.sanitizers import FLAGS, LINKER, faults, preload_sanitizers
-from whole_proof.variant import (
-    BuildTree,
-    CompiledCore,
-    SanitizedVariant,
-    compile_core,
-    install_core_in_copy,
-    open_build_tree,
-)
+from whole_proof.variant import CompiledCore, SanitizedVariant, compile_core, install_core_in_copy
 
 VERSION = "13.0.0"
 LEVEL = "x86-64-v3"

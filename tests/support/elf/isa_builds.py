@@ -27,16 +27,9 @@ from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from whole_proof.variant import (
-    BuildTree,
-    CompiledCore,
-    CoreSteps,
-    RecordedCompilation,
-    SanitizedVariant,
-    compile_core,
-    install_core_in_copy,
-    open_build_tree,
-)
+from whole_proof.build_tree import BuildTree, open_build_tree
+from whole_proof.recorded_build import CoreSteps, RecordedCompilation
+from whole_proof.variant import CompiledCore, SanitizedVariant, compile_core, install_core_in_copy
 
 VERSION = "12.1.1.post0"
 LEVEL = "x86-64-v2"

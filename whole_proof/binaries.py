@@ -1,0 +1,72 @@
+"""Read every copy of the core in a wheel, without running it.
+
+Each has to be optimised, and of the CPU level that its place promises. A core that needs more would be loaded by a CPU
+that lacks it, and crash at the first operation.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fastinstall.elf.description import CoreLevel
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.image import ElfError
+from fastinstall.elf.imaging_core import read_levels, read_stub
+from fastinstall.elf.symbols import measure_unoptimised_share
+from fastinstall.proof.cases import ProofCheck
+from whole_proof.checks import finish_check
+
+FLAGS_NAME = "build flags"
+LEVELS_NAME = "level marks"
+
+_MOST_UNOPTIMISED = 0.5
+_UNMARKED = ("native",)
+
+
+def prove_binaries(tree: Path, core: Path, levels: Sequence[str]) -> tuple[ProofCheck, ...]:
+    """Look at every copy of the core.
+
+    Args:
+        tree: the unpacked wheel.
+        core: the module in it, which may be a stub, relative to it.
+        levels: those that the wheel was built for, the baseline first.
+
+    Returns:
+        Two checks: how the copies were compiled, and which level each declares to need.
+    """
+    begun = time.monotonic()
+    module = tree / core
+    try:
+        stub = read_stub(module)
+        if stub is not None:
+            copies = read_levels(stub, None, ())
+        else:
+            share, note = measure_unoptimised_share(module), read_dynamic(module).isa_needed
+            only = CoreLevel(
+                level=levels[0], path=module, sha256="", loaded=True, unoptimised_share=share, isa_note=note
+            )
+            copies = (only,)
+    except (ElfError, OSError) as error:
+        return tuple(finish_check(name, "", (f"{core}: {error}",), begun) for name in (FLAGS_NAME, LEVELS_NAME))
+    slow = tuple(
+        f"{copy.path.name} of {copy.level}: {copy.unoptimised_share:.0%} of its functions look like -O0 code"
+        for copy in copies
+        if copy.unoptimised_share is not None and copy.unoptimised_share >= _MOST_UNOPTIMISED
+    )
+    wrong = tuple(_find_misplaced_copies(copies, levels))
+    return (
+        finish_check(FLAGS_NAME, "every copy of Pillow's C extension is optimised", slow, begun),
+        finish_check(LEVELS_NAME, f"{' and '.join(levels)}, each in its place", wrong, begun),
+    )
+
+
+def _find_misplaced_copies(copies: Sequence[CoreLevel], levels: Sequence[str]) -> Iterator[str]:
+    """The baseline is named by its note, so its place is told by its order."""
+    there = [copy.level for copy in copies[1:]]
+    for promised, copy in zip((levels[0], *there), copies, strict=True):
+        if copy.problem:
+            yield f"the copy for {promised}: {copy.problem}"
+        elif promised not in _UNMARKED and copy.isa_note != promised:
+            yield f"the copy in the place of {promised} is marked {copy.isa_note or 'with no CPU level'}"
+    yield from (f"there is no copy for {level}" for level in levels[1:] if level not in there)
+    yield from (f"there is a copy for {level}, which was not requested" for level in there if level not in levels)

@@ -1,0 +1,155 @@
+"""How the imaging core of a build is compiled: the commands of the real build, whatever its backend decides.
+
+They are recorded by running the build once with a compiler that only takes notes.
+"""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import ignore
+from fastinstall.core.values import immutable
+from fastinstall.model.artefact import LevelTarget
+from fastinstall.wheelbuild.assemble import BuildInputs
+from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.compile import compile_levels
+from fastinstall.wheelbuild.linking import LinkLocation
+
+_LEVEL = "recorded"
+_NOTES = "notes"
+INCLUDE = "-include"
+_SCRIPT = """\
+#!/bin/sh
+# Notes what it is told to compile or to link, and leaves empty files; all else is done by the real compiler.
+case " $* " in
+*" -c "* | *" -shared "*) ;;
+*) exec {compiler} "$@" ;;
+esac
+printf '%s\\0' "$@" > {notes}/$$
+while [ $# -gt 1 ]; do
+    if [ "$1" = -o ]; then : > "$2"; fi
+    shift
+done
+"""
+
+
+@immutable
+class RecordedCompilation:
+    """How one C file is compiled.
+
+    Attributes:
+        source: relative to the source's top directory, which is the working directory.
+        words: for the compiler, without the file and without `-o`.
+        output: of the object, as the link step names it.
+    """
+
+    source: str
+    words: tuple[str, ...]
+    output: str
+
+
+@immutable
+class CoreSteps:
+    """How an imaging core is compiled and linked.
+
+    Attributes:
+        compiler: the words that start the compiler.
+        variables: the environment of its processes.
+        compile: one for each C file.
+        link: words for the compiler, objects among them, without `-o`.
+        prefix: the text of the header that is put before every file; empty if none is.
+        jobs: parallel compile jobs.
+        gcc: whether the compiler is GCC itself.
+    """
+
+    compiler: tuple[str, ...]
+    variables: dict[str, str]
+    compile: tuple[RecordedCompilation, ...]
+    link: tuple[str, ...]
+    prefix: str
+    jobs: int
+    gcc: bool
+
+
+def record_steps(work: BuildInputs, base_wheel: BaseWheel, target: LevelTarget) -> CoreSteps:
+    """Learn how the core of one level is compiled, to lie in the place of the official wheel's.
+
+    Args:
+        work: of the build.
+        base_wheel: the unpacked official wheel.
+        target: the level; its linker flags, which mark a file with the level, are kept.
+
+    Raises:
+        FailedError: the build's backend fails, or compiles no imaging core.
+    """
+    space = work.build_context.space / _LEVEL
+    notes = space / _NOTES
+    notes.mkdir(parents=True)
+    request = _record_compilations(work.build_context.request, target, space, notes)
+    build_context = replace(work.build_context, request=request, space=space, log=space / "log")
+    (compiled_level,) = compile_levels(build_context, {target.level: LinkLocation(run_path=base_wheel.run_path)})
+    noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
+    compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
+    archived, linking = _group_archived_objects(compiled, link, noted, compiled_level.source)
+    named = (dict(pairwise(words)).get(INCLUDE) for words in noted)
+    header = next((compiled_level.source / name for name in named if name), None)
+    used = (*(step for step in compiled if step.output in link), *archived)
+    return CoreSteps(
+        compiler=work.build_context.request.compiler.command,
+        variables={**work.build_context.request.variables, "LC_ALL": "C"},
+        compile=tuple(sorted(used, key=lambda step: -(compiled_level.source / step.source).stat().st_size)),
+        link=(*(word for word in link if word not in linking), *(step.output for step in archived)),
+        prefix=header.read_text("utf-8") if header is not None and header.is_file() else "",
+        jobs=work.build_context.request.step.jobs,
+        gcc=work.build_context.headers.gcc,
+    )
+
+
+def _record_compilations(request: BuildRequest, target: LevelTarget, space: Path, notes: Path) -> BuildRequest:
+    script = space / "compiler"
+    text = _SCRIPT.format(compiler=shlex.join(request.compiler.command), notes=shlex.quote(str(notes)))
+    files.write_text(script, text, mode=0o755)
+    compiler, step = replace(request.compiler, command=(str(script),)), replace(request.step, targets=(target,))
+    return replace(request, step=step, compiler=compiler, emit=ignore)
+
+
+def _parse_compilations(noted: list[tuple[str, ...]]) -> Iterator[RecordedCompilation]:
+    for words in noted:
+        following = dict(pairwise(words))
+        if following.get("-c", "").endswith(".c"):
+            source, output = following["-c"], following["-o"]
+            kept = tuple(word for word in words if word not in (source, output, "-c", "-o"))
+            yield RecordedCompilation(source=source, words=kept, output=output)
+
+
+def _find_link_command(noted: list[tuple[str, ...]]) -> tuple[str, ...]:
+    for words in noted:
+        output = dict(pairwise(words)).get("-o", "")
+        if "-shared" in words and Path(output).name.startswith(f"{CORE}."):
+            return tuple(word for word in words if word not in (output, "-o"))
+    raise FailedError(f"the build links no {CORE}: its compile commands are unknown")
+
+
+def _group_archived_objects(
+    compiled: tuple[RecordedCompilation, ...], link: tuple[str, ...], noted: list[tuple[str, ...]], source: Path
+) -> tuple[tuple[RecordedCompilation, ...], set[str]]:
+    """What the build puts into static libraries of its own, and the words that link them.
+
+    These objects, from which no module is linked, know nothing of Python, so nothing of it is put before them.
+    """
+    words = {f"-l{path.stem.removeprefix('lib')}" for path in source.glob("**/lib*.a")}.intersection(link)
+    if not words:
+        return (), words
+    linked = {word for words in noted if "-shared" in words for word in words}
+    steps = (step for step in compiled if step.output not in linked)
+    return tuple(replace(step, words=drop_prefix_header(step.words)) for step in steps), words
+
+
+def drop_prefix_header(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words without the header that is put before every file."""
+    return tuple(word for previous, word in pairwise(("", *words)) if INCLUDE not in (previous, word))
