@@ -148,6 +148,13 @@ def test_an_activated_environment_is_no_reason_to_make_another_one(checkout: Che
     assert before.stderr + after.stderr == ""
 
 
+def test_the_whole_proof_runs_from_the_checkout_and_gets_its_arguments(checkout: Checkout) -> None:
+    (checkout.root / "whole_proof").mkdir()
+    (checkout.root / "whole_proof" / "__main__.py").write_text("import sys; print(*sys.argv[1:])\n")
+    proven = run(("sh", checkout.root / "bootstrap.sh", "prove", "NAME", "--json"), checkout.variables(offline=True))
+    assert (proven.exit_code, proven.stdout) == (0, "NAME --json\n"), proven.text
+
+
 def test_a_setting_of_another_tool_in_the_project_is_none_either(checkout: Checkout) -> None:
     with checkout.changed("pyproject.toml", "lines = 80", "lines = 120"):
         assert checkout.run(offline=True).stderr == ""
