@@ -1,4 +1,4 @@
-"""The whole proof of a build: every check there is, those that fail fast first. It takes tens of minutes.
+"""The whole proof of a build: every check there is, those that fail fast first. It takes minutes, not seconds.
 
 A check that cannot go on has failed; the others are made all the same, so that one run tells everything.
 """
