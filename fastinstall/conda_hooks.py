@@ -313,10 +313,9 @@ def read_stack_status(prefix: Path) -> StackStatus | None:
     receipt = read_receipt(prefix) if (prefix / "conda-meta/history").is_file() else None
     if receipt is None:
         return None
-    kind = "Pillow-SIMD" if receipt.core.simd_symbols else "the optimised Pillow"
     return StackStatus(
         prefix=prefix,
-        name=f"{kind} {receipt.stack_version}",
+        name=f"the fast Pillow {receipt.stack_version}",
         packaged=receipt.conda is not None,
         core=_find_core_status(prefix, receipt),
         records=tuple(_read_records(prefix)),

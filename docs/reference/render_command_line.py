@@ -16,7 +16,7 @@ from render_documents import table
 
 from fastinstall import __version__
 from fastinstall.cli.help import EXAMPLES, Example, format_argument, groups_of, usage, verb_of
-from fastinstall.cli.options import REQUEST_OPTIONS, Option, variable_of
+from fastinstall.cli.options import REQUEST_OPTIONS, Option
 from fastinstall.cli.parser import build_parser, verbs_of
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import listing
@@ -101,7 +101,7 @@ _TARGET = """\
 The target: without any of these flags it is the active environment. `--new-env` belongs to `setup` and `plan`."""
 
 _REQUEST_FLAGS = """\
-## Wishes
+## What can be requested
 
 What `setup`, `plan` and `build` can be asked for. A key names the thing itself: `--no-guard` and
 `FASTINSTALL_NO_GUARD=1` are `guard = false`."""
@@ -112,7 +112,7 @@ _SETTINGS = """\
 Every flag has a variable and a key: `--fail-on` is `FASTINSTALL_FAIL_ON` and `fail_on`. A flag goes before a variable,
 a variable before a key. Keys stand in `fastinstall.toml` in the working directory, or else in
 `~/.config/fastinstall/fastinstall.toml`; an unknown one is an error. A switch takes `1`, `true`, `yes`, `on` or their
-opposites.
+opposites; a list is separated by commas in a flag and in a variable, and is a list in the file.
 
 ```toml
 level = "x86-64-v3"
@@ -121,6 +121,12 @@ guard = false
 ```
 
 Further variables:"""
+
+_CODES = """\
+## Exit codes
+
+They are a contract with scripts: a code keeps its meaning. After 0 the environment is as requested, after 5 and 6 it is
+unchanged, after 7 it is not."""
 
 _JSON = """\
 ## JSON documents
@@ -132,7 +138,7 @@ def render_cli() -> str:
     """Give the text of docs/reference/cli.md."""
     verbs = _list_verbs()
     links = ((f"[`{name}`](#fastinstall-{name})", _summarize_verb(verb)) for name, verb in verbs.items())
-    codes = ((str(int(code)), EXIT_CODES[code]) for code in ExitCode)
+    codes = ((str(int(code)), EXIT_CODES[code], REMEDIES[code]) for code in ExitCode)
     variables = ((f"`{name}`", meaning) for name, meaning in VARIABLES.items())
     parts = (
         *(_HEAD, table(("verb", "does"), links)),
@@ -144,7 +150,7 @@ def render_cli() -> str:
         ),
         *(_render_verb(name, verb) for name, verb in verbs.items()),
         *(_SETTINGS, table(("variable", "means"), variables)),
-        *("## Exit codes", table(("code", "means"), codes)),
+        *(_CODES, table(("code", "means", "do"), codes)),
         *(_JSON, table(("schema", "printed by", "JSON Schema"), map(_make_document_row, DOCUMENTS))),
     )
     return "\n\n".join(parts) + "\n"
@@ -233,83 +239,6 @@ REMEDIES: dict[ExitCode, str] = {
     ExitCode.FAILED_CHANGED: "stop, and do what the message says; its hint undoes nothing that was finished",
     ExitCode.INTERRUPTED: "nothing; run the same command again: it takes what was built from the cache",
 }
-
-_CODES = """\
-# Exit codes
-
-This page is generated from the code; do not edit it.
-
-They are a contract with scripts: a code keeps its meaning. After 0 the environment is as requested, after 5 and 6 it is
-unchanged, after 7 it is not."""
-
-_SETTINGS_HEAD = """\
-# Variables and settings
-
-This page is generated from the parser; do not edit it.
-
-A flag goes before a variable, a variable before a key. Keys stand in `fastinstall.toml` in the working directory, or
-else in `~/.config/fastinstall/fastinstall.toml`; an unknown one is an error that names it. A switch takes `1`, `true`,
-`yes`, `on` or their opposites; a list is separated by commas in a flag and in a variable, and is a list in the file.
-
-```toml
-level = "x86-64-v3"
-require = ["jpeg", "tiff"]
-guard = false
-```
-
-## Wishes
-
-What `setup`, `plan` and `build` can be asked for."""
-
-_FLAGS = """\
-## Other flags
-
-They have a variable and a key each, too."""
-
-_FURTHER = "## Further variables"
-
-
-def render_exit_codes() -> str:
-    """Give the text of docs/reference/exit-codes.md."""
-    rows = ((str(int(code)), EXIT_CODES[code], REMEDIES[code]) for code in ExitCode)
-    return "\n\n".join((_CODES, table(("code", "means", "do"), rows))) + "\n"
-
-
-def render_settings() -> str:
-    """Give the text of docs/reference/settings.md."""
-    requests = ((f"`{each.variable}`", f"`{each.field}`", f"`{each.flag}`", each.help) for each in REQUEST_OPTIONS)
-    further = ((f"`{name}`", meaning) for name, meaning in VARIABLES.items())
-    head = ("variable", "key", "flag", "means")
-    parts = (
-        *(_SETTINGS_HEAD, table(head, requests), _FLAGS, table((*head[:3], "of"), _list_other_flags())),
-        *(_FURTHER, table(("variable", "means"), further)),
-    )
-    return "\n\n".join(parts) + "\n"
-
-
-def _list_other_flags() -> list[tuple[str, ...]]:
-    """Every flag that is no wish, with the verbs that have it, by its name."""
-    found: dict[str, list[str]] = {}
-    requests = {each.flag for each in REQUEST_OPTIONS}
-    for verb in verbs_of(build_parser()):
-        for flag in _list_long_flags(verb):
-            if flag not in requests:
-                found.setdefault(flag, []).append(verb_of(verb))
-    return [
-        (f"`{variable_of(flag)}`", f"`{_make_key(flag)}`", f"`{flag}`", ", ".join(found[flag]))
-        for flag in sorted(found)
-    ]
-
-
-def _list_long_flags(verb: argparse.ArgumentParser) -> Iterator[str]:
-    for _, actions in groups_of(verb):
-        for action in actions:
-            yield from [flag for flag in action.option_strings if flag.startswith("--")][:1]
-
-
-def _make_key(flag: str) -> str:
-    return flag.removeprefix("--").replace("-", "_")
-
 
 _WIDTH = 79
 _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "^": "\\(ha", "~": "\\(ti"}

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from published_schemas import schema_files
-from render_command_line import DOCUMENTS, render_cli, render_exit_codes, render_man, render_settings
+from render_command_line import DOCUMENTS, render_cli, render_man
 from render_documents import render_checks, render_documents, render_recipes
 
 from fastinstall.cli.console import Page
@@ -25,8 +25,6 @@ def pages() -> dict[str, str]:
         "fastinstall.1": render_man(),
         "checks.md": render_checks(_examples()),
         "recipes.md": render_recipes(),
-        "exit-codes.md": render_exit_codes(),
-        "settings.md": render_settings(),
         "documents.md": render_documents(DOCUMENTS),
         **schemas,
     }

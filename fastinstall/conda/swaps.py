@@ -30,7 +30,7 @@ class StackStatus:
 
     Attributes:
         prefix: the environment.
-        name: the stack, for people ("Pillow-SIMD 12.1.1.post0").
+        name: the stack, for people ("the fast Pillow 13.0.0").
         packaged: it was set up as a conda package.
         core: its imaging core.
         records: the packages in conda's records that provide PIL.

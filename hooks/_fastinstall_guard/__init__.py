@@ -60,10 +60,10 @@ def _read_state() -> None:
         os.close(descriptor)
     if [words.pop(place) for place in (13, 10, 6, 1, 0)] != ["prefix", "stack", "version", "core", "1"]:
         raise ValueError(words)
-    core, size, time, known["digest"], version, version_size, version_time, stack, kind, known["prefix"] = words
+    core, size, time, known["digest"], version, version_size, version_time, stack, _, known["prefix"] = words
     known["expected"] = (int(size), int(time) // 10**9, int(version_size), int(version_time) // 10**9)
     known["core"], known["version"] = f"{SITE}/{core}", f"{SITE}/{version}"
-    known["stack"], known["kind"] = stack, kind
+    known["stack"] = stack
 
 
 def _get_ready_for_pip() -> None:

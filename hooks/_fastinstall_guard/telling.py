@@ -60,11 +60,10 @@ def _tell(tool: str = "") -> None:
     stack, when = _harmless(known["stack"]), ""
     if not tool and change != "was removed":
         tool, when = _installer()
-    name = "Pillow-SIMD" if known["kind"] == "simd" else "the optimised Pillow"
     by = f" by {tool}" if tool else ""
     prefix = _harmless(PREFIX)
     _say(
-        f"fastinstall: {name} {stack} in {prefix} {change}{by}{when}\n"
+        f"fastinstall: the fast Pillow {stack} in {prefix} {change}{by}{when}\n"
         f"hint: fastinstall doctor --fix --prefix {quote(prefix)}\n"
     )
     _write_down(change=change, tool=tool, stack=stack, found=found.strip("?"))

@@ -42,9 +42,7 @@ function _fastinstall_compare_state -a state
     test "$found" = "$expected"; and return
     set -l change (_fastinstall_look_closely $site/$core[2] $core[5] $site/$text[2] $stack[2])
     set -q change[1]; or return
-    set -l name "the optimised Pillow"
-    test $stack[3] = simd; and set name Pillow-SIMD
-    printf '%s\n' "$name $stack[2]" $change 'doctor --fix'
+    printf '%s\n' "the fast Pillow $stack[2]" $change 'doctor --fix'
 end
 
 # Other sizes or times: judged by content, because a copied environment has other times and is healthy.

@@ -35,8 +35,7 @@ _fastinstall_compare_state() {
         esac
     done <"$_fastinstall_state"
     [ -n "$_fastinstall_core" ] && [ -n "$_fastinstall_text" ] && [ -n "$_fastinstall_kind" ] || return 0
-    _fastinstall_name="the optimised Pillow $_fastinstall_stack"
-    [ "$_fastinstall_kind" != simd ] || _fastinstall_name="Pillow-SIMD $_fastinstall_stack"
+    _fastinstall_name="the fast Pillow $_fastinstall_stack"
     _fastinstall_repair='doctor --fix'
     _fastinstall_found=$(command stat -L -c '%s %Y' "$_fastinstall_core" "$_fastinstall_text" 2>/dev/null) || :
     case $_fastinstall_found in

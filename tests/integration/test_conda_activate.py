@@ -117,7 +117,7 @@ def test_what_became_of_the_stack_is_told_with_the_command(prefix: Prefix, shell
     DAMAGE[story](prefix)
     done = prefix.activate(shell)
     assert done.returncode == 0
-    assert done.stderr == _warning(prefix, f"Pillow-SIMD {STACK} in {prefix.directory} {story}")
+    assert done.stderr == _warning(prefix, f"the fast Pillow {STACK} in {prefix.directory} {story}")
     assert "activated\n" in done.stdout
     assert "_fastinstall" not in done.stdout
 

@@ -30,7 +30,7 @@ fix(sys.argv[1], confirm)
 """
 """What `conda doctor --fix` does of a later conda, with a person who declines."""
 
-NAME = f"Pillow-SIMD {STACK}"
+NAME = f"the fast Pillow {STACK}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from fastinstall.observe.guard_files import render_state, stage_guard
 STACK = "12.1.1.post0"
 CORE = "PIL/_imaging.cpython-core.so"
 SIMD_CORE = b"\x7fELF core with SIMD kernels"
-WARNING = f"fastinstall: Pillow-SIMD {STACK} in "
+WARNING = f"fastinstall: the fast Pillow {STACK} in "
 
 _TEMPLATES = tempfile.TemporaryDirectory(prefix="fastinstall-guarded-")
 

@@ -153,7 +153,7 @@ def _told(scene: Scene, expected: Outcome, done: Result) -> str:
     (warning,) = _warnings(speaking)
     by = f" by {expected.tool}" if expected.tool else ""
     change = expected.change.format(**scene.published.versions)
-    story = f"{WARNING}Pillow-SIMD {scene.published.same} in {scene.venv.prefix} {change}{by}"
+    story = f"{WARNING}the fast Pillow {scene.published.same} in {scene.venv.prefix} {change}{by}"
     when = "" if expected.told == "end" or not by else r", \d{4}-\d\d-\d\d \d\d:\d\d"
     assert re.fullmatch(re.escape(story) + when, warning), warning
     return _hint(speaking.stderr)

@@ -15,9 +15,9 @@ def _package(name: str, version: str, build: str = "0", *depends: str) -> CondaP
 OURS = _package("pillow", "13.0.0", "simd_v2v3_py311_0")
 NEWER = _package("pillow", "13.1.0", "py311h1234567_0")
 STANDING = StackStatus(
-    prefix=PurePosixPath("/srv/env"), name="Pillow-SIMD 13.0.0", packaged=True, core=CoreStatus.INTACT, records=(OURS,)
+    prefix=PurePosixPath("/srv/env"), name="the fast Pillow 13.0.0", packaged=True, core=CoreStatus.INTACT, records=(OURS,)
 )
-WILL = "Pillow-SIMD 13.0.0 in /srv/env will be replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge), "
+WILL = "the fast Pillow 13.0.0 in /srv/env will be replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge), "
 GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0")
 
 
@@ -120,10 +120,10 @@ def test_what_has_happened_is_told_with_the_repair(
     core: CoreStatus, records: tuple[CondaPackage, ...], story: str
 ) -> None:
     status = StackStatus(
-        prefix=PurePosixPath("/srv/my env"), name="Pillow-SIMD 13.0.0", packaged=True, core=core, records=records
+        prefix=PurePosixPath("/srv/my env"), name="the fast Pillow 13.0.0", packaged=True, core=core, records=records
     )
     assert describe_conda_changes(status, "env_update") == (
-        f"Pillow-SIMD 13.0.0 in /srv/my env {story} by conda env update",
+        f"the fast Pillow 13.0.0 in /srv/my env {story} by conda env update",
         "conda fastinstall doctor --fix --prefix '/srv/my env'",
     )
     assert describe_conda_changes(status)[0].endswith(story)

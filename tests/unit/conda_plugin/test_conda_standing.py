@@ -42,7 +42,7 @@ def _core(prefix: Path) -> CoreStatus | None:
 def test_what_was_set_up_is_named_and_in_place(prefix: Path) -> None:
     status = read_stack_status(prefix)
     assert status is not None
-    assert (status.name, status.packaged, status.core) == ("Pillow-SIMD 12.1.1.post0", False, CoreStatus.INTACT)
+    assert (status.name, status.packaged, status.core) == ("the fast Pillow 12.1.1.post0", False, CoreStatus.INTACT)
     assert status.records == ()
 
 

@@ -1,11 +1,11 @@
-"""The generated pages on exit codes, settings and documents tell all that there is."""
+"""The generated pages on the command line and on documents tell all that there is."""
 
 import dataclasses
 from functools import partial
 
 import pytest
 from published_schemas import SCHEMAS
-from render_command_line import DOCUMENTS, REMEDIES, render_exit_codes, render_settings
+from render_command_line import DOCUMENTS, REMEDIES, render_cli
 from render_documents import render_documents
 
 from fastinstall.cli.options import REQUEST_OPTIONS
@@ -15,18 +15,12 @@ from fastinstall.core.values import get_key
 
 def test_every_exit_code_says_what_to_do() -> None:
     assert set(REMEDIES) == set(ExitCode)
-    assert all(f"| {int(code)} |" in render_exit_codes() for code in ExitCode)
+    assert all(f"| {int(code)} |" in render_cli() for code in ExitCode)
 
 
 def test_every_request_has_its_variable_and_key() -> None:
-    page = render_settings()
+    page = render_cli()
     assert [each.flag for each in REQUEST_OPTIONS if f"| `{each.variable}` | `{each.field}` |" not in page] == []
-
-
-def test_a_flag_of_several_verbs_is_told_once_with_all_of_them() -> None:
-    (line,) = (line for line in render_settings().splitlines() if line.startswith("| `FASTINSTALL_YES` |"))
-    assert "setup" in line
-    assert "rollback" in line
 
 
 @pytest.mark.parametrize("name", sorted(set(DOCUMENTS) & set(SCHEMAS)))
