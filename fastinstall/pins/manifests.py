@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import PurePath
 from typing import Any
 
@@ -10,7 +10,8 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import parse_toml
 
-MARK = "# by `fastinstall guard pin`: holds back every other Pillow, security updates included"
+BY = "# by `fastinstall guard pin`"
+MARK = f"{BY}: holds back every other Pillow, security updates included"
 
 _ELSEWHERE = re.compile(r"(?<!\r)\n")
 _OURS = re.compile(
@@ -53,6 +54,11 @@ def merge_lines(text: str, lines: str, *, file: PurePath) -> str:
 def quote_toml(text: str) -> str:
     """Return a text as a string of TOML, which takes the escapes of JSON."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def format_array(items: Iterable[str]) -> str:
+    """Return values of TOML as an array, an item a line, with the mark and a line's end."""
+    return "\n".join((f"[  {MARK}", *(f"    {item}," for item in items), "]\n"))
 
 
 def _merge(into: MutableMapping[str, Any], wanted: Mapping[str, Any], file: PurePath, place: str = "") -> None:

@@ -96,7 +96,15 @@ def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange
         lines = tool.format_lines(text.decode("utf-8"), pinned)
         after = {name: merge_lines(text.decode("utf-8"), lines, file=project.manifest).encode("utf-8")}
         if tool.locking is not None and isinstance(pinned, PinnedBuild):
-            trial = LockTrial(project=project, prefix=request.prefix, variables=variables, build=pinned, lines=lines)
+            trial = LockTrial(
+                project=project,
+                tool=tool,
+                locking=tool.locking,
+                prefix=request.prefix,
+                variables=variables,
+                build=pinned,
+                lines=lines,
+            )
             after[tool.lock] = trial.make_lock({each: plain[each] for each in names}, after[name])
     diff = "".join(format_diff(each, there[each], after[each]) for each in names)
     return ProjectChange(

@@ -71,9 +71,7 @@ def _find_project(directory: Path) -> Project | None:
     names = {name for tool in tools().values() for name in (*tool.manifests, tool.lock) if name}
     there = frozenset(name for name in names if (directory / name).is_file())
     known = [tool for tool in tools().values() if there.intersection(tool.manifests)]
-    # A manifest of a tool's own decides by itself: then nothing else is read.
-    own = any(tool.sign(there, {}) is ProjectSign.MANIFEST for tool in known)
-    tables = foreign.read_toml(directory / _PYPROJECT).get("tool", {}) if not own and _PYPROJECT in there else {}
+    tables = foreign.read_toml(directory / _PYPROJECT).get("tool") if _PYPROJECT in there else None
     signs = {tool.name: tool.sign(there, tables if isinstance(tables, dict) else {}) for tool in known}
     strongest = max(signs.values(), default=ProjectSign.NONE)
     candidates = [tool for tool in known if strongest and signs[tool.name] is strongest]

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
@@ -40,6 +39,8 @@ class LockTrial:
 
     Attributes:
         project: that is to be pinned.
+        tool: of it.
+        locking: how that makes its lock.
         prefix: of the environment that the lock is for.
         variables: of the environment that the tool's program runs in.
         build: ours.
@@ -47,20 +48,12 @@ class LockTrial:
     """
 
     project: Project
+    tool: PinTool[PinnedBuild]
+    locking: Locking
     prefix: Path
     variables: Mapping[str, str]
     build: PinnedBuild
     lines: str
-
-    @property
-    def _tool(self) -> PinTool[Any]:
-        return tools()[self.project.manager]
-
-    @property
-    def _locking(self) -> Locking:
-        if self._tool.locking is None:
-            raise TypeError(f"{self._tool.name} makes no lock")
-        return self._tool.locking
 
     def make_lock(self, before: Mapping[str, bytes | None], manifest: bytes) -> bytes:
         """Return the lock that holds our build; nothing in the project changes.
@@ -72,7 +65,7 @@ class LockTrial:
         Raises:
             RefusedError: no lock can be made, it would not hold our build, or it would go back on other distributions.
         """
-        (name, lock), tool, build = before, self._tool, self.build
+        (name, lock), tool, build = before, self.tool, self.build
         with mirror_project(self.project, before) as mirror:
             plain = self._make_plain_lock(mirror, before[lock])
             if before[name] == manifest:  # the pin is there already
@@ -101,32 +94,32 @@ class LockTrial:
         return ("the pin would add:", *self.lines.splitlines())
 
     def _make_plain_lock(self, mirror: Path, there: bytes | None) -> bytes:
-        if there is not None and self._run(self._locking.check, mirror, check=False).exit_code == 0:
+        if there is not None and self._run(self.locking.check, mirror, check=False).exit_code == 0:
             return there
-        command = f"cd {quote(self.project.directory)} && {self._tool.name} lock"
+        command = f"cd {quote(self.project.directory)} && {self.tool.name} lock"
         return self._lock(mirror, "as it is", f"see what is wrong: {command}")
 
     def _lock(self, mirror: Path, how: str, hint: str) -> bytes:
         try:
-            self._run(self._locking.lock, mirror, check=True)
+            self._run(self.locking.lock, mirror, check=True)
         except CommandError as error:
-            problem = f"{self._tool.name} cannot lock it {how}"
+            problem = f"{self.tool.name} cannot lock it {how}"
             raise self._refuse(problem, hint, (*error.details, *self._by_hand)) from error
-        return foreign.read_bytes(mirror / self._tool.lock)
+        return foreign.read_bytes(mirror / self.tool.lock)
 
     def _run(self, words: tuple[str, ...], directory: Path, *, check: bool) -> Completed:
-        python = ("--python", self.prefix / "bin" / "python") if self._locking.names_python else ()
+        python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
         dropped = {"CONDA_PREFIX", *(name for tool in tools().values() if tool.locking for name in tool.locking.drops)}
         kept = {
             name: value for name, value in self.variables.items() if name not in dropped and _OWN_PIN not in value
         }  # a pin of the environment that a shell has sourced would lead into it
-        environment = {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self._locking.variables}
+        environment = {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
         argv = (self._find_program(), *words, *python)
         return run(argv, environment=environment, directory=directory, timeout=_SECONDS, check=check)
 
     def _find_program(self) -> Path:
         """Return the program that a variable names (FASTINSTALL_UV), else the one on PATH."""
-        name = self._tool.name
+        name = self.tool.name
         variable = f"FASTINSTALL_{name.upper()}"
         found = find_program(self.variables.get(variable) or name, self.variables)
         if found is None:
@@ -163,8 +156,8 @@ class LockTrial:
         backwards = find_downgrades(before, after, but=build.name)
         if backwards:
             raise self._refuse(
-                f"with the pin, {self._tool.name} would downgrade {listing(backwards)}",
-                f"see what requires another {build.name}: {self._locking.why}",
+                f"with the pin, {self.tool.name} would downgrade {listing(backwards)}",
+                f"see what requires another {build.name}: {self.locking.why}",
                 tuple(f"{name} {versions}" for name, versions in backwards.items()),
             )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import MARK, quote_toml
+from fastinstall.pins.manifests import BY, format_array, quote_toml
 from fastinstall.pins.markers import PinnedBuild
 from fastinstall.pins.tool import PinTool, ProjectSign
 
@@ -41,10 +41,10 @@ class Hatch(PinTool[PinnedBuild]):
         default = "envs.default" if "envs" in content else "tool.hatch.envs.default"
         # hatch's own way to say where the project is
         url = quote_toml(place.as_uri() if place.is_absolute() else f"{{root:uri}}/{place}")
+        requirement = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"',))
         return (
-            f"[{default}]\nextra-dependencies = [  {MARK}\n"
-            f'    "{pinned.name}=={pinned.version} ; {pinned.here}",\n]\n\n'
-            f"[{default}.env-vars]\nPIP_FIND_LINKS = {url}  {MARK}\nUV_FIND_LINKS = {url}  {MARK}\n"
+            f"[{default}]\nextra-dependencies = {requirement}\n"
+            f"[{default}.env-vars]\nPIP_FIND_LINKS = {url}  {BY}\nUV_FIND_LINKS = {url}  {BY}\n"
         )
 
     def describe_caution(self, directory: PurePath, pinned: PinnedBuild) -> str:

@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import MARK, quote_toml
+from fastinstall.pins.manifests import BY, MARK, quote_toml
 from fastinstall.pins.markers import PinnedBuild
 from fastinstall.pins.tool import Locking, PinTool
 
@@ -36,7 +36,7 @@ class Pdm(PinTool[PinnedBuild]):
         url = place.as_uri() if place.is_absolute() else f"file:///${{PROJECT_ROOT}}/{place}"
         return (
             f'[tool.pdm.resolution.overrides]\n{pinned.name} = "=={pinned.version}"  {MARK}\n\n'
-            f'[[tool.pdm.source]]  {MARK}\nname = "fastinstall"\ntype = "find_links"\nurl = {quote_toml(url)}\n'
+            f'[[tool.pdm.source]]  {BY}\nname = "fastinstall"\ntype = "find_links"\nurl = {quote_toml(url)}\n'
         )
 
     def prepare_lock(self, manifest: str, lock: str, pinned: PinnedBuild) -> str:

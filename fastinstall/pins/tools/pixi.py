@@ -11,7 +11,7 @@ from typing import Any
 
 from fastinstall.core.parsing import toml_data
 from fastinstall.model.conda_packages import pin_line
-from fastinstall.pins.manifests import MARK, quote_toml
+from fastinstall.pins.manifests import BY, MARK, quote_toml
 from fastinstall.pins.markers import PinnedPackage
 from fastinstall.pins.tool import PinTool, ProjectSign
 
@@ -40,7 +40,7 @@ class Pixi(PinTool[PinnedPackage]):
         place = pinned.directory
         return (
             f"[{root}{workspace}]\n"
-            f"channels = [{quote_toml(place.as_uri() if place.is_absolute() else f'./{place}')}]  {MARK}\n\n"
+            f"channels = [{quote_toml(place.as_uri() if place.is_absolute() else f'./{place}')}]  {BY}\n\n"
             f"[{root}target.{pinned.package.subdir}.dependencies]\n"
             f'{name} = {{ version = "{version}", build = "{build}" }}  {MARK}\n'
         )

@@ -5,7 +5,7 @@ that the lock holds our wheel for the others too, and `poetry install --only mai
 wheel runs, the group asks for nothing but a version that is not ours.
 """
 
-from fastinstall.pins.manifests import MARK, quote_toml
+from fastinstall.pins.manifests import format_array, quote_toml
 from fastinstall.pins.markers import PinnedBuild
 from fastinstall.pins.tool import Locking, PinTool
 
@@ -28,14 +28,8 @@ class Poetry(PinTool[PinnedBuild]):
         """Return a group that requires our wheel where it runs, and not our version elsewhere."""
         path = quote_toml(str(pinned.directory / pinned.wheel))
         elsewhere = (f'{{ version = "!={pinned.version}", markers = "{marker}" }}' for marker in pinned.elsewhere)
-        return "\n".join(
-            (
-                "[tool.poetry.group.fastinstall.dependencies]",
-                f"{pinned.name} = [  {MARK}",
-                *(f"    {each}," for each in (f'{{ path = {path}, markers = "{pinned.here}" }}', *elsewhere)),
-                "]\n",
-            )
-        )
+        sources = format_array((f'{{ path = {path}, markers = "{pinned.here}" }}', *elsewhere))
+        return f"[tool.poetry.group.fastinstall.dependencies]\n{pinned.name} = {sources}"
 
 
 TOOL = Poetry()

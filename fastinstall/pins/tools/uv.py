@@ -7,7 +7,7 @@ Elsewhere than where the wheel runs, our version is excluded, and everything els
 directory is a registry to uv, so that `uv sync` finds the stack in place satisfied, and does not install it again.
 """
 
-from fastinstall.pins.manifests import MARK, quote_toml
+from fastinstall.pins.manifests import BY, format_array, quote_toml
 from fastinstall.pins.markers import PinnedBuild
 from fastinstall.pins.tool import Locking, PinTool
 
@@ -29,17 +29,10 @@ class Uv(PinTool[PinnedBuild]):
 
     def format_lines(self, text: str, pinned: PinnedBuild) -> str:
         """Return a constraint for each place, and the directory."""
-        excluded = (f"{pinned.name}!={pinned.version} ; {marker}" for marker in pinned.elsewhere)
-        constraints = (f"{pinned.name}=={pinned.version} ; {pinned.here}", *excluded)
-        return "\n".join(
-            (
-                "[tool.uv]",
-                f"find-links = [{quote_toml(str(pinned.directory))}]  {MARK}",
-                f"constraint-dependencies = [  {MARK}",
-                *(f'    "{each}",' for each in constraints),
-                "]\n",
-            )
-        )
+        excluded = (f'"{pinned.name}!={pinned.version} ; {marker}"' for marker in pinned.elsewhere)
+        constraints = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"', *excluded))
+        links = quote_toml(str(pinned.directory))
+        return f"[tool.uv]\nfind-links = [{links}]  {BY}\nconstraint-dependencies = {constraints}"
 
 
 TOOL = Uv()
