@@ -1,7 +1,7 @@
 """Recover an environment from an interrupted run: commands that change it finish the recovery, others only report it.
 
 This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is put into
-words. The pin of a project, which earlier versions wrote, is only told: no project is changed.
+words. A project that a rollback leaves pinned is told of, and not changed.
 
 What is on disk also tells whether an interruption came in time or after the work was done.
 """
@@ -28,10 +28,8 @@ from fastinstall.model.history import (
     unpinning_command,
 )
 from fastinstall.model.request import Environment
-from fastinstall.observe.installed_pins import pin_interruptions
 from fastinstall.observe.session import Session
-from fastinstall.pins import earlier_pins
-from fastinstall.pins.recognition import read_noted_project
+from fastinstall.pins.earlier_pins import find_noted_project, read_record
 
 
 @immutable
@@ -73,8 +71,6 @@ def lock_recovered_environment(
 
     with _telling_what_was_recovered(prefix, tell), hold_environment_lock(prefix):
         _recover_each(JournalStore(prefix), tell, force=force)
-        for each in pin_interruptions(prefix):
-            session.emit(Noted(message=describe_interruption(each, prefix), warning=True))
         yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences))
 
 
@@ -93,16 +89,12 @@ def change_environment(
 def recover_environment(session: Session, environment: Environment) -> bool:
     """Recover everything that an earlier run left unfinished, and say so; whether there was anything.
 
-    An unfinished pin of a project is told, and left as it is. The lock is taken only where there is something, so that
-    a run at work is told by whoever goes on.
+    The lock is taken only where there is something, so that a run at work is told by whoever goes on.
 
     Raises:
         FastinstallError: as `lock_recovered_environment` says.
     """
-    prefix = Path(environment.prefix)
-    for notice in list_unrecoverable(environment):
-        session.emit(Noted(message=notice, warning=True))
-    if not read_environment_history(prefix, sized=False).interruptions:
+    if not read_environment_history(Path(environment.prefix), sized=False).interruptions:
         return False
     with lock_recovered_environment(session, environment) as result:
         return bool(result.sentences)
@@ -134,21 +126,11 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     session.emit(Noted(message=describe_finished_interruption(cut, cleared=True), changed=True))
 
 
-def find_interruptions(prefix: Path) -> tuple[Interruption, ...]:
-    """What a dead run left, of the environment and of the pin of its project. Changes nothing."""
-    return (*read_environment_history(prefix, sized=False).interruptions, *pin_interruptions(prefix))
-
-
 def describe_interruptions(environment: Environment) -> tuple[str, ...]:
-    """What those have to tell who only look: one sentence for each thing, with the command that mends it."""
+    """What a dead run left, for those who only look: one sentence for each thing, with the command that mends it."""
     prefix = Path(environment.prefix)
-    return tuple(describe_interruption(each, prefix) for each in find_interruptions(prefix))
-
-
-def list_unrecoverable(environment: Environment) -> tuple[str, ...]:
-    """Describe what nobody brings to its end by itself, because it lies in a project; likewise."""
-    prefix = Path(environment.prefix)
-    return tuple(describe_interruption(each, prefix) for each in pin_interruptions(prefix))
+    interruptions = read_environment_history(prefix, sized=False).interruptions
+    return tuple(describe_interruption(each, prefix) for each in interruptions)
 
 
 def find_pin_left_behind(store: JournalStore, noted: Path | None) -> Iterator[str]:
@@ -156,13 +138,14 @@ def find_pin_left_behind(store: JournalStore, noted: Path | None) -> Iterator[st
 
     Args:
         store: of the environment, as it is now.
-        noted: the project that an earlier fastinstall had noted in it before.
+        noted: what `find_noted_project` said of it before.
     """
-    if noted is None or not earlier_pins.is_pinned_for(noted, store.prefix):
+    record = read_record(noted) if noted is not None else None
+    if noted is None or record is None:
         return
-    record, receipt = earlier_pins.read_record(noted), receipt_if_readable(store)
+    receipt = receipt_if_readable(store)
     installed = f"{receipt.distribution}=={receipt.version}" if receipt is not None else "no build of fastinstall"
-    if record is not None and record.requirement != installed:
+    if record.requirement != installed:
         command = unpinning_command(noted, store.prefix)
         yield f"{noted} is still pinned to {record.requirement}, but {installed} is installed; to unpin it: {command}"
 
@@ -194,7 +177,7 @@ _UNSEEN = (UnfinishedRun.BEGINNING, UnfinishedRun.END)
 
 def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
     """Each thing is told when it has happened, since the next one may fail."""
-    noted = read_noted_project(store.prefix)
+    noted = find_noted_project(store.prefix)
     recovered = recover(store, force=force)
     if recovered is not None:
         changed = recovered.cut not in _UNSEEN

@@ -1,4 +1,4 @@
-"""Every option as one row: its flag, its variable, its key in fastinstall.toml, and how to read it.
+"""Every option as one row: its flag, variable, key in fastinstall.toml, question in the wizard, and how to read it.
 
 Precedence: flag, then FASTINSTALL_* variable, then the settings file, then the default of `Request`. A reader takes
 text from a flag or a variable, or what TOML holds, and raises ValueError with a sentence that says what it expected.
@@ -198,15 +198,36 @@ def risks(value: object) -> tuple[Enum, ...]:
     return tuple(read(name) for name in names(value))
 
 
+class Question(NamedTuple):
+    """How the wizard asks for an option.
+
+    Attributes:
+        title: for the menu; empty for an option that another one's question asks for too.
+        text: the question; empty where the wizard has questions of its own.
+        meanings: each value, and what it means; empty where a value is typed.
+        empty: how no value, or a switch that is off, is told.
+        note: said before a value is typed.
+        conda_only: whether it means something in conda environments alone.
+    """
+
+    title: str
+    text: str = ""
+    meanings: Mapping[Any, str] = {}
+    empty: str = "no"
+    note: str = ""
+    conda_only: bool = False
+
+
 class Option(NamedTuple):
     """One request.
 
     Attributes:
         field: its name in `Request`, and its key in fastinstall.toml.
+        flag: on the command line.
         metavar: of its value; empty for a switch.
         help: one line.
         read: text, list or boolean to the value; raises ValueError with a sentence.
-        flag: on the command line.
+        question: how the wizard asks for it.
         negated: flag and variable turn the field off ("--no-guard"); the key is the field itself.
     """
 
@@ -215,6 +236,7 @@ class Option(NamedTuple):
     metavar: str
     help: str
     read: Reader
+    question: Question = Question("")
     negated: bool = False
 
     @property
@@ -232,26 +254,114 @@ _TOOLCHAIN = (
 _ENGINE = "in conda: auto (default), conda, rattler, or pip; pip installs a plain wheel"
 _CHANNELS = "conda channels for other packages; default: as conda is configured"
 _PIN = "keep other tools from replacing it; this delays security updates of Pillow, too"
-REQUEST_OPTIONS: tuple[Option, ...] = (
-    Option("recipe", "--recipe", "NAME", "what to build: fastinstall recipes list", text),
-    Option("version", "--version", "V", "version of the source; default: the newest that fits", text),
-    Option("level", "--level", "LEVEL", _LEVEL, text),
-    Option("levels", "--levels", "LEVEL,...", _LEVELS, names),
-    Option("require", "--require", "LIB,...", "fail if the build would lack one of these libraries", names),
-    Option("link", "--link", "MODE", "libraries: bundle (default), env or system", one_of(LinkMode)),
-    Option("dist_name", "--dist-name", "NAME", f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}", word_of(DIST_NAMES)),
-    Option("jobs", "--jobs", "N", "parallel compile jobs; default: one per CPU", count),
-    Option("offline", "--offline", "", "never use the network", switch),
-    Option("wheelhouse", "--wheelhouse", "DIR", "take wheels and sdists from this directory first", directory),
-    Option("with_system_deps", "--with-system-deps", "", "install missing system packages; needs root", switch),
-    Option("toolchain", "--toolchain", "SOURCE", _TOOLCHAIN, one_of(ToolchainSource)),
-    Option("engine", "--engine", "ENGINE", _ENGINE, one_of(CondaInstaller)),
-    Option("channels", "--channel", "CHANNEL,...", _CHANNELS, channels),
-    Option("guard", "--no-guard", "", "do not install the guards", switch, negated=True),
-    Option("pin", "--pin", "", _PIN, switch),
-    Option("upgrade", "--upgrade", "", "look for a later version even if all is well", switch),
-    Option("allow", "--allow", "RISK,...", _RISKS, risks),
+
+_VERSION_ASKED = Question(
+    "Version", "Version, empty for the newest", empty="newest", note="The newest has all security fixes."
 )
+_PIN_ASKED = Question(
+    "Pin",
+    "Keep other tools from replacing it?",
+    {
+        False: "other tools may upgrade Pillow",
+        True: "pip, uv and conda keep this build; security updates wait, too",
+    },
+)
+_LINK_ASKED = Question(
+    "Libraries",
+    "Which libraries for JPEG, TIFF and the like?",
+    {
+        LinkMode.BUNDLE: "those of the official wheel: all formats",
+        LinkMode.ENV: "those of this environment, shared with its other packages",
+        LinkMode.SYSTEM: "those of the operating system; it may lack formats",
+    },
+)
+_CHANNELS_ASKED = Question(
+    "Conda channels",
+    "Channels, separated by commas",
+    empty="as conda is configured",
+    note="Only for other packages that are needed. The first channel is preferred.",
+    conda_only=True,
+)
+_DIST_NAME_ASKED = Question(
+    "Distribution",
+    "What should the distribution be called?",
+    {
+        DIST_NAMES[0]: "whatever requires Pillow accepts it",
+        DIST_NAMES[1]: "the next install command brings stock Pillow back",
+    },
+)
+_OFFLINE_ASKED = Question(
+    "Offline",
+    "Work without a network?",
+    {False: "download what is missing from the package index", True: "use the cache and the wheelhouse only"},
+)
+_WHEELHOUSE_ASKED = Question(
+    "Wheelhouse", "Directory of wheels", empty="none", note="Its wheels come first: fastinstall build -o DIR"
+)
+_SYSTEM_ASKED = Question(
+    "System packages",
+    "Install missing system packages?",
+    {
+        False: "unpack missing headers into the cache; the system stays as it is",
+        True: "install them with apt or dnf; needs root",
+    },
+)
+_JOBS_ASKED = Question("Parallel jobs", "Parallel compile jobs, empty for one per CPU", empty="one per CPU")
+_UPGRADE_ASKED = Question(
+    "Upgrade",
+    "Look for a later version?",
+    {False: "do nothing if all is well", True: "build a later version even if all is well"},
+)
+
+REQUEST_OPTIONS: tuple[Option, ...] = (
+    Option("recipe", "--recipe", "NAME", "what to build: fastinstall recipes list", text, Question("Recipe")),
+    Option("version", "--version", "V", "version of the source; default: the newest that fits", text, _VERSION_ASKED),
+    Option("guard", "--no-guard", "", "do not install the guards", switch, Question("Guard"), negated=True),
+    Option("pin", "--pin", "", _PIN, switch, _PIN_ASKED),
+    Option("level", "--level", "LEVEL", _LEVEL, text, Question("CPU level")),
+    Option("levels", "--levels", "LEVEL,...", _LEVELS, names),
+    Option("link", "--link", "MODE", "libraries: bundle (default), env or system", one_of(LinkMode), _LINK_ASKED),
+    Option(
+        "require",
+        "--require",
+        "LIB,...",
+        "fail if the build would lack one of these libraries",
+        names,
+        Question("Required libraries", empty="as in the recipe"),
+    ),
+    Option("engine", "--engine", "ENGINE", _ENGINE, one_of(CondaInstaller), Question("Installed by", conda_only=True)),
+    Option("channels", "--channel", "CHANNEL,...", _CHANNELS, channels, _CHANNELS_ASKED),
+    Option(
+        "dist_name",
+        "--dist-name",
+        "NAME",
+        f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}",
+        word_of(DIST_NAMES),
+        _DIST_NAME_ASKED,
+    ),
+    Option("offline", "--offline", "", "never use the network", switch, _OFFLINE_ASKED),
+    Option(
+        "wheelhouse",
+        "--wheelhouse",
+        "DIR",
+        "take wheels and sdists from this directory first",
+        directory,
+        _WHEELHOUSE_ASKED,
+    ),
+    Option(
+        "with_system_deps",
+        "--with-system-deps",
+        "",
+        "install missing system packages; needs root",
+        switch,
+        _SYSTEM_ASKED,
+    ),
+    Option("toolchain", "--toolchain", "SOURCE", _TOOLCHAIN, one_of(ToolchainSource), Question("Compiler")),
+    Option("jobs", "--jobs", "N", "parallel compile jobs; default: one per CPU", count, _JOBS_ASKED),
+    Option("upgrade", "--upgrade", "", "look for a later version even if all is well", switch, _UPGRADE_ASKED),
+    Option("allow", "--allow", "RISK,...", _RISKS, risks, Question("Accepted risks", empty="none")),
+)
+"""In the order of the help and of the wizard's menu."""
 
 
 _SWITCHED = {"action": "store_const", "const": "true"}

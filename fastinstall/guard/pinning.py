@@ -30,7 +30,7 @@ from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, 
 from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
 from fastinstall.observe.pip_settings import find_hiding_settings, find_unheeded_pins, links_of, observe_pip_settings
 from fastinstall.observe.session import Session
-from fastinstall.pins.recognition import project_of, read_manifest_pin, read_pin_state
+from fastinstall.pins.recognition import project_of, read_project_pin
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
 _STAGED = "pinned"
@@ -175,7 +175,6 @@ def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[Pi
     """Return the pin of a project that was named, unless it is among those that are known."""
     if named is None:
         return ()
-    project = project_of(named, named)
-    directory = Path(project.directory) if project is not None else named
-    pin = read_pin_state(directory) or read_manifest_pin(prefix, directory)
+    project_of(prefix, named)  # raises if it is none
+    pin = read_project_pin(prefix, named)
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()

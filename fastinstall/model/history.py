@@ -78,27 +78,22 @@ class UnfinishedRun(StrEnum):
     END = "end"
     """A transaction that was undone or deleted; some of its directories still exist."""
     PIN = "pin"
-    """A change of a project's pin, by an earlier version."""
+    """A change of a project's pin; only in documents of earlier versions, as is the next."""
     FOREIGN_PIN = "foreign-pin"
-    """The same in documents of earlier versions, which told apart who had begun it."""
     CREATION = "creation"
     """The creation of the environment itself."""
 
 
-PINS = (UnfinishedRun.PIN, UnfinishedRun.FOREIGN_PIN)
-"""What lies in a project, where fastinstall writes nothing."""
-
-
 @immutable
 class Interruption:
-    """An interrupted change, which the next command that changes anything finishes, unless it is of a project.
+    """An interrupted change, which the next command that changes anything finishes.
 
     Attributes:
         cut: what was interrupted.
         verb: the command ("setup", "guard install"); empty if not recorded.
         at: its start, ISO 8601, UTC; empty if unknown.
         file: the file that shows it.
-        id: of the transaction; empty for a pin.
+        id: of the transaction; empty for the creation of the environment.
     """
 
     cut: UnfinishedRun
@@ -149,12 +144,10 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
     """Describe what was interrupted and name the command that recovers it.
 
     Args:
-        interruption: of the environment, or of its project.
+        interruption: of the environment.
         prefix: of the environment.
     """
     command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
-    if interruption.cut in PINS:
-        return f"{what}; it stays unchanged. If you know where it came from, take it out: {command}"
     aims = {
         UnfinishedRun.SETUP: "to restore the environment",
         UnfinishedRun.CREATION: "to start again",
@@ -178,7 +171,7 @@ def describe_finished_interruption(interruption: Interruption, *, cleared: bool 
 def describe_what_was_interrupted(interruption: Interruption) -> str:
     """Describe what was interrupted, and when it started."""
     run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
-    pin = f"a change of the pin in {interruption.file.parent.parent}, by an earlier fastinstall, is unfinished"
+    pin = f"a change of the pin in {interruption.file.parent.parent}"
     return {
         UnfinishedRun.SETUP: f"the {run}",
         UnfinishedRun.BEGINNING: f"the {run}",
@@ -194,8 +187,6 @@ def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
     """Return the command that finishes it, and nothing else."""
     if interruption.cut is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
-    if interruption.cut in PINS:
-        return unpinning_command(interruption.file.parent.parent, prefix)
     return recover_command(prefix)
 
 

@@ -1,8 +1,7 @@
 """The pins of fastinstall in an environment, and the line that stops conda's solvers from replacing the stack.
 
-Observing reads a few tiny files and runs no tool. It includes the project's pin, and an interrupted change of one that
-an earlier version wrote. `refuse_unpinnable` decides from facts whether a pin is possible. Pins for pip are in
-`pip_pins`.
+Observing reads a few tiny files and runs no tool. It includes the project's pin. `refuse_unpinnable` decides from
+facts whether a pin is possible. Pins for pip are in `pip_pins`.
 
 A pin is made only on request, because it blocks every replacement of the stack, even a Pillow that fixes a
 vulnerability. docs/how-to/pin.md says which solver obeys it, and when.
@@ -17,11 +16,10 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import json_data
-from fastinstall.journal.layout import PROJECT, RECEIPT
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.conda import Conda
 from fastinstall.model.conda_packages import is_ours, name_of, pin_line
 from fastinstall.model.facts import Facts, PinKind, PinState
-from fastinstall.model.history import Interruption
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.pip_pins import (
@@ -38,11 +36,11 @@ from fastinstall.observe.pip_pins import (
     requirement_of,
     settings,
 )
-from fastinstall.pins.recognition import find_project_directory, observe_project_pin, read_noted_project
+from fastinstall.pins.recognition import read_project_pin
 
 
 def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ...]:
-    """Yield the pins of an environment and of the project recorded for it (0.1 ms).
+    """Return the pins of an environment and of its project (0.1 ms).
 
     Args:
         prefix: of the environment.
@@ -50,7 +48,8 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
     """
     line = pin_in("\n".join(conda.pins)) if conda is not None else ""
     of_conda = (PinState(kind=PinKind.CONDA, file=prefix / PINNED, requirement=line),) if line else ()
-    return (*_read_pip_pin(prefix), *of_conda, *observe_project_pin(prefix))
+    of_project = read_project_pin(prefix)
+    return (*_read_pip_pin(prefix), *of_conda, *((of_project,) if of_project is not None else ()))
 
 
 def _read_pip_pin(prefix: Path) -> Iterator[PinState]:
@@ -205,25 +204,3 @@ def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
             f"{prefix}/{PINNED} already pins {stack.name}: {others[0]!r}; two pins may conflict",
             hint=f"remove that line from {quote(f'{prefix}/{PINNED}')}, or omit --pin",
         )
-
-
-_HOME = ".fastinstall"
-_REACH = 3
-"""How far above an environment its project may be: PROJECT/.venv, PROJECT/.pixi/envs/NAME."""
-
-
-def pin_interruptions(prefix: Path) -> Iterator[Interruption]:
-    """Yield interrupted changes of an earlier fastinstall's pin, in the project of an environment.
-
-    Args:
-        prefix: of the environment, which lies in the project or notes it.
-    """
-    near = any((parent / _HOME).is_dir() for parent in prefix.parents[:_REACH])
-    if not near and not (prefix / PROJECT).is_file():
-        return
-    from fastinstall.pins.earlier_pins import interruption_of  # noqa: PLC0415 (doctor rarely needs it)
-
-    for directory in dict.fromkeys((find_project_directory(prefix), read_noted_project(prefix))):
-        interruption = interruption_of(directory) if directory is not None else None
-        if interruption is not None:
-            yield interruption

@@ -25,7 +25,6 @@ from fastinstall.elf.description import Cpu, IsaScan
 from fastinstall.journal.layout import RECEIPT, read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.model.facts import Facts, Interpreter, LiveProcess, Runtime
-from fastinstall.model.history import EnvironmentHistory
 from fastinstall.model.machine import Gpu, Toolchain
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -33,7 +32,7 @@ from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
 from fastinstall.model.recipe_names import find_current_name
 from fastinstall.model.request import Environment, EnvironmentKind, Request
 from fastinstall.observe.guard_files import observe_guard
-from fastinstall.observe.installed_pins import observe_pins, pin_interruptions
+from fastinstall.observe.installed_pins import observe_pins
 from fastinstall.observe.interpreter import ask, use_pil
 from fastinstall.observe.session import Session
 
@@ -129,7 +128,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
             distributions=tuple(owner.distribution for owner in stack.owners),
         )
     frameworks = observe_frameworks(site_packages, distributions, conda.packages if conda is not None else ())
-    past = _read_past(prefix, sized=thorough)
+    past = read_environment_history(prefix, sized=thorough)
     written = (site_packages, prefix / "conda-meta") if environment.kind is EnvironmentKind.CONDA else (site_packages,)
     frozen = prefix / "conda-meta" / "frozen"
     return Facts(
@@ -274,15 +273,10 @@ def receipt_if_readable(environment: Environment) -> Receipt | None:
 def observe_committed(seen: Facts) -> Facts:
     """Return facts from an open transaction as they will be once it is closed; only reads files."""
     prefix = Path(seen.environment.prefix)
-    past = _read_past(prefix, sized=True)
+    past = read_environment_history(prefix, sized=True)
     return replace(
         seen, past=past, interrupted=find_unfinished_transaction(past), pins=observe_pins(prefix, seen.conda)
     )
-
-
-def _read_past(prefix: Path, *, sized: bool) -> EnvironmentHistory:
-    past = read_environment_history(prefix, sized=sized)
-    return replace(past, interruptions=(*past.interruptions, *pin_interruptions(prefix)))
 
 
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:

@@ -2,13 +2,10 @@
 
 Such a project has `.fastinstall/` with the wheel or the channel, the original files and a record (`pin.json`). Whoever
 cloned it may have got them from anybody, so only the manifest and the lock of the project's tool are read by it, and
-nothing through a link. Nothing is written.
+nothing is written.
 """
 
 import hashlib
-import stat
-from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
@@ -16,26 +13,14 @@ from fastinstall.core.errors import DocumentError, FastinstallError, RefusedErro
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import parse_json
 from fastinstall.core.values import immutable
-from fastinstall.model.history import Interruption, UnfinishedRun
+from fastinstall.journal.layout import PROJECT
 from fastinstall.model.stored_documents import open_stored
-from fastinstall.pins.manifests import Addition, withdraw
 from fastinstall.pins.tools import tools
 
 HOME = ".fastinstall"
 """Where such a project keeps them, relative to its directory."""
 
-RECORD = ".fastinstall/pin.json"
-WHEELS = ".fastinstall/wheels"
-
-_ORIGINALS = f"{HOME}/originals"
-
-
-class PinStage(StrEnum):
-    """How far a pin is: written down before its files change, and after."""
-
-    PINNING = "pinning"
-    PINNED = "pinned"
-    UNPINNING = "unpinning"
+RECORD = f"{HOME}/pin.json"
 
 
 @immutable
@@ -55,30 +40,20 @@ class PinnedFile:
 
 @immutable
 class PinRecord:
-    """The record of such a pin.
+    """What the record of such a pin has that is still asked for.
 
     Attributes:
-        stage: how far it is.
-        at: ISO 8601, UTC.
-        tool_version: of fastinstall.
         prefix: of the environment whose stack it holds, relative to the project if it lies in it.
         manager: the name of the project's tool.
         requirement: what is pinned ("pillow==13.0.0+simd.v3").
-        payload: the files beside it that the tool installs from, with their hexadecimal sha256.
         files: the manifest, and then the lock.
-        additions: what the manifest says more.
-        pieces: what was inserted into it as it stands.
+        pieces: what was inserted into the manifest as it stands.
     """
 
-    stage: PinStage
-    at: str
-    tool_version: str
     prefix: PurePath
     manager: str
     requirement: str
-    payload: dict[str, str]
     files: tuple[PinnedFile, ...]
-    additions: tuple[Addition, ...]
     pieces: tuple[str, ...]
 
 
@@ -88,104 +63,68 @@ def read_record(directory: Path) -> PinRecord | None:
     Raises:
         LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.
         DocumentError: it is malformed, or names what no pin touches; names the file and the key.
-        RefusedError: what it names is a link, or no file.
     """
-    _refuse_links(directory, ())
-    content = foreign.bytes_if_there(directory / RECORD, limit=foreign.DOCUMENT)
+    place = directory / RECORD
+    content = foreign.bytes_if_there(place, limit=foreign.DOCUMENT)
     if content is None:
         return None
-    data = parse_json(content, file=directory / RECORD)
-    record = open_stored(PinRecord, "project-pin", data, file=directory / RECORD)
-    _refuse_foreign_names(directory, record)
-    _refuse_links(directory, [file.name for file in record.files])
+    record = open_stored(PinRecord, "project-pin", parse_json(content, file=place), file=place)
+    tool = tools().get(record.manager)
+    for index, file in enumerate(record.files):
+        if tool is None or file.name not in (*tool.manifests, tool.lock):
+            problem = f"{file.name!r} is neither manifest nor lock of {record.manager}"
+            raise DocumentError(place, f"files[{index}].name", problem)
     return record
 
 
-def read_unpinned_files(directory: Path, names: Sequence[str]) -> dict[str, bytes | None]:
-    """Return what files of a project would be without such a pin, by their names; None for one that is not there then.
+def find_noted_project(prefix: Path) -> Path | None:
+    """Return the project that an environment notes as pinned, if the record there names this very environment.
 
-    A lock that was made again since stays: the project's tool makes it anew from the manifest.
+    Whoever made the environment may have written any directory into it.
+    """
+    try:
+        noted = Path(foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip())
+        record = read_record(noted) if noted.is_absolute() else None
+    except (OSError, ValueError, FastinstallError):
+        return None
+    return noted if record is not None and (noted / record.prefix).resolve() == prefix.resolve() else None
 
-    Args:
-        directory: of the project, pinned or not.
-        names: of its manifest and lock.
+
+def read_unpinned_files(directory: Path, record: PinRecord) -> dict[str, bytes | None]:
+    """Return what the files of a project would be without such a pin, by their names; None for one that would not be.
+
+    What nobody edited since is what it was. From an edited manifest goes what the pin had inserted; a lock that was
+    made again since stays.
 
     Raises:
-        RefusedError: one of them is a link, or no file.
-        DocumentError: the record of the pin is malformed.
+        RefusedError: somebody has edited what the pin inserted.
+        DocumentError: one of them cannot be read.
     """
-    record = read_record(directory)
-    _refuse_links(directory, names)
-    contents = {name: foreign.bytes_if_there(directory / name) for name in names}
-    if record is None:
-        return contents
-    pinned = {file.name: _remove_pin(directory, record, file) for file in record.files if file.name in contents}
-    return {**contents, **pinned}
+    found: dict[str, bytes | None] = {}
+    for file in record.files:
+        now, original = (foreign.bytes_if_there(place / file.name) for place in (directory, _originals(directory)))
+        if _digest(now) == file.after and _digest(original) == file.before:
+            now = original
+        elif now is not None and file is record.files[0] and _digest(now) != file.before:
+            now = _cut_pieces(directory / file.name, now.decode("utf-8"), record).encode("utf-8")
+        found[file.name] = now
+    return found
 
 
-def is_pinned_for(directory: Path, prefix: Path) -> bool:
-    """Whether a project has such a pin for an environment: what that notes may come from anybody."""
-    try:
-        record = read_record(directory)
-    except FastinstallError:
-        return False
-    return record is not None and (directory / record.prefix).resolve() == prefix.resolve()
+def _originals(directory: Path) -> Path:
+    return directory / HOME / "originals"
 
 
-def interruption_of(directory: Path) -> Interruption | None:
-    """Return a change of such a pin that was cut short, or None if there is none or the record cannot be read."""
-    try:
-        record = read_record(directory)
-    except FastinstallError:
-        return None
-    if record is None or record.stage is PinStage.PINNED:
-        return None
-    return Interruption(cut=UnfinishedRun.PIN, verb="", at=record.at, file=directory / RECORD)
-
-
-def _refuse_foreign_names(directory: Path, record: PinRecord) -> None:
-    tool = tools().get(record.manager)
-    if tool is None:
-        problem = f"{record.manager!r} is not a tool whose projects can be pinned"
-        raise DocumentError(directory / RECORD, "manager", problem)
-    for index, file in enumerate(record.files):
-        own = (tool.manifests, (tool.lock,) if tool.lock else ())[index] if index <= 1 else ()
-        if file.name not in own:
-            problem = f"{file.name!r} is neither manifest nor lock of {record.manager}"
-            raise DocumentError(directory / RECORD, f"files[{index}].name", problem)
-
-
-def _refuse_links(directory: Path, names: Sequence[str]) -> None:
-    """Refuse a link, or what is no file, where something is read: it may lead to somebody's secrets."""
-    for path in (HOME, _ORIGINALS, RECORD, *names, *(f"{_ORIGINALS}/{name}" for name in names)):
-        try:
-            mode = (directory / path).lstat().st_mode
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        expected = stat.S_ISDIR if path in (HOME, _ORIGINALS) else stat.S_ISREG
-        if not expected(mode):
-            what = "a link" if stat.S_ISLNK(mode) else "neither a file nor a directory of fastinstall"
-            raise RefusedError(
-                f"{directory / path} is {what}: fastinstall does not read it",
-                hint=f"see who made it: ls -ld {quote(directory / path)}",
-            )
-
-
-def _remove_pin(directory: Path, record: PinRecord, file: PinnedFile) -> bytes | None:
-    now = foreign.bytes_if_there(directory / file.name)
-    if now is None or _digest(now) == file.before:
-        return now
-    original = foreign.bytes_if_there(directory / _ORIGINALS / file.name)
-    if _digest(now) == file.after and _digest(original) == file.before:
-        return original
-    if file is not record.files[0]:  # the lock, which the project's tool makes anew
-        return now
-    try:
-        return withdraw(now.decode("utf-8"), record.additions, record.pieces).encode("utf-8")
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        problem = f"cannot be removed from {file.name}: {error}"
-        hint = f"remove the marked lines by hand: grep -n fastinstall {quote(directory / file.name)}"
-        raise DocumentError(directory / RECORD, "additions", problem, hint=hint) from error
+def _cut_pieces(file: Path, text: str, record: PinRecord) -> str:
+    for piece in reversed(record.pieces):  # a later one may lie in an earlier one
+        if text.count(piece) == 1:
+            text = text.replace(piece, "")
+    if record.requirement.rpartition("==")[2] in text or f"{HOME}/" in text:
+        raise RefusedError(
+            f"{file}: the lines of the pin were edited since, and cannot be told from others",
+            hint=f"remove what is left of them by hand: grep -n 'fastinstall\\|simd' {quote(file)}",
+        )
+    return text
 
 
 def _digest(content: bytes | None) -> str:

@@ -1,7 +1,4 @@
-"""The build that a project is pinned to, and where it runs, as markers of PEP 508 say it. Pure.
-
-Names of distributions in requirements.
-"""
+"""The build that a project is pinned to, and where it runs, as markers of PEP 508 say it. Pure."""
 
 import re
 from pathlib import PurePath
@@ -32,11 +29,6 @@ class PinnedBuild:
     python: str
     machine: str
     directory: PurePath
-
-    @property
-    def requirement(self) -> str:
-        """What is pinned ("pillow==13.0.0+simd.v2.v3")."""
-        return f"{self.name}=={self.version}"
 
     @property
     def here(self) -> str:
@@ -82,11 +74,6 @@ class PinnedPackage:
     package: CondaPackage
     directory: PurePath
 
-    @property
-    def name(self) -> str:
-        """Of the package."""
-        return self.package.name
-
 
 def parse_pinned_build(wheel: str, directory: PurePath = _HERE) -> PinnedBuild:
     """What a wheel's file name says of it (PEP 427).
@@ -110,9 +97,3 @@ def parse_pinned_build(wheel: str, directory: PurePath = _HERE) -> PinnedBuild:
         machine=machine["machine"],
         directory=directory,
     )
-
-
-def parse_requirement_name(requirement: str) -> str:
-    """The normalised name that a requirement begins with (PEP 503, PEP 508); empty if it has none."""
-    found = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
-    return re.sub(r"[-_.]+", "-", found[1]).lower() if found else ""

@@ -24,32 +24,13 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.facts import Project
 from fastinstall.pins.earlier_pins import HOME
-from fastinstall.pins.markers import PinnedBuild, parse_requirement_name
+from fastinstall.pins.markers import PinnedBuild
 from fastinstall.pins.tool import Locking, PinTool
 from fastinstall.pins.tools import tools
 
 _SECONDS = 900.0
 _LEFT_OUT = frozenset({".venv", "venv", ".pixi", HOME, "__pypackages__", ".pdm-python"})
 _OWN_PIN = "share/fastinstall/pin/"
-
-
-def require_lock_program(
-    project: Project, tool: PinTool[PinnedBuild], variables: Mapping[str, str], details: tuple[str, ...] = ()
-) -> Path:
-    """The program of a project's tool: the one that a variable names (FASTINSTALL_UV), else the one on PATH.
-
-    Raises:
-        RefusedError: there is none; with these details.
-    """
-    variable = f"FASTINSTALL_{tool.name.upper()}"
-    found = find_program(variables.get(variable) or tool.name, variables)
-    if found is None:
-        raise RefusedError(
-            f"{project.directory} is a {tool.name} project, and {tool.name} is not on PATH: no lock file can be made",
-            hint=f"name it: export {variable}=/path/to/{tool.name}",
-            details=details,
-        )
-    return Path(found).absolute()
 
 
 @immutable
@@ -60,117 +41,124 @@ class LockTrial:
         project: that is to be pinned.
         tool: of it.
         locking: how that makes its lock.
-        program: the tool's own.
         prefix: of the environment that the lock is for.
-        variables: of the environment that the program runs in.
+        variables: of the environment that the tool's program runs in.
         build: ours.
+        lines: of the manifest, for a person who adds them by hand.
     """
 
     project: Project
     tool: PinTool[PinnedBuild]
     locking: Locking
-    program: Path
     prefix: Path
     variables: Mapping[str, str]
     build: PinnedBuild
+    lines: str
 
-    def make_lock(self, before: Mapping[str, bytes | None], manifest: str) -> bytes:
+    def make_lock(self, before: Mapping[str, bytes | None], manifest: bytes) -> bytes:
         """Return the lock that holds our build; nothing in the project changes.
 
         Args:
             before: manifest and lock without a pin, by file name. The lock is None if there is none.
-            manifest: the text with the pin.
+            manifest: with the pin.
 
         Raises:
             RefusedError: no lock can be made, it would not hold our build, or it would go back on other distributions.
         """
-        name, lock = before
-        build = self.build
-        by_hand = self.tool.describe_additions("", build)
+        (name, lock), tool, build = before, self.tool, self.build
         with mirror_project(self.project, before) as mirror:
-            plain = self._make_plain_lock(mirror, before[lock]).decode("utf-8")
-            if before[name] == manifest.encode("utf-8"):  # the pin is there already
-                return self._relocate(plain, mirror).encode("utf-8")
-            prepared = self.tool.prepare_lock(manifest, plain, build)
-            if prepared != plain:
-                (mirror / lock).write_text(prepared, encoding="utf-8")
-            if build.name not in parse_locked_versions(plain):
-                raise RefusedError(
-                    f"{self.project.directory}: nothing in the project requires {build.name}, "
-                    "so its lock file cannot pin it",
-                    hint=f"cd {quote(self.project.directory)} && {self.tool.name} add {build.name}, "
-                    "then run this command again",
+            plain = self._make_plain_lock(mirror, before[lock])
+            if before[name] == manifest:  # the pin is there already
+                return self._relocate(plain, mirror)
+            versions = parse_locked_versions(plain.decode("utf-8"))
+            if build.name not in versions:
+                raise self._refuse(
+                    f"nothing in the project requires {build.name}, so its lock file cannot pin it",
+                    f"cd {quote(self.project.directory)} && {tool.name} add {build.name}, then run this command again",
                 )
-            (mirror / name).write_text(manifest, encoding="utf-8", newline="")
-            try:
-                pinned = self._relocate(self._lock(mirror).decode("utf-8"), mirror)
-            except CommandError as error:
-                raise RefusedError(
-                    f"{self.project.directory}: {self.tool.name} cannot lock it with the pin",
-                    hint=f"remove what conflicts with it, or add the lines by hand and run: {self.tool.name} lock",
-                    details=(*error.details, *by_hand),
-                ) from error
-        self._refuse_unheld(build, parse_locked_versions(plain), parse_locked_versions(pinned))
-        return pinned.encode("utf-8")
+            prepared = tool.prepare_lock(manifest.decode("utf-8"), plain.decode("utf-8"), build)
+            (mirror / lock).write_bytes(prepared.encode("utf-8"))
+            (mirror / name).write_bytes(manifest)
+            pinned = self._relocate(
+                self._lock(mirror, "with the pin", "remove what conflicts with it, or add the lines by hand and lock"),
+                mirror,
+            )
+        self._refuse_unheld(versions, parse_locked_versions(pinned.decode("utf-8")))
+        return pinned
+
+    def _refuse(self, problem: str, hint: str, details: tuple[str, ...] = ()) -> RefusedError:
+        return RefusedError(f"{self.project.directory}: {problem}", hint=hint, details=details)
+
+    @property
+    def _by_hand(self) -> tuple[str, ...]:
+        return ("the pin would add:", *self.lines.splitlines())
 
     def _make_plain_lock(self, mirror: Path, there: bytes | None) -> bytes:
         if there is not None and self._run(self.locking.check, mirror, check=False).exit_code == 0:
             return there
-        try:
-            return self._lock(mirror)
-        except CommandError as error:
-            directory, name = self.project.directory, self.tool.name
-            raise RefusedError(
-                f"{directory}: {name} cannot lock the project as it is",
-                hint=f"cd {quote(directory)} && {name} lock",
-                details=error.details,
-            ) from error
+        command = f"cd {quote(self.project.directory)} && {self.tool.name} lock"
+        return self._lock(mirror, "as it is", f"see what is wrong: {command}")
 
-    def _lock(self, mirror: Path) -> bytes:
-        self._run(self.locking.lock, mirror, check=True)
+    def _lock(self, mirror: Path, how: str, hint: str) -> bytes:
+        try:
+            self._run(self.locking.lock, mirror, check=True)
+        except CommandError as error:
+            problem = f"{self.tool.name} cannot lock it {how}"
+            raise self._refuse(problem, hint, (*error.details, *self._by_hand)) from error
         return foreign.read_bytes(mirror / self.tool.lock)
 
     def _run(self, words: tuple[str, ...], directory: Path, *, check: bool) -> Completed:
         python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
-        argv = (self.program, *words, *python)
-        return run(argv, environment=self._make_environment(), directory=directory, timeout=_SECONDS, check=check)
-
-    def _make_environment(self) -> dict[str, str]:
         dropped = {"CONDA_PREFIX", *(name for tool in tools().values() if tool.locking for name in tool.locking.drops)}
-        kept = {name: value for name, value in self.variables.items() if name not in dropped}
-        links = [link for link in re.split(r"[\s,]+", kept.pop("UV_FIND_LINKS", "")) if link and _OWN_PIN not in link]
-        if links:
-            kept["UV_FIND_LINKS"] = ",".join(links)
-        return {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
+        kept = {
+            name: value for name, value in self.variables.items() if name not in dropped and _OWN_PIN not in value
+        }  # a pin of the environment that a shell has sourced would lead into it
+        environment = {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
+        argv = (self._find_program(), *words, *python)
+        return run(argv, environment=environment, directory=directory, timeout=_SECONDS, check=check)
 
-    def _relocate(self, lock: str, mirror: Path) -> str:
+    def _find_program(self) -> Path:
+        """Return the program that a variable names (FASTINSTALL_UV), else the one on PATH."""
+        name = self.tool.name
+        variable = f"FASTINSTALL_{name.upper()}"
+        found = find_program(self.variables.get(variable) or name, self.variables)
+        if found is None:
+            raise self._refuse(
+                f"a {name} project, and {name} is not on PATH: no lock file can be made",
+                f"name it: export {variable}=/path/to/{name}",
+                self._by_hand,
+            )
+        return Path(found).absolute()
+
+    def _relocate(self, content: bytes, mirror: Path) -> bytes:
         """Return a lock that was made in a mirror as it reads in the project.
 
         Tools write paths as seen from the mirror: to where links in it lead (poetry), and to our build (uv, poetry).
         """
-        directory, build = Path(self.project.directory).resolve(), self.build.directory
+        lock, directory, build = content.decode("utf-8"), Path(self.project.directory).resolve(), self.build.directory
         places = [(directory, "/", ""), (directory.parent, "/", "../")]
         if build.is_absolute():  # first, as it may lie in the others
             places.insert(0, (Path(build), "", os.path.relpath(build, directory)))
         for place, end, name in places:
             lock = lock.replace(f"{os.path.relpath(place, mirror.resolve())}{end}", name)
-        return lock
+        return lock.encode("utf-8")
 
-    def _refuse_unheld(self, build: PinnedBuild, before: "Locked", after: "Locked") -> None:
-        held = after.get(build.name, frozenset())
+    def _refuse_unheld(self, before: "Locked", after: "Locked") -> None:
+        build, held = self.build, after.get(self.build.name, frozenset())
         if build.version not in held:
-            raise RefusedError(
-                f"{self.project.directory}: the lock file would hold {build.name} "
-                f"{listing(sorted(held)) or 'not at all'}, not the pinned {build.version}",
-                hint=f"check that requires-python in {self.project.manifest} allows Python {build.python}",
-                details=self.tool.describe_additions("", build),
+            raise self._refuse(
+                f"the lock file would hold {build.name} {listing(sorted(held)) or 'not at all'}, "
+                f"not the pinned {build.version}",
+                f"see whether requires-python allows Python {build.python}, and what else decides: "
+                f"grep -n {build.name} {quote(self.project.manifest)}",
+                self._by_hand,
             )
         backwards = find_downgrades(before, after, but=build.name)
         if backwards:
-            raise RefusedError(
-                f"{self.project.directory}: with the pin, {self.tool.name} would downgrade {listing(backwards)}",
-                hint=f"see what requires another {build.name}: {self.locking.why}",
-                details=tuple(f"{name} {versions}" for name, versions in backwards.items()),
+            raise self._refuse(
+                f"with the pin, {self.tool.name} would downgrade {listing(backwards)}",
+                f"see what requires another {build.name}: {self.locking.why}",
+                tuple(f"{name} {versions}" for name, versions in backwards.items()),
             )
 
 
@@ -208,20 +196,22 @@ Locked = Mapping[str, frozenset[str]]
 
 
 def parse_locked_versions(text: str) -> Locked:
-    """The distributions of uv.lock, poetry.lock or pdm.lock, which all list `[[package]]` with name and version.
+    """Return the distributions of uv.lock, poetry.lock or pdm.lock, which all list `[[package]]` with name and version.
 
     Raises:
         ValueError: not TOML.
     """
+    from packaging.utils import canonicalize_name  # noqa: PLC0415 (only where a pin is made)
+
     found: dict[str, set[str]] = {}
     for package in toml_data(text).get("package", ()):
         if package.get("version"):
-            found.setdefault(parse_requirement_name(package["name"]), set()).add(package["version"])
+            found.setdefault(canonicalize_name(package["name"]), set()).add(package["version"])
     return {name: frozenset(versions) for name, versions in found.items()}
 
 
 def find_downgrades(before: Locked, after: Locked, *, but: str) -> dict[str, str]:
-    """The distributions that the later lock holds at an older version, or for fewer cases at the newer one.
+    """Return the distributions of which the later lock takes a version older than the earlier one's newest.
 
     Args:
         before: the earlier lock.
@@ -231,20 +221,11 @@ def find_downgrades(before: Locked, after: Locked, *, but: str) -> dict[str, str
     Returns:
         For people, by name: "2.5.5 -> 2.4.6".
     """
-    names = sorted(name for name in before.keys() & after.keys() if name != but)
-    return {
-        name: " -> ".join(", ".join(sorted(each[name], key=parse_version_number)) for each in (before, after))
-        for name in names
-        if _is_downgrade(before[name], after[name])
-    }
-
-
-def _is_downgrade(was: frozenset[str], now: frozenset[str]) -> bool:
-    newest = max(map(parse_version_number, was))
-    come = [parse_version_number(version) for version in now - was]
-    if any(version < newest for version in come):
-        return True
-    # One that is gone has become a newer one, if such has come; else one of those that were there already.
-    gone = map(parse_version_number, was - now)
-    lost = [version for version in gone if not any(each > version for each in come)]
-    return any(parse_version_number(left) < version for version in lost for left in now)
+    found = {}
+    for name in sorted((before.keys() & after.keys()) - {but}):
+        was, now = (sorted(each[name], key=parse_version_number) for each in (before, after))
+        newest = parse_version_number(was[-1])
+        come_or_only = [*(after[name] - before[name]), now[-1]]
+        if any(parse_version_number(version) < newest for version in come_or_only):
+            found[name] = f"{', '.join(was)} -> {', '.join(now)}"
+    return found

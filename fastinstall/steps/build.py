@@ -46,16 +46,16 @@ class Build(WheelOrder, StepDefaults):
     def describe(self) -> str:
         """What is done, in a line of a plan."""
         if self.prebuilt is not None:
-            return f"take {self.prebuilt.filename} as it is"
-        if self.cached:
-            return f"take {self.distribution} {self.version} for {listing(self.levels)} from the cache"
-        source = self.source.filename if self.source else "?"
-        return f"build {self.distribution} {self.version} from {source} for {listing(self.levels)}"
+            return "take its wheel as it is"
+        return f"{'take it from the cache, compiled' if self.cached else 'compile it'} for {listing(self.levels)}"
 
     def list_details(self) -> Iterable[str]:
         """What else goes into it, and how each level is compiled."""
+        if self.prebuilt is not None:
+            yield self.prebuilt.filename
         if self.source is None:
             return
+        yield f"from {self.source.filename}"
         if self.without:
             yield f"without the kernels {listing(self.without)}"
         if self.clang is not None:

@@ -36,6 +36,10 @@ class ChangeCondaPackages(StepDefaults):
         """What is done, in a line of a plan."""
         return f"change other packages by {ENGINES[self.engine]}"
 
+    def outline(self) -> Iterable[str]:
+        """The same, and each package."""
+        return (self.describe(), *self.list_details())
+
     def list_details(self) -> Iterable[str]:
         """What comes, goes and is replaced, package by package."""
         before = {package.name: package for package in self.change.unlinked}

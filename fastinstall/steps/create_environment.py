@@ -5,7 +5,7 @@ killed run began.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePath
@@ -37,7 +37,11 @@ class CreateEnvironment(StepDefaults):
 
     def describe(self) -> str:
         """What is done, in a line of a plan."""
-        return f"make the virtual environment {self.prefix} with {self.python}"
+        return f"make the virtual environment with {self.python.name}"
+
+    def list_details(self) -> Iterable[str]:
+        """Where, and by which interpreter."""
+        yield f"{self.prefix}, by {self.python}"
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Paths that are not absolute, or another environment than the plan's."""

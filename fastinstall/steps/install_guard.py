@@ -19,7 +19,7 @@ class InstallGuard(StepDefaults):
 
     def describe(self) -> str:
         """What is done, in a line of a plan."""
-        return "install the start-up guard"
+        return "add a start-up hook that warns when another tool replaces it"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """None: it says nothing but why."""

@@ -59,6 +59,10 @@ class StepDefaults:
 
     __slots__ = ()
 
+    def outline(self: "StepKind") -> Iterable[str]:
+        """Return its lines in a short text of a plan."""
+        return (self.describe(),)
+
     def list_details(self) -> Iterable[str]:
         """Further lines of a plan, below its words."""
         return ()
@@ -72,6 +76,16 @@ class StepDefaults:
         return ()
 
 
+class ExplainedStep(StepDefaults):
+    """A kind of step that costs something, so that it comes with its reason."""
+
+    __slots__ = ()
+
+    def outline(self: "StepKind") -> Iterable[str]:
+        """Return its line and its reason."""
+        return (f"{self.describe()} ({self.reason})",)
+
+
 class StepKind(Protocol):
     """What every kind of step has."""
 
@@ -80,7 +94,10 @@ class StepKind(Protocol):
         """Why it is in the plan, as a part of a sentence."""
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, in a line of a plan; "it" is what the plan sets up."""
+
+    def outline(self) -> Iterable[str]:
+        """Return its lines in a short text of a plan."""
 
     def list_details(self) -> Iterable[str]:
         """Further lines of a plan, below its words."""

@@ -34,6 +34,9 @@ Recording = Pin | PinForPip
 Guiding = Build | Prove | MakeCondaPackages | ChangeCondaPackages | Swap | InstallGuard
 """Between them, at places of their own, which the orchestrator knows by name."""
 
+Preliminary = Build | PrivateHeaders | CondaToolchain | Prove | Verify
+"""They work in the cache, or look only: the target stays as it is."""
+
 Step = CreateEnvironment | Preparing | Guiding | Recording | Verify
 
 S = TypeVar("S", bound=Step)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
@@ -25,6 +24,8 @@ ENGINES = {
     CondaInstaller.AUTO: "any engine",
 }
 """What a plan calls whoever installs."""
+
+_KEEPING = "have conda keep this build: security updates then come by `fastinstall setup --upgrade`"
 
 
 @tagged("make-conda-packages")
@@ -48,13 +49,18 @@ class MakeCondaPackages(StepDefaults):
 
     def describe(self) -> str:
         """What is done, in a line of a plan."""
-        names = listing(each.dist for each in (self.package, self.guard) if each is not None)
-        return f"make conda packages of it, linked by {ENGINES[self.engine]}: {names}"
+        return f"make the conda package {self.package.dist} of it, linked by {ENGINES[self.engine]}"
+
+    def outline(self) -> Iterable[str]:
+        """What the guard package means for whoever waits for an update, or why there is none."""
+        if self.guard is None:
+            return (f"{self.describe()} ({self.reason})",)
+        return (self.describe(), _KEEPING)
 
     def list_details(self) -> Iterable[str]:
-        """What the guard package means for whoever waits for an update."""
+        """The guard package, and what it means."""
         if self.guard is not None:
-            yield "have conda keep this build: security updates then come by `fastinstall setup --upgrade`"
+            yield f"{_KEEPING} ({self.guard.dist})"
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Another channel than that of the environment."""

@@ -4,7 +4,7 @@ The staged build is timed against what it replaces, once for the same two builds
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,9 +50,15 @@ class Prove(StepDefaults):
 
     def describe(self) -> str:
         """What is done, in a line of a plan."""
-        against = self.baseline.filename if self.baseline else "what is installed"
-        timed = f", and time it against {against}" if self.timed else ""
-        return f"compare it with the official wheel{timed}"
+        check = "compare its pixels with the official wheel's" if self.reference else "run real operations on it"
+        return f"{check}, and measure its speed" if self.timed else check
+
+    def list_details(self) -> Iterable[str]:
+        """What it is compared with."""
+        if self.reference is not None:
+            yield f"pixels: {self.reference.filename}"
+        if self.timed:
+            yield f"speed: {self.baseline.filename if self.baseline else 'what is installed'}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
         """The official wheels that it is compared with."""

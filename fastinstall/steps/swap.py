@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from fastinstall.conda.history_file import find_claimed_entries, list_conda_moves
 from fastinstall.core import files
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable, tagged
 from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.receipt import Move, MoveKind
@@ -43,8 +43,8 @@ class Swap(StepDefaults):
 
     def describe(self) -> str:
         """What is done, in a line of a plan."""
-        leaving = (*self.removes, *self.records)
-        return f"replace {', '.join(leaving)} with {self.installs}" if leaving else f"install {self.installs}"
+        coming, leaving = _name(self.installs), listing(map(_name, self.records or self.removes))
+        return f"replace {leaving} with {coming}" if leaving else f"install {coming}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """Names that are those of no entry of a directory."""
@@ -77,6 +77,11 @@ class Swap(StepDefaults):
         )
         beside = list_conda_moves(prefix, site_packages, linked, before.conda, self.records)
         return (*list_site_packages_moves(exchange, before.stack), *beside)
+
+
+def _name(metadata: str) -> str:
+    """Return a distribution or a conda package as people call it: "pillow 13.0.0"."""
+    return metadata.removesuffix(".dist-info").replace("-", " ")
 
 
 _BRIDGE = "aside/bridge"

@@ -26,6 +26,10 @@ class Verify(StepDefaults):
         """What is done, in a line of a plan."""
         return f"check: {', '.join(self.checks)}"
 
+    def outline(self) -> Iterable[str]:
+        """None: that a setup is checked goes without saying."""
+        return ()
+
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
         """None: which checks they are is decided anew where the plan is carried out."""
         yield from ()

@@ -44,7 +44,7 @@ from fastinstall.observe.known_environments import scan_environment
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
-from fastinstall.pins.recognition import read_noted_project
+from fastinstall.pins.earlier_pins import find_noted_project
 from fastinstall.wheelbuild.installed_wheels import discard_unneeded_wheels, has_kept_wheels
 
 _SITES = ("site-packages", "dist-packages")
@@ -82,7 +82,7 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         if locked.sentences and (to is None or not is_known(store, to)):
             return (*locked.sentences, *_describe_what_remains(store))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
-        noted = read_noted_project(store.prefix)
+        noted = find_noted_project(store.prefix)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_roll_back(session, environment, chosen, to, force=force))
         _discard_kept_wheels(session)

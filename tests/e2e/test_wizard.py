@@ -204,7 +204,7 @@ def test_where_no_environment_is_active_one_can_be_made_or_named(sandbox: Sandbo
         person.types("Directory of an environment, or of a new one", "back")
         person.chooses(WHERE, "./fast-env")
         person.reads("Environment ./fast-env")
-        person.reads("Change make this virtual environment")
+        person.reads("Change make the virtual environment with")
         person.chooses(MENU, "Cancel")
         assert shown.end() == 5
     assert not (sandbox.root / "fast-env").exists()

@@ -29,9 +29,9 @@ def test_it_leads_by_py_rattler_to_a_package_of_condas_and_to_the_flags_that_ask
         person = Person(shown=shown)
         person.reads("Environment ./env (conda)")
         person.reads(f"Pillow {channel.pillow}, stock build, installed by conda")
-        person.reads("make conda packages of it, linked by conda: pillow-13.0.0-simd_v2v3_")
+        person.reads("make the conda package pillow-13.0.0-simd_v2v3_")
         _choose_engine(person, "rattler", guards="Have conda keep it, and warn when another tool replaces it?")
-        person.reads("make conda packages of it, linked by py-rattler: pillow-13.0.0-simd_v2v3_")
+        person.reads("of it, linked by py-rattler")
         person.chooses(MENU, "Proceed")
         assert shown.end() == 0, shown.text
         assert f"fastinstall setup --yes --prefix {prefix} --engine rattler".encode() in shown.raw

@@ -181,11 +181,11 @@ def test_a_tool_that_is_not_there_is_refused_with_the_lines_to_add(made: Galleri
     assert OURS in named.change().diff
 
 
-def test_a_setting_in_the_way_is_refused_and_shown(made: Galleries) -> None:
+def test_a_setting_in_the_way_is_refused_with_where_to_look(made: Galleries) -> None:
     gallery = made.make("uv", "foreign")
-    gallery.manifest.write_text(f'{gallery.manifest.read_text()}override-dependencies = ["Pillow<3"]\n')
+    gallery.manifest.write_text(f'{gallery.manifest.read_text()}override-dependencies = ["Pillow>=3"]\n')
 
-    with pytest.raises(RefusedError, match="override-dependencies has 'Pillow<3'") as refused:
+    with pytest.raises(RefusedError) as refused:
         gallery.pin()
 
     assert any(OURS in line for line in refused.value.details)
@@ -195,12 +195,11 @@ def test_a_uv_toml_that_hides_our_directory_is_refused_until_it_names_it(made: G
     gallery = made.make("uv", "hidden")
     (gallery.directory / "uv.toml").write_text("no-cache = false\n")
 
-    with pytest.raises(RefusedError, match=r"uv\.toml") as refused:
+    with pytest.raises(RefusedError, match="cannot lock it with the pin") as refused:
         gallery.pin()
-    line = f'find-links = ["{gallery.wheels}"]'
-    assert line in (refused.value.hint or "")
+    assert any("uv.toml" in line for line in refused.value.details)
 
-    (gallery.directory / "uv.toml").write_text(f"{line}\n")
+    (gallery.directory / "uv.toml").write_text(f'find-links = ["{gallery.wheels}"]\n')
     assert OURS in gallery.pin()
 
 
@@ -254,13 +253,3 @@ def test_another_build_of_the_same_name_is_not_put_in_the_place_of_the_first(mad
 
     assert kept.read_bytes() == b"another"
     kept.unlink()
-
-
-def test_a_manifest_that_changes_while_the_pin_is_tried_is_not_pinned(made: Galleries) -> None:
-    gallery = made.make("uv", "moving")
-    slow = Path(gallery.variables["HOME"], "slow-uv")
-    slow.write_text(f'#!/bin/sh\necho "# theirs" >> {gallery.manifest}\nexec {UV} "$@"\n')
-    slow.chmod(0o755)
-
-    with pytest.raises(RefusedError, match="changed while the pin was tried"):
-        replace(gallery, variables={**gallery.variables, "FASTINSTALL_UV": str(slow)}).change()

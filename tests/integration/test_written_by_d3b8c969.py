@@ -102,16 +102,6 @@ def test_guard_remove_takes_the_guards_out_and_prints_the_diff_of_the_project_al
     assert read_tree(base / "project") == project
 
 
-@pytest.mark.parametrize("name", ["cut-pinning.json", "cut-unpinning.json"])
-def test_an_unfinished_pin_is_an_error_with_the_command_that_takes_it_out(
-    name: str, base: Path, call: Callable[..., Result]
-) -> None:
-    put_tree(CASES / name, base)
-    found = call("doctor", "interrupted", "--json", "--prefix", base / "env").document["findings"]
-    commands = [finding["remedy"]["command"] for finding in found if finding["status"] == "error"]
-    assert any(f"--project {base / 'project'} | git -C" in command for command in commands)
-
-
 @pytest.mark.parametrize("name", PROJECTS)
 def test_a_project_of_each_tool_is_read_and_unpinned(name: str, base: Path, call: Callable[..., Result]) -> None:
     before = put_tree(CASES / name, base)

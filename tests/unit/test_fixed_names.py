@@ -30,7 +30,6 @@ from fastinstall.core.values import digest, encode, kind_of
 from fastinstall.doctor.registry import check_names, load_check
 from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.snapshot import EVENTS
-from fastinstall.pins.manifests import Addition
 from fastinstall.steps.kinds import Step
 from fastinstall.steps.verify import Verify
 
@@ -42,7 +41,6 @@ STEPS = """
     private-headers prove swap system-packages verify
 """
 EVENTS_TOLD = "finished foretold noted progressed started"
-ADDITIONS = "element items setting"
 JOURNAL = "adding begun committed committing engaged engaging moved moving spread spreading undoing yielding"
 ERRORS = """
     Archive Command Damaged Document Failed Fastinstall Foreign LaterDocument Refused Undetermined Unproven Usage
@@ -115,8 +113,8 @@ SCHEMA_DIGESTS = {
 
 @pytest.mark.parametrize(
     ("union", "tags"),
-    [(Step, STEPS), (Event, EVENTS_TOLD), (Addition, ADDITIONS)],
-    ids=["steps", "events", "additions"],
+    [(Step, STEPS), (Event, EVENTS_TOLD)],
+    ids=["steps", "events"],
 )
 def test_members_of_unions_bear_these_tags(union: object, tags: str) -> None:
     assert sorted(map(kind_of, typing.get_args(union))) == tags.split()

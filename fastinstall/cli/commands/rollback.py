@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from fastinstall.apply.recovery import list_unrecoverable, report_interruption_after_completion
+from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.common import (
     look_at,
     progress_for,
@@ -53,7 +53,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return _tell("fastinstall.rollback/1", end_interrupted_run(session, environment, force=force), context)
     back = f"--to {arguments.to} " if arguments.to else ""
     command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
-    for notice in (*list_unrecoverable(environment), *list_rollback_notices(environment, arguments.to)):
+    for notice in list_rollback_notices(environment, arguments.to):
         context.console.complain(f"warning: {notice}")
     question = f"Put {environment.prefix} back as it was before {arguments.to or 'the last setup'}?"
     agree(question, arguments, context.console, command)

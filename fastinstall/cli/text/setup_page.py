@@ -5,24 +5,16 @@ from collections.abc import Iterator
 
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.text.reports import NOISE, count_passed, finding_lines
-from fastinstall.core.messages import listing, quote
+from fastinstall.core.messages import quote
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt, SpeedTable
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
-from fastinstall.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.install_guard import InstallGuard
-from fastinstall.steps.kinds import Step, find_step
-from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.kinds import find_step
 from fastinstall.steps.pin_for_pip import PinForPip
-from fastinstall.steps.prove import Prove
-from fastinstall.steps.swap import Swap
-from fastinstall.steps.verify import Verify
 
 _FEW = 3
-_HOOK = "add a start-up hook that warns when another tool replaces it"
 _KEPT = (
     "guarded: conda keeps this build (security updates: `fastinstall setup --upgrade`); "
     "a start-up hook warns when pip or uv replaces it"
@@ -43,50 +35,9 @@ def list_changes(plan: Plan, page: Page) -> Iterator[str]:
     for part in build.reason.split("; ") if build else ():
         if part.startswith("not "):  # a later version, and what hinders it
             yield from page.lines(part, first="  ", rest="    ")
-    guarded = find_step(plan.steps, InstallGuard) is not None
     for step in plan.steps:
-        if not isinstance(step, InstallGuard | Verify):
-            yield from page.lines(_outline_step(step, guarded=guarded), first="  ", rest="    ")
-        if isinstance(step, MakeCondaPackages):
-            for detail in step.list_details():
-                yield from page.lines(detail, first="  ", rest="    ")
-
-
-def _outline_step(step: Step, *, guarded: bool) -> str:
-    match step:
-        case CreateEnvironment():
-            line = f"make the virtual environment with {step.python.name}"
-        case Build():
-            line = _outline_build(step)
-        case Prove():
-            check = (
-                "run real operations on it"
-                if step.reference is None
-                else "compare its pixels with the official wheel's"
-            )
-            line = f"{check}, and measure its speed" if step.timed else check
-        case MakeCondaPackages():
-            weak = f" ({step.reason})" if step.guard is None else ""
-            line = f"make a conda package of it, linked by {step.engine}{weak}"
-        case ChangeCondaPackages():
-            changes = list(step.list_details())
-            more = f" and {len(changes) - _FEW} more" if len(changes) > _FEW else ""
-            line = f"{step.describe()}: {'; '.join(changes[:_FEW])}{more}"
-        case Swap():
-            leaving = [name.removesuffix(".dist-info").replace("-", " ") for name in (step.records or step.removes)]
-            line = f"replace {listing(leaving)} with it" if leaving else "install it"
-            line += f", and {_HOOK}" if guarded else ""
-        case _:
-            line = f"{step.describe()} ({step.reason})"
-    return line
-
-
-def _outline_build(step: Build) -> str:
-    if step.prebuilt is not None:
-        return f"take the wheel of {step.distribution} {step.version} as it is"
-    if step.cached:
-        return "take it from the cache (built here before)"
-    return f"compile it for {listing(step.levels)}"
+        for line in page.shortened(tuple(step.outline())):
+            yield from page.lines(line, first="  ", rest="    ")
 
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:

@@ -1,16 +1,15 @@
-"""Customize: all that can be changed about a setup, one thing at a time, and what each answer means.
+"""Customize: all that can be changed about a setup, one thing at a time.
 
-A test compares the rows of `TOPICS` with the flags of `options`: every option that has a flag has a row.
+The menu is made of the rows of `options` that have a question; what depends on the target or the recipe is asked here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
 from typing import Any
 
 from fastinstall.cli import options
 from fastinstall.cli.console import Console
-from fastinstall.cli.options import REQUEST_OPTIONS, format_flags
+from fastinstall.cli.options import REQUEST_OPTIONS, Option, Question, format_flags
 from fastinstall.cli.questions import Asker, ask_text_or_go_back, choose_or_go_back
 from fastinstall.compilers import list_compilers
 from fastinstall.core.errors import FastinstallError
@@ -20,7 +19,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Recipe, count_by_severity
-from fastinstall.model.request import DIST_NAMES, LinkMode, Request, Risk, ToolchainSource
+from fastinstall.model.request import Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
@@ -61,37 +60,6 @@ class WizardConversation:
         self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))
 
 
-Ask = Callable[[WizardConversation, Request], Request | None]
-
-
-@immutable
-class Topic:
-    """One thing that can be changed.
-
-    Attributes:
-        fields: of `Request`, that it sets; the last one that has a value is told.
-        title: for the menu.
-        ask: asks for another value; returns None if the user goes back.
-        empty: how no value, or a switch that is off, is told.
-        conda_only: whether it means something in conda environments alone.
-    """
-
-    fields: tuple[str, ...]
-    title: str
-    ask: Ask
-    empty: str = "no"
-    conda_only: bool = False
-
-    def applies(self, facts: Facts) -> bool:
-        """Whether it means anything for a target."""
-        return is_conda(facts) or not self.conda_only
-
-    def told(self, request: Request) -> str:
-        """Its present value, in a few words."""
-        values = [value for field in self.fields if (value := getattr(request, field))]
-        return _write(values[-1], ", ") if values else self.empty
-
-
 CONTINUE, START_OVER, ENVIRONMENT, DETAILS = "continue", "start over", "environment", "details"
 
 
@@ -106,14 +74,14 @@ def customise_request(
         changed: hears of every change, so that none is lost.
         show_details: shows the whole plan for `request`.
     """
-    topics = {topic.fields[0]: topic for topic in TOPICS if topic.applies(talk.facts)}
+    asked = {option.field: option for option in list_asked_options(talk.facts)}
     flag, planned = "--prefix" if talk.target.new is None else "--new-env", request
     prefix = str(talk.facts.environment.prefix)
     while True:
         answers = {CONTINUE: "Continue", START_OVER: "Start over", ENVIRONMENT: "Environment"}
         meanings = {CONTINUE: "make the plan", START_OVER: "forget all changes", ENVIRONMENT: "choose another one"}
-        answers |= {name: topic.title for name, topic in topics.items()}
-        meanings |= {name: topic.told(request) for name, topic in topics.items()}
+        answers |= {name: option.question.title for name, option in asked.items()}
+        meanings |= {name: describe_value(option, request) for name, option in asked.items()}
         if request == planned:
             answers[DETAILS], meanings[DETAILS] = "Details", "every step, with its reason"
         answer = talk.asker.choose("What to change?", answers, meanings=meanings)
@@ -125,7 +93,7 @@ def customise_request(
             show_details()
             continue
         try:
-            other = topics[answer].ask(talk, request)
+            other = ask_option(asked[answer], talk, request)
         except FastinstallError as error:
             talk.say(f"{error.message}; nothing changed")
             continue
@@ -143,36 +111,24 @@ def _write(value: object, comma: str = ",") -> str:
     return comma.join(map(str, value)) if isinstance(value, tuple) else str(value or "")
 
 
-def _choose(name: str, title: str, question: str, meanings: Mapping[Any, str]) -> Topic:
-    """A topic with a few values, each with its meaning."""
-    ask = partial(_ask_choice, name=name, question=question, meanings=meanings)
-    return Topic(fields=(name,), title=title, ask=ask)
-
-
 def _ask_choice(
-    talk: WizardConversation, request: Request, *, name: str, question: str, meanings: Mapping[Any, str]
+    talk: WizardConversation, request: Request, name: str, question: str, meanings: Mapping[Any, str]
 ) -> Request | None:
+    """Ask for one of a few values, each with its meaning."""
     values = {_write(value): value for value in meanings}
     texts = {_write(value): text for value, text in meanings.items()}
     answer = choose_or_go_back(talk.asker, question, texts, default=_write(getattr(request, name)))
     return None if answer is None else replace(request, **{name: values[answer]})
 
 
-def _type(name: str, title: str, question: str, empty: str, note: str = "") -> Topic:
-    """A topic whose value is typed, as behind its flag."""
-    read = next(option.read for option in REQUEST_OPTIONS if option.field == name)
-    ask = partial(_ask_typed, words=(name, question, note), read=read)
-    return Topic(fields=(name,), title=title, ask=ask, empty=empty)
-
-
 def _ask_typed(
-    talk: WizardConversation, request: Request, *, words: tuple[str, str, str], read: options.Reader
+    talk: WizardConversation, request: Request, name: str, question: Question, read: options.Reader
 ) -> Request | None:
-    name, question, note = words
-    if note:
-        talk.say(note)
+    """Ask for a value that is typed, as behind its flag."""
+    if question.note:
+        talk.say(question.note)
     default = _write(getattr(request, name))
-    typed = ask_text_or_go_back(talk.asker, question, read, talk.say, default=default)
+    typed = ask_text_or_go_back(talk.asker, question.text, read, talk.say, default=default)
     if typed is None:
         return None
     return replace(request, **{name: read(typed) if typed else getattr(Request(), name)})
@@ -202,8 +158,8 @@ def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
         return found
 
     note = f"Setup fails if one of them is missing, instead of building without it: {', '.join(known)}"
-    words = ("require", "Required libraries, separated by commas", note)
-    return _ask_typed(talk, request, words=words, read=read)
+    question = Question("", "Required libraries, separated by commas", note=note)
+    return _ask_typed(talk, request, "require", question, read)
 
 
 def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
@@ -219,7 +175,7 @@ def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
             True: f"{updates}; {meanings[True]}",
             False: f"conda may replace it at any change; {meanings[False]}",
         }
-    return _ask_choice(talk, request, name="guard", question=question, meanings=meanings)
+    return _ask_choice(talk, request, "guard", question, meanings)
 
 
 def _ask_conda_engine(talk: WizardConversation, request: Request) -> Request | None:
@@ -247,85 +203,48 @@ def _ask_risk(talk: WizardConversation, request: Request) -> Request | None:
     return replace(request, allow=taken)
 
 
-TOPICS: tuple[Topic, ...] = (
-    Topic(fields=("recipe",), title="Recipe", ask=_ask_recipe),
-    _type("version", "Version", "Version, empty for the newest", "newest", "The newest has all security fixes."),
-    Topic(fields=("guard",), title="Guard", ask=_ask_guard),
-    _choose(
-        "pin",
-        "Pin",
-        "Keep other tools from replacing it?",
-        {
-            False: "other tools may upgrade Pillow",
-            True: "pip, uv and conda keep this build; security updates wait, too",
-        },
-    ),
-    Topic(fields=("level", "levels"), title="CPU level", ask=_ask_level),
-    _choose(
-        "link",
-        "Libraries",
-        "Which libraries for JPEG, TIFF and the like?",
-        {
-            LinkMode.BUNDLE: "those of the official wheel: all formats",
-            LinkMode.ENV: "those of this environment, shared with its other packages",
-            LinkMode.SYSTEM: "those of the operating system; it may lack formats",
-        },
-    ),
-    Topic(fields=("require",), title="Required libraries", ask=_ask_required, empty="as in the recipe"),
-    Topic(fields=("engine",), title="Installed by", ask=_ask_conda_engine, conda_only=True),
-    replace(
-        _type(
-            "channels",
-            "Conda channels",
-            "Channels, separated by commas",
-            "as conda is configured",
-            "Only for other packages that are needed. The first channel is preferred.",
-        ),
-        conda_only=True,
-    ),
-    _choose(
-        "dist_name",
-        "Distribution",
-        "What should the distribution be called?",
-        {
-            DIST_NAMES[0]: "whatever requires Pillow accepts it",
-            DIST_NAMES[1]: "the next install command brings stock Pillow back",
-        },
-    ),
-    _choose(
-        "offline",
-        "Offline",
-        "Work without a network?",
-        {False: "download what is missing from the package index", True: "use the cache and the wheelhouse only"},
-    ),
-    _type("wheelhouse", "Wheelhouse", "Directory of wheels", "none", "Its wheels come first: fastinstall build -o DIR"),
-    _choose(
-        "with_system_deps",
-        "System packages",
-        "Install missing system packages?",
-        {
-            False: "unpack missing headers into the cache; the system stays as it is",
-            True: "install them with apt or dnf; needs root",
-        },
-    ),
-    _choose(
-        "toolchain",
-        "Compiler",
-        "Which compiler?",
-        {
-            ToolchainSource.AUTO: "clang from the package index, or the system's compiler",
-            **{each.word: each.choice for each in list_compilers()},
-        },
-    ),
-    _type("jobs", "Parallel jobs", "Parallel compile jobs, empty for one per CPU", "one per CPU"),
-    _choose(
-        "upgrade",
-        "Upgrade",
-        "Look for a later version?",
-        {False: "do nothing if all is well", True: "build a later version even if all is well"},
-    ),
-    Topic(fields=("allow",), title="Accepted risks", ask=_ask_risk, empty=_NONE),
-)
+def _ask_compiler(talk: WizardConversation, request: Request) -> Request | None:
+    meanings = {
+        ToolchainSource.AUTO: "clang from the package index, or the system's compiler",
+        **{each.word: each.choice for each in list_compilers()},
+    }
+    return _ask_choice(talk, request, "toolchain", "Which compiler?", meanings)
+
+
+_OWN_QUESTIONS: Mapping[str, Callable[[WizardConversation, Request], Request | None]] = {
+    "recipe": _ask_recipe,
+    "guard": _ask_guard,
+    "level": _ask_level,
+    "require": _ask_required,
+    "engine": _ask_conda_engine,
+    "toolchain": _ask_compiler,
+    "allow": _ask_risk,
+}
+
+
+def list_asked_options(facts: Facts) -> list[Option]:
+    """Return the options that mean something for a target, in the order of the menu."""
+    asked = [option for option in REQUEST_OPTIONS if option.question.title]
+    return [option for option in asked if is_conda(facts) or not option.question.conda_only]
+
+
+def ask_option(option: Option, talk: WizardConversation, request: Request) -> Request | None:
+    """Return a request with another value of an option, or None if the person goes back."""
+    question, name = option.question, option.field
+    if name in _OWN_QUESTIONS:
+        return _OWN_QUESTIONS[name](talk, request)
+    if question.meanings:
+        return _ask_choice(talk, request, name, question.text, question.meanings)
+    return _ask_typed(talk, request, name, question, option.read)
+
+
+def describe_value(option: Option, request: Request) -> str:
+    """Return the present value of an option, in a few words."""
+    value = getattr(request, option.field)
+    if option.field == "level":  # one question for both
+        value = request.levels or value
+    return _write(value, ", ") if value else option.question.empty
+
 
 _ENGINES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
 

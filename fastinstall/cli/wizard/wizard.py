@@ -34,16 +34,7 @@ from fastinstall.observe.session import Session
 from fastinstall.plan.make import observe_facts, plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
-from fastinstall.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.steps.conda_toolchain import CondaToolchain
-from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.install_guard import InstallGuard
-from fastinstall.steps.kinds import find_step
-from fastinstall.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.steps.private_headers import PrivateHeaders
-from fastinstall.steps.prove import Prove
-from fastinstall.steps.swap import Swap
-from fastinstall.steps.verify import Verify
+from fastinstall.steps.kinds import Preliminary, find_step
 from fastinstall.verbs import answers
 from fastinstall.verbs.answers import Answers
 
@@ -179,7 +170,7 @@ class _Wizard:
 
     def _show_plan(self, plan: Plan) -> None:
         page, gain = self._page(), describe_expected_gain(self.talk.session, plan)
-        rows = [("Change", change) for change in list_changes(plan, self.talk.facts)]
+        rows = [("Change", change) for change in list_changes(plan)]
         rows += [("Speed", gain)] if gain else []
         prefix = self.place if quote(self.place) == self.place else quote(self.prefix)
         undo = _name_value("Undo", f"fastinstall rollback --prefix {prefix}", page)
@@ -238,28 +229,14 @@ def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
     yield "Pillow", f"{stack.version}, {build}{by}" if stack.version else "not installed"
 
 
-def list_changes(plan: Plan, facts: Facts) -> Iterator[str]:
-    """What a plan changes outside of the cache, in few words."""
-    build = find_step(plan.steps, Build)
-    if build is None:
+def list_changes(plan: Plan) -> Iterator[str]:
+    """Yield what a plan changes outside of the cache."""
+    if find_step(plan.steps, Build) is None:
         yield plan.summary
         return
     for step in plan.steps:
-        match step:
-            case CreateEnvironment():
-                yield "make this virtual environment"
-            case Swap():
-                verb = "replace it with" if facts.stack.version else "install"
-                yield f"{verb} {build.distribution} {build.version}"
-            case InstallGuard():
-                yield "add a start-up hook: it warns when another tool replaces it"
-            case ChangeCondaPackages() | MakeCondaPackages():
-                yield step.describe()
-                yield from step.list_details()
-            case Build() | CondaToolchain() | PrivateHeaders() | Prove() | Verify():
-                continue  # in the cache, or looks only
-            case _:
-                yield step.describe()
+        if not isinstance(step, Preliminary):
+            yield from step.outline()
 
 
 def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own.
 
-- error: a transaction of fastinstall neither finished nor was undone, a change of its pin in a project was cut short,
-  or an installer was stopped midway. pip renames what it removes (`PIL` to `~IL`) and does not put it back when it is
-  killed; conda was stopped while packages that matter to PIL were half there.
+- error: a transaction of fastinstall neither finished nor was undone, or an installer was stopped midway. pip renames
+  what it removes (`PIL` to `~IL`) and does not put it back when it is killed; conda was stopped while packages that
+  matter to PIL were half there.
 - warning: fastinstall was stopped when it had changed nothing yet, or had only to clear up, and left directories of its
   own; conda left files behind that it had moved out of the way, and the packages that matter to PIL are whole.
 
@@ -25,7 +25,7 @@ from pathlib import PurePath
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import repair, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.history import PINS, UnfinishedRun, describe_what_was_interrupted, recovery_command
+from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupted, recovery_command
 
 ORDER = 170
 
@@ -43,14 +43,12 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_own(context: CheckContext) -> Iterator[Finding]:
     for each in context.facts.past.interruptions:
-        what, undo = f"{describe_what_was_interrupted(each)} neither finished nor was undone", "finish or undo it"
-        if each.cut in PINS:
-            what, undo = describe_what_was_interrupted(each), "take it out, if you know where it comes from"
+        what = describe_what_was_interrupted(each)
         yield _SAY.say(
             Status.WARNING if each.cut in (UnfinishedRun.BEGINNING, UnfinishedRun.END) else Status.ERROR,
-            f"fastinstall itself was interrupted: {what}",
+            f"fastinstall itself was interrupted: {what} neither finished nor was undone",
             evidence=(str(each.file),),
-            remedy=Remedy(text=undo, command=recovery_command(each, context.facts.environment.prefix)),
+            remedy=Remedy(text="finish or undo it", command=recovery_command(each, context.facts.environment.prefix)),
             verify=show_text(each.file),
         )
 

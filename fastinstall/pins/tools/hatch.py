@@ -4,78 +4,55 @@ The other environments of the project inherit both, unless they say otherwise. h
 or by uv; each reads its own variable, so both get the directory. A stack that is in place satisfies it.
 
 A build backend alone (hatchling) makes nobody's environment: what counts are environments in the manifest.
-An environment that is locked (`locked`, or `lock-envs` for all) is refused, as a pin does not make its lock.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, read_table, read_texts
-from fastinstall.pins.markers import PinnedBuild, parse_requirement_name
-from fastinstall.pins.tool import Manifest, PinTool, ProjectSign
-
-_OWN, _SHARED = "hatch.toml", "pyproject.toml"
-_ENVIRONMENT = ("envs", "default")
-_LISTS = ("dependencies", "extra-dependencies")
-_VARIABLES = ("PIP_FIND_LINKS", "UV_FIND_LINKS")
+from fastinstall.pins.manifests import BY, format_array, quote_toml
+from fastinstall.pins.markers import PinnedBuild
+from fastinstall.pins.tool import PinTool, ProjectSign
 
 
 class Hatch(PinTool[PinnedBuild]):
     """The tool."""
 
     name = "hatch"
-    manifests = (_OWN, _SHARED)
-    beside = (_SHARED,)
+    manifests = ("hatch.toml", "pyproject.toml")
     sync = "hatch env create"
 
     def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
-        """Its manifest, or environments in [tool.hatch]; those of the others outweigh both."""
+        """Return whether it has its own manifest, or environments in [tool.hatch]; signs of others outweigh both."""
         hatch = tables.get(self.name)
         environments = isinstance(hatch, dict) and "envs" in hatch
-        return ProjectSign.SETTINGS if _OWN in files or environments else ProjectSign.NONE
+        return ProjectSign.SETTINGS if self.manifests[0] in files or environments else ProjectSign.NONE
 
-    def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
-        """What the manifest has to say."""
-        table = (*_find_root(toml_data(text)), *_ENVIRONMENT)
-        place = pinned.directory
+    def format_lines(self, text: str, pinned: PinnedBuild) -> str:
+        """Return a dependency, and the directory for pip and for uv."""
+        content, place = toml_data(text), pinned.directory
+        if "envs" not in content and "tool" not in content:
+            raise RefusedError(
+                "hatch.toml has no [envs], and adding it would hide the one in pyproject.toml",
+                hint="move the environments of pyproject.toml to hatch.toml",
+            )
+        default = "envs.default" if "envs" in content else "tool.hatch.envs.default"
         # hatch's own way to say where the project is
-        directory = f'"{place.as_uri()}"' if place.is_absolute() else f'"{{root:uri}}/{place}"'
+        url = quote_toml(place.as_uri() if place.is_absolute() else f"{{root:uri}}/{place}")
+        requirement = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"',))
         return (
-            ArrayAddition(table=table, key="extra-dependencies", items=(f"{pinned.requirement} ; {pinned.here}",)),
-            *(KeyAddition(table=(*table, "env-vars"), key=name, literal=directory) for name in _VARIABLES),
+            f"[{default}]\nextra-dependencies = {requirement}\n"
+            f"[{default}.env-vars]\nPIP_FIND_LINKS = {url}  {BY}\nUV_FIND_LINKS = {url}  {BY}\n"
         )
-
-    def list_foreign(self, manifest: Manifest, pinned: PinnedBuild) -> Iterator[str]:
-        """What the default environment says of the distribution, and what would hide our part of it."""
-        content = toml_data(manifest.text)
-        if manifest.path.name == _OWN and "envs" not in content:
-            yield "[envs] is missing, and adding it would hide the one in pyproject.toml"
-        root = _find_root(content)
-        default = read_table(content, (*root, *_ENVIRONMENT))
-        header = ".".join((*root, *_ENVIRONMENT))
-        for key in _LISTS:
-            for requirement in read_texts(default, (key,)):
-                if parse_requirement_name(requirement) == pinned.name:
-                    yield f"[{header}] {key} has {requirement!r}"
-        if default.get("locked", read_table(content, root).get("lock-envs")):
-            yield f"[{header}] is locked, and hatch installs from its lock file"
-        for variable in _VARIABLES:
-            if variable in read_table(default, ("env-vars",)):
-                yield f"[{header}.env-vars] has {variable}"
-        for requirement in read_texts(toml_data(manifest.beside.get(_SHARED, "")), ("project", "dependencies")):
-            if parse_requirement_name(requirement) == pinned.name and "@" in requirement:
-                yield f"[project] requires {requirement!r}"
 
     def describe_caution(self, directory: PurePath, pinned: PinnedBuild) -> str:
         """Say that nobody has tried it."""
-        return f"the pin was not tried with hatch: check the output of `hatch env create` in {directory}"
+        return (
+            f"the pin was not tried with hatch: check the output of `hatch env create` in {directory}; "
+            "an environment that hatch locks ignores it"
+        )
 
 
 TOOL = Hatch()
-
-
-def _find_root(content: dict[str, Any]) -> tuple[str, ...]:
-    """Where the tables of hatch are: at the top of hatch.toml."""
-    return () if "envs" in content else ("tool", "hatch")

@@ -6,18 +6,13 @@ also hides who asks for another Pillow, so that is looked for here.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
-from fastinstall.pins.manifests import Addition, KeyAddition, TableAddition, read_array, read_table, read_texts
-from fastinstall.pins.markers import PinnedBuild, parse_requirement_name
-from fastinstall.pins.tool import Locking, Manifest, PinTool
-
-_OVERRIDES = ("tool", "pdm", "resolution", "overrides")
-_SOURCES = ("tool", "pdm", "source")
-_NAME = "fastinstall"
+from fastinstall.pins.manifests import BY, MARK, quote_toml
+from fastinstall.pins.markers import PinnedBuild
+from fastinstall.pins.tool import Locking, PinTool
 
 
 class Pdm(PinTool[PinnedBuild]):
@@ -34,31 +29,18 @@ class Pdm(PinTool[PinnedBuild]):
         drops=("PDM_PROJECT", "PDM_LOCKFILE", "PDM_RESOLUTION_OVERRIDES"),
     )
 
-    def list_additions(self, text: str, pinned: PinnedBuild) -> tuple[Addition, ...]:
-        """What the manifest has to say."""
+    def format_lines(self, text: str, pinned: PinnedBuild) -> str:
+        """Return an override, and the directory as a source."""
         place = pinned.directory
         # pdm's own way to say where the project is
         url = place.as_uri() if place.is_absolute() else f"file:///${{PROJECT_ROOT}}/{place}"
         return (
-            KeyAddition(table=_OVERRIDES, key=pinned.name, literal=f'"=={pinned.version}"'),
-            TableAddition(table=_SOURCES, literals={"name": f'"{_NAME}"', "type": '"find_links"', "url": f'"{url}"'}),
+            f'[tool.pdm.resolution.overrides]\n{pinned.name} = "=={pinned.version}"  {MARK}\n\n'
+            f'[[tool.pdm.source]]  {BY}\nname = "fastinstall"\ntype = "find_links"\nurl = {quote_toml(url)}\n'
         )
 
-    def list_foreign(self, manifest: Manifest, pinned: PinnedBuild) -> Iterator[str]:
-        """Overrides and excludes of the distribution in pyproject.toml, and a source of our name."""
-        content = toml_data(manifest.text)
-        for key, value in read_table(content, _OVERRIDES).items():
-            if parse_requirement_name(key) == pinned.name:
-                yield f"[tool.pdm.resolution.overrides] has {key} = {value!r}"
-        for key in read_texts(content, ("tool", "pdm", "resolution", "excludes")):
-            if parse_requirement_name(key) == pinned.name:
-                yield f"[tool.pdm.resolution] excludes {key!r}"
-        for source in read_array(content, _SOURCES):
-            if isinstance(source, dict) and source.get("name") == _NAME:
-                yield f"[[tool.pdm.source]] already has one named {_NAME!r}"
-
     def prepare_lock(self, manifest: str, lock: str, pinned: PinnedBuild) -> str:
-        """Without the distribution: pdm keeps to what its lock has, even against the manifest."""
+        """Return the lock without the distribution: pdm keeps to what its lock has, even against the manifest."""
         _refuse_forbidden(manifest, lock, pinned)
         first, *packages = re.split(r"(?m)^(?=\[\[package\]\]$)", lock)
         named = re.compile(rf'^name = "{re.escape(pinned.name)}"$', re.MULTILINE)
@@ -74,17 +56,9 @@ TOOL = Pdm()
 
 
 def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
-    """Raise if the project, or something in its lock, asks for a version that the build is not.
-
-    Args:
-        manifest: pyproject.toml.
-        lock: pdm.lock without the pin.
-        build: ours.
-
-    Raises:
-        RefusedError: says who asks for what.
-    """
-    requiring = [("the project", each) for each in read_texts(toml_data(manifest), ("project", "dependencies"))]
+    """Refuse a project where it, or something in its lock, asks for a version that the build is not."""
+    project = toml_data(manifest).get("project", {})
+    requiring = [("the project", each) for each in project.get("dependencies", ())]
     for package in toml_data(lock).get("package", ()):
         requiring += [(package["name"], each) for each in package.get("dependencies", ())]
     against = [f"{who} requires {what!r}" for who, what in requiring if _is_excluding(what, build)]
@@ -97,11 +71,12 @@ def _refuse_forbidden(manifest: str, lock: str, build: PinnedBuild) -> None:
 
 
 def _is_excluding(requirement: str, build: PinnedBuild) -> bool:
-    if parse_requirement_name(requirement) != build.name:
-        return False
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (only where a pin is made)
+    from packaging.utils import canonicalize_name  # noqa: PLC0415 (likewise)
 
     try:
-        return not Requirement(requirement).specifier.contains(build.version, prereleases=True)
+        said = Requirement(requirement)
     except InvalidRequirement:
         return False  # pdm has read it: what it means is up to pdm
+    named = canonicalize_name(said.name) == build.name
+    return named and not said.specifier.contains(build.version, prereleases=True)

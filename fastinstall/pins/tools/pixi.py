@@ -5,17 +5,15 @@ a `pillow = "*"` among its dependencies, stay as they are.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.parsing import toml_data
 from fastinstall.model.conda_packages import pin_line
-from fastinstall.pins.manifests import Addition, ArrayAddition, KeyAddition, find_table, read_table
+from fastinstall.pins.manifests import BY, MARK, quote_toml
 from fastinstall.pins.markers import PinnedPackage
-from fastinstall.pins.tool import Manifest, PinTool, ProjectSign
-
-_OUR_BUILD = re.compile(r"""build\s*=\s*["'](?P<build>[a-z]+_\*)["']""")
+from fastinstall.pins.tool import PinTool, ProjectSign
 
 
 class Pixi(PinTool[PinnedPackage]):
@@ -26,39 +24,26 @@ class Pixi(PinTool[PinnedPackage]):
     lock = "pixi.lock"
     sync = "pixi install"
     takes_packages = True
+    pinned = re.compile(r"""build\s*=\s*["']([a-z]+_\*)["']""")
 
     def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
-        """Its manifest, its lock, or [tool.pixi]."""
-        if "pixi.toml" in files:
-            return ProjectSign.MANIFEST
-        return super().sign(files, tables)
+        """Return whether it has its own manifest, its lock, or [tool.pixi]."""
+        return ProjectSign.MANIFEST if self.manifests[0] in files else super().sign(files, tables)
 
-    def list_additions(self, text: str, pinned: PinnedPackage) -> tuple[Addition, ...]:
-        """What the manifest has to say."""
-        root = _find_root(toml_data(text))
+    def format_lines(self, text: str, pinned: PinnedPackage) -> str:
+        """Return the channel, and the build for its platform."""
+        content = toml_data(text)
+        of_pixi = content.get("tool", {}).get(self.name)
+        root, tables = ("tool.pixi.", of_pixi) if of_pixi is not None else ("", content)
+        workspace = "project" if "channels" in tables.get("project", {}) else "workspace"  # which older ones call so
         name, version, build = pin_line(pinned.package).split()
         place = pinned.directory
-        channel = place.as_uri() if place.is_absolute() else f"./{place}"
-        literal = f'{{ version = "{version}", build = "{build}" }}'
         return (
-            ArrayAddition(table=(*root, _name_workspace(text, root)), key="channels", items=(channel,), first=True),
-            KeyAddition(table=(*root, "target", pinned.package.subdir, "dependencies"), key=name, literal=literal),
+            f"[{root}{workspace}]\n"
+            f"channels = [{quote_toml(place.as_uri() if place.is_absolute() else f'./{place}')}]  {BY}\n\n"
+            f"[{root}target.{pinned.package.subdir}.dependencies]\n"
+            f'{name} = {{ version = "{version}", build = "{build}" }}  {MARK}\n'
         )
-
-    def list_foreign(self, manifest: Manifest, pinned: PinnedPackage) -> Iterator[str]:
-        """Where the workspace says for that platform which Pillow it wants."""
-        content = toml_data(manifest.text)
-        root = _find_root(content)
-        target = (*root, "target", pinned.package.subdir)
-        for table in ((*target, "dependencies"), (*target, "pypi-dependencies"), (*root, "pypi-dependencies")):
-            found = read_table(content, table).get(pinned.name)
-            if found is not None:
-                yield f"[{'.'.join(table)}] has {pinned.name} = {found!r}"
-
-    def find_pinned(self, text: str) -> str:
-        """Find the build string of ours that the manifest asks for: "simd_*"."""
-        found = _OUR_BUILD.search(text)
-        return found["build"] if found is not None else ""
 
     def describe_caution(self, directory: PurePath, pinned: PinnedPackage) -> str:
         """Say that nobody has tried it."""
@@ -66,12 +51,3 @@ class Pixi(PinTool[PinnedPackage]):
 
 
 TOOL = Pixi()
-
-
-def _find_root(content: dict[str, Any]) -> tuple[str, ...]:
-    return ("tool", "pixi") if isinstance(find_table(content, ("tool", "pixi")), dict) else ()
-
-
-def _name_workspace(text: str, root: tuple[str, ...]) -> str:
-    """The name of the table that has the channels; older manifests call it "project"."""
-    return "project" if "channels" in read_table(toml_data(text), (*root, "project")) else "workspace"

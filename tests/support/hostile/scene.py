@@ -30,7 +30,6 @@ from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Move, MoveKind
 from fastinstall.model.request import Request
 from fastinstall.observe.pip_pins import CONFIGURATION, CONSTRAINTS
-from fastinstall.pins.earlier_pins import PinnedFile, PinRecord, PinStage
 
 ID = "20261121T101500Z-000001"
 _TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
@@ -272,22 +271,23 @@ def _project(project: Path, prefix: Path) -> None:
     manifest = b'[project]\nname = "x"\nversion = "1"\ndependencies = ["pillow"]\n[tool.uv]\nfind-links = ["w"]\n'
     lock = b'version = 1\n[[package]]\nname = "pillow"\nversion = "12.1.1+simd.v3"\n'
     sums = [hashlib.sha256(each).hexdigest() for each in (manifest, lock)]
-    record = PinRecord(
-        stage=PinStage.PINNED,
-        at="2026-11-21T10:15:00Z",
-        tool_version="0.1.0",
-        prefix=prefix,
-        manager="uv",
-        requirement="pillow==12.1.1+simd.v3",
-        payload={".fastinstall/wheels/x.whl": sums[0]},
-        files=(
-            PinnedFile(name="pyproject.toml", before=sums[0], after=sums[0]),
-            PinnedFile(name="uv.lock", before="", after=sums[1]),
-        ),
-        additions=(),
-        pieces=("# piece\n",),
-    )
-    pin = dump(document("project-pin", record)).encode()
+    record = {
+        "schema": "fastinstall.project-pin/1",
+        "stage": "pinned",
+        "at": "2026-11-21T10:15:00Z",
+        "tool_version": "0.1.0",
+        "prefix": str(prefix),
+        "manager": "uv",
+        "requirement": "pillow==12.1.1+simd.v3",
+        "payload": {".fastinstall/wheels/x.whl": sums[0]},
+        "files": [
+            {"name": "pyproject.toml", "before": sums[0], "after": sums[0]},
+            {"name": "uv.lock", "before": "", "after": sums[1]},
+        ],
+        "additions": [],
+        "pieces": ["# piece\n"],
+    }
+    pin = json.dumps(record).encode()
     _write(project, {"pyproject.toml": manifest, "uv.lock": lock, ".fastinstall/pin.json": pin})
 
 

@@ -22,7 +22,7 @@ from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin
-from fastinstall.pins.recognition import project_of, read_manifest_pin
+from fastinstall.pins.recognition import project_of, read_project_pin
 
 OURS, STOCK = "2.0+simd.v2", "3.0"
 """Versions of Pillow: our build, and the newest that the index has."""
@@ -133,7 +133,7 @@ class Gallery:
         place = self.venv.prefix / RECEIPT
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps({"distribution": "pillow", "version": self.version}))
-        return read_manifest_pin(self.venv.prefix)
+        return read_project_pin(self.venv.prefix)
 
     def write(self, manifest: str) -> None:
         """Write its manifest, with what its tool needs to ask the local index."""

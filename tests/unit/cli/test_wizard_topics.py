@@ -10,14 +10,22 @@ from support.values.sessions import a_session
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.options import REQUEST_OPTIONS
-from fastinstall.cli.wizard.choices import CONTINUE, TOPICS, WizardConversation, customise_request
+from fastinstall.cli.wizard.choices import (
+    CONTINUE,
+    WizardConversation,
+    ask_option,
+    customise_request,
+    describe_value,
+    list_asked_options,
+)
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.verbs.recipe_comparison import RecipePreview
 
-BY_FIELD = {field: topic for topic in TOPICS for field in topic.fields}
+BY_FIELD = {option.field: option for option in REQUEST_OPTIONS if option.question.title}
+BY_FIELD["levels"] = BY_FIELD["level"]
 HERE = str(Path(__file__).parent)
 OTHERS: dict[str, tuple[tuple[str, ...], object]] = {
     "recipe": (("pillow",), "pillow"),
@@ -74,40 +82,41 @@ def test_every_request_that_has_a_flag_can_be_customised() -> None:
 @pytest.mark.parametrize("field", OTHERS)
 def test_each_takes_another_value_and_tells_it(talk: WizardConversation, field: str) -> None:
     answers, value = OTHERS[field]
-    topic = BY_FIELD[field]
-    request = topic.ask(_asking(talk, *answers), Request())
+    option = BY_FIELD[field]
+    request = ask_option(option, _asking(talk, *answers), Request())
     assert request is not None
     assert getattr(request, field) == value
-    assert topic.told(request) != topic.told(Request())
+    assert describe_value(option, request) != describe_value(option, Request())
 
 
 @pytest.mark.parametrize("field", OTHERS)
 def test_each_can_be_taken_back(talk: WizardConversation, field: str) -> None:
-    assert BY_FIELD[field].ask(_asking(talk, "back"), Request(version="1", jobs=2)) is None
+    assert ask_option(BY_FIELD[field], _asking(talk, "back"), Request(version="1", jobs=2)) is None
 
 
 @pytest.mark.parametrize("field", ["version", "jobs", "wheelhouse", "require", "channels"])
 def test_what_is_typed_can_be_made_nothing_again(talk: WizardConversation, field: str) -> None:
     before = Request(version="12.2.0", jobs=2, wheelhouse=Path(HERE), require=("jpeg",), channels=("mine",))
-    request = BY_FIELD[field].ask(_asking(talk, "-"), before)
+    request = ask_option(BY_FIELD[field], _asking(talk, "-"), before)
     assert request is not None
     assert getattr(request, field) == getattr(Request(), field)
 
 
 def test_another_recipe_begins_without_the_version_and_the_levels_of_the_one_before(talk: WizardConversation) -> None:
-    request = BY_FIELD["recipe"].ask(_asking(talk, "pillow"), Request(version="1", levels=("x86-64-v2",)))
+    request = ask_option(BY_FIELD["recipe"], _asking(talk, "pillow"), Request(version="1", levels=("x86-64-v2",)))
     assert request == Request(recipe="pillow")
 
 
 def test_a_risk_is_added_to_those_before_and_all_can_be_taken_away(talk: WizardConversation) -> None:
     before = Request(allow=(Risk.VULNERABLE,))
-    added = BY_FIELD["allow"].ask(_asking(talk, "downgrade"), before)
+    added = ask_option(BY_FIELD["allow"], _asking(talk, "downgrade"), before)
     assert added == Request(allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
-    assert BY_FIELD["allow"].ask(_asking(talk, "none"), before) == Request()
+    assert ask_option(BY_FIELD["allow"], _asking(talk, "none"), before) == Request()
 
 
 def test_what_only_conda_knows_is_asked_in_its_environments_alone() -> None:
-    assert {topic.fields[0] for topic in TOPICS if not topic.applies(stock_facts())} == {"engine", "channels"}
+    asked = {option.field for option in list_asked_options(conda_facts())}
+    assert asked - {option.field for option in list_asked_options(stock_facts())} == {"engine", "channels"}
 
 
 def _customise(talk: WizardConversation, heard: list[Request]) -> Request | str:

@@ -5,7 +5,6 @@ import pytest
 from support.values.builders import PREFIX
 
 from fastinstall.model.history import (
-    PINS,
     Interruption,
     UnfinishedRun,
     Unreadable,
@@ -62,14 +61,6 @@ def test_each_is_told_in_one_sentence_before_and_after(
     interruption = replace(WRITTEN, cut=cut, verb=verb)
     assert describe_interruption(interruption, PREFIX) == told_now
     assert describe_finished_interruption(interruption) == told_then
-
-
-@pytest.mark.parametrize("cut", PINS)
-def test_what_is_unfinished_in_a_project_stays_and_is_told_with_what_takes_it_out(cut: UnfinishedRun) -> None:
-    command = f"fastinstall guard remove --yes --prefix {PREFIX} --project /srv/gallery | git -C /srv/gallery apply"
-    told = describe_interruption(replace(WRITTEN, cut=cut), PREFIX)
-    assert "it stays unchanged" in told
-    assert told.endswith(command)
 
 
 def test_where_nobody_knows_when_it_began_no_time_is_told() -> None:

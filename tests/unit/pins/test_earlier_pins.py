@@ -6,13 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-from support.sandbox import tree_hash
 from support.values.written_trees import CASES, put_tree
 
 from fastinstall.core.errors import DocumentError, RefusedError
+from fastinstall.journal.layout import PROJECT
 from fastinstall.model.facts import Project
-from fastinstall.model.history import UnfinishedRun
-from fastinstall.pins.earlier_pins import interruption_of, is_pinned_for, read_record, read_unpinned_files
+from fastinstall.pins.earlier_pins import find_noted_project, read_record, read_unpinned_files
 from fastinstall.pins.pin_project import ProjectChange, unpin_earlier
 
 WRITTEN = CASES / "written_by_d3b8c969"
@@ -37,6 +36,12 @@ def _change(project: Path) -> ProjectChange:
     return change
 
 
+def _unpinned(project: Path) -> dict[str, bytes | None]:
+    record = read_record(project)
+    assert record is not None
+    return read_unpinned_files(project, record)
+
+
 def _edit_record(project: Path, old: str, new: str) -> None:
     record = project / ".fastinstall/pin.json"
     assert old in record.read_text()
@@ -44,7 +49,7 @@ def _edit_record(project: Path, old: str, new: str) -> None:
 
 
 def test_what_nobody_edited_is_what_it_was_to_the_byte(project: Path) -> None:
-    assert read_unpinned_files(project, NAMES) == _plain(project)
+    assert _unpinned(project) == _plain(project)
     change = _change(project)
     assert (change.manager, change.requirement) == ("uv", "pillow==13.0.0+simd.v2.v3")
     assert [line for line in change.diff.splitlines() if line.startswith("+++")] == [
@@ -59,7 +64,7 @@ def test_what_was_edited_since_keeps_the_edits_and_a_lock_made_since_is_told(pro
     with (project / "uv.lock").open("a") as lock:
         lock.write("# made again\n")
 
-    plain = read_unpinned_files(project, NAMES)
+    plain = _unpinned(project)
 
     assert plain["pyproject.toml"] == _plain(project)["pyproject.toml"] + b"# theirs\n"
     assert plain["uv.lock"] == (project / "uv.lock").read_bytes()
@@ -68,15 +73,12 @@ def test_what_was_edited_since_keeps_the_edits_and_a_lock_made_since_is_told(pro
 
 def test_a_manifest_whose_original_is_gone_keeps_what_is_theirs(project: Path) -> None:
     (project / ".fastinstall/originals/pyproject.toml").unlink()
-    assert read_unpinned_files(project, NAMES) == _plain(project)
+    assert _unpinned(project) == _plain(project)
 
 
 def test_a_project_without_a_pin_is_read_as_it_is(project: Path) -> None:
     (project / ".fastinstall/pin.json").unlink()
-    assert read_unpinned_files(project, ["uv.lock", "gone"]) == {
-        "uv.lock": (project / "uv.lock").read_bytes(),
-        "gone": None,
-    }
+    assert read_record(project) is None
     assert unpin_earlier(Project(directory=project, manager="uv", manifest=project / "pyproject.toml")) is None
 
 
@@ -91,50 +93,32 @@ def test_a_lock_that_was_not_there_goes_by_the_diff(project: Path) -> None:
 def test_a_record_that_names_files_of_others_is_refused(project: Path, name: str) -> None:
     _edit_record(project, '"uv.lock"', json.dumps(name))
     with pytest.raises(DocumentError, match=r"pin\.json: files\[1\]\.name"):
-        read_unpinned_files(project, ["uv.lock"])
+        read_record(project)
 
 
-@pytest.mark.parametrize("name", [*NAMES, ".fastinstall", ".fastinstall/originals", ".fastinstall/originals/uv.lock"])
-def test_nothing_is_read_through_a_link(project: Path, name: str) -> None:
-    elsewhere = project.parent / "secret"
-    (project / name).rename(elsewhere)
-    (project / name).symlink_to(elsewhere)
-    before = tree_hash(project.parent)
-    with pytest.raises(RefusedError, match="is a link"):
+def test_a_manifest_whose_pinned_lines_were_edited_is_refused_with_where_to_look(project: Path) -> None:
+    manifest = project / "pyproject.toml"
+    manifest.write_text(manifest.read_text().replace("simd.v2.v3 ;", "simd.v2.v3;"))
+    with pytest.raises(RefusedError, match=r"pyproject\.toml: .*edited since") as refused:
         _change(project)
-    assert tree_hash(project.parent) == before
+    assert "grep -n" in (refused.value.hint or "")
 
 
-def test_a_pin_that_cannot_be_taken_out_any_more_is_told_by_its_key(project: Path) -> None:
-    with (project / "pyproject.toml").open("a") as manifest:
-        manifest.write("# theirs\n")
-    record = project / ".fastinstall/pin.json"
-    text = json.loads(record.read_text())
-    text["additions"] = [{"kind": "setting", "table": ["project"], "key": "name", "literal": "{"}]
-    record.write_text(json.dumps(text))
-    with pytest.raises(DocumentError, match=r"pin\.json: additions: "):
-        _change(project)
-
-
-def test_a_project_is_pinned_for_the_environment_that_it_names(project: Path) -> None:
-    assert is_pinned_for(project, project.parent / "env")
-    assert not is_pinned_for(project, project.parent / "other")
-    assert not is_pinned_for(project.parent, project.parent / "env")
+def test_a_project_is_noted_by_the_environment_that_it_names(project: Path) -> None:
+    env, other = project.parent / "env", project.parent / "other"
+    for prefix in (env, other):
+        (prefix / PROJECT).parent.mkdir(parents=True, exist_ok=True)
+        (prefix / PROJECT).write_text(f"{project}\n")
+    assert find_noted_project(env) == project
+    assert find_noted_project(other) is None
+    (project / ".fastinstall/pin.json").write_text("{")
+    assert find_noted_project(env) is None
 
 
 @pytest.mark.parametrize("name", ["cut-pinning.json", "cut-unpinning.json"])
-def test_a_change_that_was_cut_short_is_told(tmp_path: Path, name: str) -> None:
+def test_a_change_that_was_cut_short_is_undone_by_the_diff(tmp_path: Path, name: str) -> None:
     put_tree(WRITTEN / name, tmp_path)
-    told = interruption_of(tmp_path / "project")
-    assert told is not None
-    assert told.cut is UnfinishedRun.PIN
-    assert read_unpinned_files(tmp_path / "project", NAMES) == _plain(tmp_path / "project")
-
-
-def test_a_pin_that_is_whole_or_unreadable_is_no_interruption(project: Path) -> None:
-    assert interruption_of(project) is None
-    (project / ".fastinstall/pin.json").write_text("{")
-    assert interruption_of(project) is None
+    assert _unpinned(tmp_path / "project") == _plain(tmp_path / "project")
 
 
 @pytest.mark.parametrize("kind", ["deep", "nan", "without end"])
@@ -150,4 +134,4 @@ def test_a_record_that_no_reader_can_follow_is_named(project: Path, kind: str) -
 def test_a_lock_without_end_is_named_and_not_read(project: Path) -> None:
     os.truncate(project / "uv.lock", 1 << 40)
     with pytest.raises(DocumentError, match=r"uv\.lock: cannot be read: is larger than 64 MiB"):
-        read_unpinned_files(project, ["uv.lock"])
+        _unpinned(project)

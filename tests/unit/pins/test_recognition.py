@@ -7,7 +7,8 @@ import pytest
 
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.journal.layout import PROJECT
-from fastinstall.pins.recognition import project_of, read_noted_project
+from fastinstall.pins.earlier_pins import find_noted_project
+from fastinstall.pins.recognition import project_of
 
 
 def _project(directory: Path, **files: str) -> Path:
@@ -46,8 +47,8 @@ def test_a_lock_outweighs_the_table_of_another(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ({"uv_lock": "", "poetry_lock": ""}, r"poetry\.lock and uv\.lock are both there"),
-        ({"pyproject_toml": "[tool.uv]\n[tool.pdm]\n"}, r"\[tool\.pdm\] and \[tool\.uv\]"),
+        ({"uv_lock": "", "poetry_lock": ""}, "lock files of poetry and of uv"),
+        ({"pyproject_toml": "[tool.uv]\n[tool.pdm]\n"}, r"tables in pyproject\.toml of pdm and of uv"),
     ],
 )
 def test_a_project_of_two_is_nobodys(tmp_path: Path, files: dict[str, str], told: str) -> None:
@@ -94,7 +95,7 @@ def test_an_environment_elsewhere_names_its_project(tmp_path: Path) -> None:
 def test_what_is_noted_and_no_path_is_no_project(tmp_path: Path, noted: str) -> None:
     (tmp_path / PROJECT).parent.mkdir(parents=True)
     (tmp_path / PROJECT).write_text(noted)
-    assert read_noted_project(tmp_path) is None
+    assert find_noted_project(tmp_path) is None
     assert project_of(tmp_path) is None
 
 
