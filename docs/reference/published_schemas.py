@@ -10,7 +10,8 @@ from typing import Any
 from fastinstall.apply.eta import Durations
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.commands.completion import Completion
-from fastinstall.core.values import dump, json_schema
+from fastinstall.core.codec import dump
+from fastinstall.core.json_schema import json_schema
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
 from fastinstall.guard.status import Guards

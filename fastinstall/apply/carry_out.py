@@ -20,12 +20,13 @@ from fastinstall.apply.recovery import (
     recover_environment,
     report_late_interruptions,
 )
+from fastinstall.core.codec import document
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted, ignore
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
-from fastinstall.core.values import document, immutable
+from fastinstall.core.values import immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
 from fastinstall.guard.status import renew_guard_files

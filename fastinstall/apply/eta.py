@@ -14,11 +14,12 @@ from pathlib import Path
 
 from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.core import foreign
+from fastinstall.core.codec import digest, document, dump, open_document
 from fastinstall.core.errors import DocumentError, FastinstallError
 from fastinstall.core.events import Event, Progressed, RemainingTime, Started
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import digest, document, dump, immutable, open_document
+from fastinstall.core.values import immutable
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.observation import recipe_named

@@ -17,11 +17,12 @@ from fastinstall import __version__
 from fastinstall.apply.exclusive import ForeignChangeWatch, hold_environment_lock
 from fastinstall.apply.proven_wheel import build_wheel, fetch_sources
 from fastinstall.conda.history_file import record_revision
+from fastinstall.core.codec import document
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import explain_refusal
-from fastinstall.core.values import document, immutable
+from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.store import JournalStore, Stamp, make_stamp

@@ -12,12 +12,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
-from fastinstall.core import files, foreign
+from fastinstall.core import files, foreign, temporary_directories
+from fastinstall.core.codec import digest, document, dump, open_document
 from fastinstall.core.errors import DocumentError, UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import digest, document, dump, immutable, open_document
+from fastinstall.core.values import immutable
 from fastinstall.elf.cpu_levels import rank, tunable_for
 from fastinstall.elf.description import Cpu
 from fastinstall.index.execution import ExecutionContext
@@ -204,7 +205,7 @@ def _run_proof(
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
     context.emit(Started(stage="prove", message=f"proving {built.wheel.name}"))
-    with files.temporary_directory("proof", within=context.cache / "tmp") as space:
+    with temporary_directories.temporary_directory("proof", within=context.cache / "tmp") as space:
         unpack_wheel(built.wheel, space / "tree")
         proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, context))
     context.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))

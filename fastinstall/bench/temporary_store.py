@@ -12,8 +12,9 @@ from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import ImageStore, NotLoadedError, run_program
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core import files
+from fastinstall.core.codec import encode
 from fastinstall.core.events import Emit, Noted, ignore
-from fastinstall.core.values import encode, immutable
+from fastinstall.core.values import immutable
 from fastinstall.model.history import format_bytes
 
 MOST_BYTES = 1 << 30

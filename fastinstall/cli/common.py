@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 def tell(context: Context, name: str, value: T, render: Callable[[T, "Page"], str]) -> None:
     """Print a result on stdout: its document with --json, else its text."""
-    from fastinstall.core.values import document, dump  # noqa: PLC0415 (doctor has its own outlet)
+    from fastinstall.core.codec import document, dump  # noqa: PLC0415 (doctor has its own outlet)
 
     console = context.console
     console.data(dump(document(name, value)) if console.json else render(value, console.out))

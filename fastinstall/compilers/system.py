@@ -6,9 +6,9 @@ from contextlib import suppress
 
 from fastinstall.compilers.compiler import CompilerSource
 from fastinstall.core.errors import FailedError, UsageError
-from fastinstall.core.files import temporary_directory
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.core.surroundings import find_program
+from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.model.machine import Compiler
 from fastinstall.model.request import ToolchainSource
 

@@ -28,10 +28,10 @@ from fastinstall.core.archive_members import (
     ArchiveMember,
     MemberKind,
     Objection,
-    Unpacking,
     explain_archive_objection,
     simplify_member_name,
 )
+from fastinstall.core.unpacking import Unpacking
 
 _CHUNK = 1 << 18
 BROKEN = (

@@ -11,10 +11,10 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fastinstall.core.codec import open_document
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data, parse_json, parse_toml
-from fastinstall.core.values import open_document
 
 T = TypeVar("T")
 

@@ -1,11 +1,8 @@
-"""What a run takes from outside without being told: umask, PATH, directories, files nearby, an existing cache.
+"""What a run takes from outside without being told: umask, PATH, programs and files nearby.
 
 It decides which places on disk are trusted: what anybody could have put there is neither run nor obeyed. What counts is
 who could have put a file where it is found, not how tidy a machine is. Where everybody may write everywhere, as in
 images for CI that open `/opt` for all, files still belong to root or to the user, and count.
-
-The user's directories for cache, state and settings are found here. Source: XDG Base Directory Specification 0.8.
-Recipes and hooks lie in the installed package, or at the top of a checkout.
 """
 
 import os
@@ -16,7 +13,6 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.files import sync_directory
-from fastinstall.core.home import find_home
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 
@@ -238,60 +234,3 @@ def name_user(user: int) -> str:
         return pwd.getpwuid(user).pw_name
     except KeyError:
         return ""
-
-
-_NAME = "fastinstall"
-
-
-@immutable
-class Directories:
-    """Where fastinstall keeps what is its own.
-
-    Attributes:
-        cache: built wheels, downloads; may be removed at any time.
-        state: logs.
-        config: `fastinstall.toml`.
-        data: builds that projects are pinned to.
-    """
-
-    cache: Path
-    state: Path
-    config: Path
-    data: Path
-
-
-def user_directories(environment: Mapping[str, str]) -> Directories:
-    """The XDG directories; FASTINSTALL_CACHE_DIR moves the cache.
-
-    Relative paths in XDG variables are ignored, as the specification asks.
-    """
-    cache = environment.get("FASTINSTALL_CACHE_DIR")
-    return Directories(
-        cache=Path(cache).absolute() if cache else _find_directory(environment, "XDG_CACHE_HOME", ".cache"),
-        state=_find_directory(environment, "XDG_STATE_HOME", ".local/state"),
-        config=_find_directory(environment, "XDG_CONFIG_HOME", ".config"),
-        data=_find_directory(environment, "XDG_DATA_HOME", ".local/share"),
-    )
-
-
-def _find_directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
-    named = environment.get(variable, "")
-    return (Path(named) if named.startswith("/") else find_home(environment) / default) / _NAME
-
-
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def recipes_directory() -> Path:
-    """The directory of the recipes that come with fastinstall."""
-    return _find("recipes")
-
-
-def hooks_directory() -> Path:
-    """The directory of the files that a guard puts into an environment."""
-    return _find("hooks")
-
-
-def _find(name: str) -> Path:
-    installed = _PACKAGE / "_data" / name
-    return installed if installed.is_dir() else _PACKAGE.parent / name

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 
 from fastinstall import __version__
 from fastinstall.core.errors import UsageError
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import check_names, ignored_findings, needs_runtime, report, run_checks

@@ -13,9 +13,10 @@ from itertools import islice
 from pathlib import Path
 
 from fastinstall.core import foreign, process
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import decode, immutable
+from fastinstall.core.values import immutable
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction

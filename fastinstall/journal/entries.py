@@ -9,9 +9,10 @@ did.
 
 import json
 
+from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import decode, encode, immutable, keyed
+from fastinstall.core.values import immutable, keyed
 from fastinstall.journal.fingerprints import Directory
 from fastinstall.model.receipt import Move
 from fastinstall.model.stored_documents import refuse_other_schema

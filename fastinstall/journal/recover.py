@@ -18,8 +18,8 @@ from fastinstall.core.errors import (
     RefusedError,
     UsageError,
 )
-from fastinstall.core.files import advice, reason
 from fastinstall.core.messages import quote, recover_command
+from fastinstall.core.refused_writes import advice, reason
 from fastinstall.core.values import immutable
 from fastinstall.journal import store as directories
 from fastinstall.journal.foresee import foresee

@@ -18,7 +18,7 @@ from operator import attrgetter
 from pathlib import Path, PurePath
 
 from fastinstall import __version__
-from fastinstall.core import files, foreign, signals, values
+from fastinstall.core import codec, files, foreign, refused_writes, signals
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, LaterDocumentError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
@@ -245,7 +245,7 @@ def create_transaction_directories(
     loose = Journal(_make_loose_path(store, begun))
     try:
         loose.append(begun)
-        _build(store, begun, redact_text(values.dump(plan)))
+        _build(store, begun, redact_text(codec.dump(plan)))
         files.rename(loose.file, store.journal(begun.id).file)
         _finalize_directories(loose.file.parent, store.directory(begun.id))
     except BaseException:
@@ -338,7 +338,8 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
             _dismantle(store, loose, Log(entries=(begun,)))
     except OSError as error:
         raise EnvironmentDamagedError(
-            f"{files.reason(error, store.prefix)}: a transaction could not begin, and its files could not be removed",
+            f"{refused_writes.reason(error, store.prefix)}: a transaction could not begin, "
+            "and its files could not be removed",
             hint=f"remove the cause, then: {recover_command(store.prefix)}",
         ) from error
 

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Self
 
-from fastinstall.core import files, values
+from fastinstall.core import codec, files, refused_writes
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
@@ -61,8 +61,8 @@ def begin(
             store, stamp, site_packages=site_packages, plan=plan_document
         )
     except OSError as error:
-        message = f"{files.reason(error, store.prefix)}: a transaction could not begin"
-        raise FailedError(message, hint=files.advice(error, store.prefix)) from error
+        message = f"{refused_writes.reason(error, store.prefix)}: a transaction could not begin"
+        raise FailedError(message, hint=refused_writes.advice(error, store.prefix)) from error
     return Transaction(store, begun)
 
 
@@ -161,7 +161,7 @@ class Transaction:
         Raises:
             OSError: as the kernel says; the caller undoes.
         """
-        document = redact_text(values.dump(self._make_receipt_document(receipt)))
+        document = redact_text(codec.dump(self._make_receipt_document(receipt)))
         files.write_text(self._store.directory(self.id) / "next-receipt.json", document)
         self._replace_receipt(receipt.created_at)
 
@@ -208,7 +208,9 @@ class Transaction:
         self._undo_surely(f"{type(error).__name__}: {error}" if error is not None else "not committed")
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             prefix = self._store.prefix
-            raise FailedError(files.reason(error, prefix), hint=files.advice(error, prefix)) from error
+            raise FailedError(
+                refused_writes.reason(error, prefix), hint=refused_writes.advice(error, prefix)
+            ) from error
 
     def _undo_surely(self, reason: str) -> None:
         """Undoing hears no interruptions; one that came just before it must not take its place."""
@@ -235,7 +237,7 @@ class Transaction:
 
     def _make_receipt_document(self, receipt: Receipt) -> dict[str, object]:
         """The receipt as JSON; of the setup that holds already, with what a later fastinstall has noted of it."""
-        document = values.document("receipt", receipt)
+        document = codec.document("receipt", receipt)
         try:
             before = receipt_data(self._store.prefix)
         except DocumentError:

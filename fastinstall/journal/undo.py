@@ -11,11 +11,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.core import files, signals
+from fastinstall.core import files, refused_writes, signals
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
-from fastinstall.core.process import PROCESSES, commands
+from fastinstall.core.process_table import PROCESSES, commands
 from fastinstall.core.values import immutable
 from fastinstall.journal import external_changes, external_undo, moves
 from fastinstall.journal import store as directories
@@ -143,8 +143,8 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
 
 
 def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
-    message = f"{files.reason(error, journal.file)}: could not begin to undo"
-    return FailedError(message, hint=files.advice(error, journal.file), details=("nothing was changed",))
+    message = f"{refused_writes.reason(error, journal.file)}: could not begin to undo"
+    return FailedError(message, hint=refused_writes.advice(error, journal.file), details=("nothing was changed",))
 
 
 def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) 
 
 def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
     return EnvironmentDamagedError(
-        f"{files.reason(error, store.prefix)}: the environment is not fully restored",
+        f"{refused_writes.reason(error, store.prefix)}: the environment is not fully restored",
         hint=f"remove the cause, then: {recover_command(store.prefix)}",
         details=(f"what was moved where is in the journal of transaction {identifier}",),
     )

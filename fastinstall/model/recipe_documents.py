@@ -15,9 +15,10 @@ from pathlib import PurePath, PurePosixPath
 from typing import TypeVar
 
 from fastinstall.core.architecture import ARCHITECTURES
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
-from fastinstall.core.values import decode, get_key
+from fastinstall.core.values import get_key
 from fastinstall.core.version_numbers import is_specifier
 from fastinstall.model.recipe import Advisory, AdvisoryList, Recipe
 from fastinstall.model.recipe_macros import macro_problem

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from fastinstall.core.codec import decode, format_value
 from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.core.values import decode, format_value
 from fastinstall.model.recipe_names import rename_in_request
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import NoEnvironmentError, RefusedError, UndeterminedError, UsageError
-from fastinstall.core.files import advice, reason
+from fastinstall.core.refused_writes import advice, reason
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.request import Environment, EnvironmentKind

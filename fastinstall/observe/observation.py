@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.messages import quote
-from fastinstall.core.process import RunningProbe
-from fastinstall.core.surroundings import recipes_directory, refuse_planted
+from fastinstall.core.running_probe import RunningProbe
+from fastinstall.core.surroundings import refuse_planted
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import Cpu, IsaScan
 from fastinstall.journal.layout import RECEIPT, read_receipt

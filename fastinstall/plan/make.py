@@ -13,13 +13,13 @@ from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
 from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
+from fastinstall.core.directories import user_directories
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
-from fastinstall.core.files import advice, reason
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
-from fastinstall.core.process import RunningProbe
-from fastinstall.core.surroundings import user_directories
+from fastinstall.core.refused_writes import advice, reason
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.doctor.registry import foreign_verifying_checks
 from fastinstall.guard.pip_trap import wants_pip_pin
 from fastinstall.index.downloads import is_downloaded

@@ -6,7 +6,8 @@ is refused.
 
 from dataclasses import field, replace
 
-from fastinstall.core.values import digest, immutable, keyed
+from fastinstall.core.codec import digest
+from fastinstall.core.values import immutable, keyed
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts, InstalledStack, Project

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 
-from fastinstall.core import files, process, signals
+from fastinstall.core import process, refused_writes, signals
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote
@@ -134,7 +134,7 @@ class CreateEnvironment(StepDefaults):
             process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60)
         except process.CommandError:
             return "on Debian and Ubuntu: apt-get install python3-venv"
-        return f"is there room for it, some 20 MB? df -h {quote(files.find_nearest(Path(self.prefix)))}"
+        return f"is there room for it, some 20 MB? df -h {quote(refused_writes.find_nearest(Path(self.prefix)))}"
 
     @signals.defer_signals()
     def _remove_environment(self) -> None:
@@ -143,6 +143,6 @@ class CreateEnvironment(StepDefaults):
             snapshot.clear(prefix)
         except OSError as error:
             raise EnvironmentDamagedError(
-                f"{files.reason(error, prefix)}: the unfinished environment could not be removed",
+                f"{refused_writes.reason(error, prefix)}: the unfinished environment could not be removed",
                 hint=f"it holds nothing useful; remove the cause, then: rm -r {quote(prefix)}",
             ) from error

@@ -58,7 +58,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _collect(arguments: Namespace, context: Context) -> int:
     """Sum up reports of many machines; nothing is examined."""
-    from fastinstall.core.values import document, dump  # noqa: PLC0415 (only with --collect)
+    from fastinstall.core.codec import document, dump  # noqa: PLC0415 (only with --collect)
     from fastinstall.fleet.reports import collect  # noqa: PLC0415 (likewise)
 
     refuse_together(arguments, "--collect", _NOT_BESIDE_COLLECT)
@@ -186,7 +186,7 @@ def _list(context: Context) -> int:
 
     checks = [load_check(name) for name in check_names(foreign=True)]
     if context.console.json:
-        from fastinstall.core.values import dump  # noqa: PLC0415 (only for JSON)
+        from fastinstall.core.codec import dump  # noqa: PLC0415 (only for JSON)
 
         listed = [{"check": check.NAME, "summary": check.SUMMARY} for check in checks]
         context.console.data(dump({"schema": "fastinstall.checks/1", "checks": listed}))

@@ -15,10 +15,10 @@ from fastinstall.cli.common import look_at, progress_for, recover_or_report, ses
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.short_documents import guards_text, locks_text
+from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
-from fastinstall.core.values import dump
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.model.finding import Status
 from fastinstall.model.request import Environment

@@ -8,9 +8,9 @@ from fastinstall.cli.common import make_request, progress_for, session_of, targe
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.short_documents import proof_text
+from fastinstall.core.codec import dump, encode
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.messages import quote
-from fastinstall.core.values import dump, encode
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.observation import load_recipe_file, load_recipes, recipe_named, recipe_problems
 from fastinstall.observe.session import Session

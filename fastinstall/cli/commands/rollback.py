@@ -17,9 +17,9 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
 from fastinstall.cli.text.short_documents import history_text
+from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import quote, recover_command
-from fastinstall.core.values import dump
 from fastinstall.model.history import Phase, Transactions, format_bytes
 from fastinstall.model.request import Environment, Risk
 from fastinstall.observe.active_environment import find

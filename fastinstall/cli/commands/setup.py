@@ -16,8 +16,8 @@ from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.reports import render_speed_table, report_text
 from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
-from fastinstall.core.values import document, dump
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_setup

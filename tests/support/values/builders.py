@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import PurePath, PurePosixPath
 from typing import Any, TypeVar
 
-from fastinstall.core.values import decode, encode
+from fastinstall.core.codec import decode, encode
 from fastinstall.elf.description import (
     Binding,
     Codec,

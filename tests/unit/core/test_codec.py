@@ -15,21 +15,11 @@ from support.values.builders import (
     stock_facts,
 )
 
+from fastinstall.core.codec import decode, digest, document, dump, encode, open_document
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Finished, Noted, Progressed, Started
-from fastinstall.core.values import (
-    decode,
-    digest,
-    document,
-    dump,
-    encode,
-    immutable,
-    json_schema,
-    kind_of,
-    open_document,
-    published_as,
-    tagged,
-)
+from fastinstall.core.json_schema import json_schema
+from fastinstall.core.values import immutable, kind_of, published_as, tagged
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt, SpeedRow, SpeedTable

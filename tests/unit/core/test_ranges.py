@@ -5,7 +5,7 @@ import itertools
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.version_numbers import contains, is_plain, is_specifier, is_version
 from fastinstall.observe.observation import load_recipes
 

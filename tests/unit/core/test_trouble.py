@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.files import advice, reason
+from fastinstall.core.refused_writes import advice, reason
 
 
 def refused(number: int, *names: str | None) -> OSError:

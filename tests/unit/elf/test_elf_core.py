@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.elf.writer import FRAME, PLAIN, Elf, each_damaged
 
-from fastinstall.core.values import encode
+from fastinstall.core.codec import encode
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.elf.imaging_core import read_core
 

@@ -1,6 +1,6 @@
 from functools import cache
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from fastinstall.doctor.checks.advisories import FEATURES, JPEG
 from fastinstall.model.recipe import Advisory, Recipe, Severity, select_applicable_advisories, select_library_advisories
 from fastinstall.observe.observation import load_recipe, load_recipes

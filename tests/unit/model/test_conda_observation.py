@@ -8,7 +8,7 @@ from support.conda.written_records import SITE, add_package, add_record, file_pa
 from support.environments.site_packages import install
 from support.values.builders import healthy_facts
 
-from fastinstall.core.values import decode, encode
+from fastinstall.core.codec import decode, encode
 from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.observe.conda.prefix import observe_conda
 from fastinstall.observe.stack import observe_distributions

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.cpu_levels import list_level_features
 from fastinstall.model.recipe import LIBRARIES, PROVIDERS, Severity, count_by_severity, select_applicable_advisories
 from fastinstall.model.recipe_names import FORMER

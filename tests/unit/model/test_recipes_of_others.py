@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe_documents import find_spelling_problem, parse_recipe
 from fastinstall.model.recipe_macros import macro_problem
 from fastinstall.observe.observation import load_recipes

@@ -4,7 +4,7 @@ from support.values.builders import changed, healthy_facts
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.facts_page import facts_text
-from fastinstall.core.values import decode, encode
+from fastinstall.core.codec import decode, encode
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, GpuSource
 

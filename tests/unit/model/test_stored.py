@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.values.builders import receipt
 
+from fastinstall.core.codec import document, encode
 from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.core.values import document, encode
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields, open_stored
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fastinstall.core.values import encode
+from fastinstall.core.codec import encode
 from fastinstall.model.machine import Gpu
 from fastinstall.observe.gpu import join_gpu_facts, observe_hardware
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.values.builders import changed, healthy_facts
 
-from fastinstall.core.surroundings import recipes_directory
-from fastinstall.core.values import document, dump
+from fastinstall.core.codec import document, dump
+from fastinstall.core.directories import recipes_directory
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.request import Request
