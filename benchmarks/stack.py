@@ -17,8 +17,8 @@ from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import render_speed_table
 from fastinstall.core import temporary_directories
 from fastinstall.core.codec import document, dump
-from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.request import Environment
+from fastinstall.model.environment import Environment
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import Session, open_session
 from fastinstall.proof.stack_operations import (

@@ -20,7 +20,7 @@ from fastinstall.core.events import Event, Progressed, RemainingTime, Started
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session

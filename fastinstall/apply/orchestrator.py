@@ -30,8 +30,9 @@ from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import EnvironmentReport
-from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable
+from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.request import Risk
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.guard_files import GUARD_ENTRIES
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.plan.plan import Plan

@@ -20,14 +20,14 @@ from fastinstall.journal import snapshot
 from fastinstall.journal.recover import Recovered, receipt_if_readable, recover
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.history import (
+from fastinstall.model.environment import Environment
+from fastinstall.model.interruption import (
     Interruption,
     UnfinishedRun,
     describe_finished_interruption,
     describe_interruption,
     unpinning_command,
 )
-from fastinstall.model.request import Environment
 from fastinstall.observe.installed_pins import pin_interruptions
 from fastinstall.observe.session import Session
 from fastinstall.pins import earlier_pins

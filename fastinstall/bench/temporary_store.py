@@ -14,8 +14,8 @@ from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core import files
 from fastinstall.core.codec import encode
 from fastinstall.core.events import Emit, Noted, ignore
+from fastinstall.core.messages import format_bytes
 from fastinstall.core.values import immutable
-from fastinstall.model.history import format_bytes
 
 MOST_BYTES = 1 << 30
 PART_OF_FREE = 10

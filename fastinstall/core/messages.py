@@ -38,3 +38,10 @@ def pin_command(project: PurePath, prefix: PurePath) -> str:
     """Return the command that pins an environment's stack in the project that makes it."""
     place = quote(project)
     return f"fastinstall guard pin --prefix {quote(prefix)} --project {place} | git -C {place} apply"
+
+
+def format_bytes(count: int) -> str:
+    """Return bytes for people: "22.5 MB", in powers of 1000."""
+    units = ("B", "kB", "MB", "GB", "TB")
+    power = min((len(str(count)) - 1) // 3, len(units) - 1)
+    return f"{count / 1000**power:.1f} {units[power]}" if power else f"{count} B"

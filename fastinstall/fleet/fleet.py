@@ -5,7 +5,8 @@ from pathlib import PurePath
 
 from fastinstall.core.values import immutable, keyed, published_as
 from fastinstall.elf.description import Cpu
-from fastinstall.model.request import EnvironmentKind, Request
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.request import Request
 
 
 class Cause(StrEnum):

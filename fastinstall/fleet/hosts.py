@@ -22,8 +22,8 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
+from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import Environment
 from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
-from fastinstall.model.artefact import ToolWheels
+from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.restored_directory import restore_on_failure

@@ -24,8 +24,9 @@ from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels,
 from fastinstall.elf.description import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, FleetHost, HostGroup, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import EnvironmentKind, LinkMode, Request
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.plan.level_choice import (
     choose_best_level,
     find_lacking_features,

@@ -29,9 +29,9 @@ from fastinstall.fleet.wheel_choice import (
 )
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sums
-from fastinstall.model.artefact import parse_labelled_levels
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
+from fastinstall.model.version_labels import parse_labelled_levels
 from fastinstall.observe.active_environment import NamedTarget, base_python
 from fastinstall.observe.interpreter import interpreter_with
 from fastinstall.observe.observation import recipe_named

@@ -14,7 +14,7 @@ from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable, keyed
 from fastinstall.journal.fingerprints import Directory
-from fastinstall.model.receipt import Move
+from fastinstall.model.move import Move
 from fastinstall.model.stored_documents import refuse_other_schema
 
 

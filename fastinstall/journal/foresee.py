@@ -18,7 +18,7 @@ from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, 
 from fastinstall.journal.log import Log, find_intruding_records, refuse_ways_out
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import is_metadata, is_of_stack
-from fastinstall.model.receipt import MoveKind
+from fastinstall.model.move import MoveKind
 
 
 @immutable

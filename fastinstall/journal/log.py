@@ -41,7 +41,7 @@ from fastinstall.journal.entries import (
 from fastinstall.journal.external_changes import is_record
 from fastinstall.journal.fingerprints import HISTORY, Directory, KnownFiles, directories_below, merge_manifests
 from fastinstall.journal.layout import KEPT, ROOT, TRANSACTIONS, measure_whole_lines, split_whole_lines
-from fastinstall.model.receipt import MoveKind
+from fastinstall.model.move import MoveKind
 
 Act = Moving | ExternalChangeBegun | Adding
 """What is undone as one, in the reverse order of the journal."""

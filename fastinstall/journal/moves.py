@@ -32,7 +32,7 @@ from fastinstall.journal.fingerprints import (
 from fastinstall.journal.held_directories import hold_parents
 from fastinstall.journal.log import Journal, Log
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 
 class Mover:

@@ -28,7 +28,8 @@ from fastinstall.journal.log import TransactionState, refuse_outside, refuse_way
 from fastinstall.journal.snapshot import find_loose_interruptions
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.journal.undo import UndoResult, UndoTerms, find_free_place, refusal, undo
-from fastinstall.model.history import UnfinishedRun, Unreadable
+from fastinstall.model.history import Unreadable
+from fastinstall.model.interruption import UnfinishedRun
 from fastinstall.model.receipt import Receipt
 
 

@@ -32,7 +32,8 @@ from fastinstall.journal.layout import (
     split_whole_lines,
     title_of,
 )
-from fastinstall.model.history import EnvironmentHistory, Interruption, UnfinishedRun, Unreadable
+from fastinstall.model.history import EnvironmentHistory, Unreadable
+from fastinstall.model.interruption import Interruption, UnfinishedRun
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.model.stored_documents import refuse_other_schema
 

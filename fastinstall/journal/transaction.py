@@ -32,7 +32,8 @@ from fastinstall.journal.log import find_intruding_records, refuse_outside
 from fastinstall.journal.moves import Mover
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.undo import ForeignError, UndoResult, UndoTerms, is_metadata, undo
-from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
 
 

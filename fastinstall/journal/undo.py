@@ -36,7 +36,7 @@ from fastinstall.journal.layout import ROOT
 from fastinstall.journal.log import Journal, Log, TransactionState, find_intruding_records, refuse_ways_out
 from fastinstall.journal.moves import Mover
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.receipt import MoveKind
+from fastinstall.model.move import MoveKind
 from fastinstall.model.request import Risk
 
 _NAMED = 20

@@ -20,7 +20,8 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.values import get_key
 from fastinstall.core.version_numbers import is_specifier
-from fastinstall.model.recipe import Advisory, AdvisoryList, Recipe
+from fastinstall.model.advisories import Advisory, AdvisoryList
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_macros import macro_problem
 
 Problem = tuple[str, str]

@@ -25,14 +25,17 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.description import Cpu, IsaScan
 from fastinstall.journal.layout import RECEIPT, read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
-from fastinstall.model.facts import Facts, Interpreter, LiveProcess, Runtime
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Facts, Interpreter, Runtime
+from fastinstall.model.gpu import Gpu
 from fastinstall.model.history import EnvironmentHistory
-from fastinstall.model.machine import Gpu, Toolchain
+from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
 from fastinstall.model.recipe_names import find_current_name
-from fastinstall.model.request import Environment, EnvironmentKind, Request
+from fastinstall.model.request import Request
+from fastinstall.model.toolchain import Toolchain
 from fastinstall.observe.guard_files import observe_guard
 from fastinstall.observe.installed_pins import observe_pins, pin_interruptions
 from fastinstall.observe.interpreter import ask, use_pil

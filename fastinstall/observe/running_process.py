@@ -20,7 +20,7 @@ from fastinstall.elf.description import Binding, LoadedLibrary
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.libraries import JPEG, describe, identify
 from fastinstall.elf.lookup import SYMBOL
-from fastinstall.model.facts import LiveProcess, packages_of
+from fastinstall.model.live_process import LiveProcess, packages_of
 from fastinstall.observe.runtime import Mapping, read_mappings
 
 _DELETED = " (deleted)"

@@ -16,7 +16,7 @@ from fastinstall.core.errors import DocumentError, FastinstallError, RefusedErro
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import parse_json
 from fastinstall.core.values import immutable
-from fastinstall.model.history import Interruption, UnfinishedRun
+from fastinstall.model.interruption import Interruption, UnfinishedRun
 from fastinstall.model.stored_documents import open_stored
 from fastinstall.pins.manifests import Addition, withdraw
 from fastinstall.pins.tools import tools

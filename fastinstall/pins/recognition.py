@@ -13,7 +13,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import FastinstallError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
-from fastinstall.model.facts import PinState, Project
+from fastinstall.model.pin_state import PinState, Project
 
 _LONGEST_PATH, _LONGEST_NAME = 4000, 255
 """Bytes: PATH_MAX, with room for what is added, and NAME_MAX (path_resolution(7))."""

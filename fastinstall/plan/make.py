@@ -28,10 +28,12 @@ from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller, CondaTool
-from fastinstall.model.facts import Facts, InstalledStack, Interpreter, Project
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Facts, InstalledStack, Interpreter
+from fastinstall.model.pin_state import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
+from fastinstall.model.request import Request, Risk
 from fastinstall.observe import observation
 from fastinstall.observe.active_environment import (
     USUAL_NAMES,

@@ -27,7 +27,7 @@ from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Runtime
-from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.model.speed import SpeedRow, SpeedTable
 from fastinstall.observe.runtime import observe_runtime
 
 SHORT: tuple[str, ...] = (

@@ -22,7 +22,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
-from fastinstall.model.artefact import LevelTarget
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.assemble import BuildInputs
 from fastinstall.wheelbuild.base_wheel import CORE, VERSION_FILE, BaseWheel

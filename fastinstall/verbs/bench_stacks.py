@@ -20,8 +20,9 @@ from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index import downloads
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
+from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import Environment, LinkMode, Request
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
 from fastinstall.observe.session import Session

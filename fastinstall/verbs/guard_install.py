@@ -33,10 +33,12 @@ from fastinstall.journal.store import JournalStore, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, REGISTRATION
-from fastinstall.model.facts import Facts, PinKind
+from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Status
-from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.model.request import Environment
+from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.pin_state import PinKind
+from fastinstall.model.receipt import Receipt
 from fastinstall.observe.conda.condarc import find_conda
 from fastinstall.observe.guard_files import entries_present
 from fastinstall.observe.installed_pins import refuse_unpinnable

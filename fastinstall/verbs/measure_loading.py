@@ -29,9 +29,9 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.index.upgrades import requirement
-from fastinstall.model.conda_packages import dependants_of
-from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.request import Environment
+from fastinstall.model.dependants import dependants_of
+from fastinstall.model.environment import Environment
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.session import Session
 from fastinstall.proof.stack_operations import (
     SHORT,

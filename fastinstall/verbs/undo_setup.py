@@ -16,7 +16,7 @@ from fastinstall.apply.recovery import (
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import format_bytes, quote
 from fastinstall.core.version_numbers import base_version
 from fastinstall.journal.entries import Moving
 from fastinstall.journal.foresee import extend_to_intact_stack
@@ -34,10 +34,12 @@ from fastinstall.journal.recover import (
     unreadable_named,
 )
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable, format_bytes
-from fastinstall.model.receipt import MoveKind, Receipt
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable
+from fastinstall.model.move import MoveKind
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Request
+from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import kind_of_prefix
 from fastinstall.observe.interpreter import explain_absence
 from fastinstall.observe.known_environments import scan_environment

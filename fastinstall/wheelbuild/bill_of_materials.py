@@ -17,7 +17,7 @@ from fastinstall import __version__
 from fastinstall.core import codec, files, foreign
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable, keyed
-from fastinstall.model.artefact import WheelOrder
+from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.wheelbuild.provenance import Ingredient, Provenance
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 

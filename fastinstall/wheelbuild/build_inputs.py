@@ -33,10 +33,11 @@ from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.downloads import private_space
 from fastinstall.index.pip import pip_environment
-from fastinstall.model.artefact import Artefact, WheelOrder
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.toolchain import Compiler
+from fastinstall.model.wheel_order import WheelOrder
 
 
 @immutable

@@ -13,10 +13,11 @@ from pathlib import Path
 from fastinstall import __version__
 from fastinstall.core import codec, files
 from fastinstall.core.values import immutable, keyed
-from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
+from fastinstall.model.wheel_order import LevelTarget, WheelOrder
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import (
     BuildRequest,

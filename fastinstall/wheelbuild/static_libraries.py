@@ -25,8 +25,8 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import StaticSource
+from fastinstall.model.toolchain import Compiler
 from fastinstall.wheelbuild.build_inputs import path_flags, plain_directory
 from fastinstall.wheelbuild.prepare import extract_source
 

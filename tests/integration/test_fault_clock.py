@@ -12,7 +12,7 @@ from fastinstall.journal import store as stamps
 from fastinstall.journal.recover import forget, list_forgettable_transactions, recover, rollback
 from fastinstall.journal.store import JournalStore, Stamp, make_stamp, stamp
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 CLOCKS = {

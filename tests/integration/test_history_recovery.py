@@ -17,7 +17,7 @@ from fastinstall.core.errors import ExitCode
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 pytest_plugins = ("support.journal.fixtures",)
 

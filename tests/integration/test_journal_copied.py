@@ -25,7 +25,7 @@ from support.journal.environments import (
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 
 @pytest.fixture

@@ -31,8 +31,8 @@ from fastinstall.journal.recover import (
 )
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.history import UnfinishedRun
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.interruption import UnfinishedRun
+from fastinstall.model.move import Move, MoveKind
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from fastinstall.core.errors import DocumentError, ExitCode, FastinstallError, R
 from fastinstall.journal.layout import JOURNAL, KEPT, ROOT, TRANSACTIONS
 from fastinstall.journal.recover import forget, move_damaged_transaction_away, recover, rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 OWN = f"{TRANSACTIONS}/{FIRST.id}"
 

@@ -25,7 +25,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 RECORDS = {"conda-meta/pillow-13-0.json": "pillow 13", "conda-meta/history": "one revision\n"}
 STAGED = {

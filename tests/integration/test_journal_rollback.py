@@ -27,8 +27,8 @@ from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.journal.undo import UndoResult, undo
-from fastinstall.model.history import UnfinishedRun
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.interruption import UnfinishedRun
+from fastinstall.model.move import Move, MoveKind
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from fastinstall.journal.log import TransactionState
 from fastinstall.journal.recover import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 
 @pytest.fixture

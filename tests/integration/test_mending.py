@@ -36,7 +36,7 @@ from fastinstall.core.lock import lock_environment
 from fastinstall.journal.layout import JOURNAL, PROJECT
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
 from fastinstall.pins.recognition import project_of
 

@@ -23,7 +23,7 @@ from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.fleet.wheels import build_fleet, plan_hosts
-from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
+from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session

@@ -17,8 +17,8 @@ from fastinstall.cli.text.reports import (
 )
 from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, UsageError
 from fastinstall.core.home import expand_home
+from fastinstall.model.environment import Environment
 from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
-from fastinstall.model.request import Environment
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.interpreter import ask, use_pil
 from fastinstall.observe.observation import receipt_if_readable

@@ -19,9 +19,10 @@ from fastinstall.cli.parser import EVERYTHING
 from fastinstall.cli.text.short_documents import history_text
 from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.messages import quote, recover_command
-from fastinstall.model.history import Phase, Transactions, format_bytes
-from fastinstall.model.request import Environment, Risk
+from fastinstall.core.messages import format_bytes, quote, recover_command
+from fastinstall.model.environment import Environment
+from fastinstall.model.history import Phase, Transactions
+from fastinstall.model.request import Risk
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.session import Session
 from fastinstall.verbs.undo_setup import (

@@ -27,7 +27,7 @@ from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
-from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.speed import SpeedTable
 
 _DETAIL = " " * 11
 INSTRUCTIONS = {level.name: f" ({level.title})" for each in ARCHITECTURES for level in each.levels if level.title}

@@ -17,7 +17,7 @@ from fastinstall.conda.changes import change_conda_packages
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 
 HISTORY = "conda-meta/history"

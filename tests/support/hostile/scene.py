@@ -27,7 +27,7 @@ from fastinstall.fleet.fleet import Fleet
 from fastinstall.journal.layout import CREATION, EVENTS, PROJECT, RECEIPT, TRANSACTIONS
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.request import Request
 from fastinstall.observe.pip_pins import CONFIGURATION, CONSTRAINTS
 from fastinstall.pins.earlier_pins import PinnedFile, PinRecord, PinStage

@@ -11,7 +11,7 @@ from support.suite import extent
 from fastinstall.journal.recover import forget, recover, rollback
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 WHOLE = extent.every_row
 """Whether the long form was asked for."""

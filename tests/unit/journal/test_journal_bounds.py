@@ -22,7 +22,7 @@ from fastinstall.journal.entries import (
 )
 from fastinstall.journal.fingerprints import Directory
 from fastinstall.journal.log import Log, list_entry_paths, refuse_escapes
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 ID = "20261121T101500Z-3fa2c1"
 FILE = PurePosixPath(f"/env/share/fastinstall/tx/{ID}/journal.jsonl")

@@ -26,7 +26,7 @@ from fastinstall.journal.entries import (
 )
 from fastinstall.journal.fingerprints import Directory
 from fastinstall.journal.log import TransactionState, parse_journal
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 FILE = PurePosixPath("journal.jsonl")
 BEGUN = TransactionBegun(

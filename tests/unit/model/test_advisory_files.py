@@ -2,7 +2,8 @@ from functools import cache
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.doctor.checks.advisories import FEATURES, JPEG
-from fastinstall.model.recipe import Advisory, Recipe, Severity, select_applicable_advisories, select_library_advisories
+from fastinstall.model.advisories import Advisory, Severity, select_applicable_advisories, select_library_advisories
+from fastinstall.model.recipe import Recipe
 from fastinstall.observe.observation import load_recipe, load_recipes
 from fastinstall.plan.risks import find_vulnerability_risk
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.model.conda_packages import bounds_of, name_of
+from fastinstall.model.match_specs import bounds_of, name_of
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 import pytest
 from support.values.builders import PREFIX
 
-from fastinstall.model.history import MANY, MUCH, format_bytes, warn_about_held_bytes
+from fastinstall.core.messages import format_bytes
+from fastinstall.model.history import MANY, MUCH, warn_about_held_bytes
 
 
 @pytest.mark.parametrize(

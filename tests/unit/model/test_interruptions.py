@@ -4,14 +4,13 @@ from pathlib import PurePosixPath
 import pytest
 from support.values.builders import PREFIX
 
-from fastinstall.model.history import (
+from fastinstall.model.history import Unreadable, way_out
+from fastinstall.model.interruption import (
     PINS,
     Interruption,
     UnfinishedRun,
-    Unreadable,
     describe_finished_interruption,
     describe_interruption,
-    way_out,
 )
 
 AT = "2026-11-22T01:02:03Z"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import DocumentError, ExitCode
-from fastinstall.model.recipe import Severity
+from fastinstall.model.advisories import Severity
 from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
 
 FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"

@@ -10,8 +10,8 @@ from support.sandbox import tree_hash
 from support.values.written_trees import CASES, put_tree
 
 from fastinstall.core.errors import DocumentError, RefusedError
-from fastinstall.model.facts import Project
-from fastinstall.model.history import UnfinishedRun
+from fastinstall.model.interruption import UnfinishedRun
+from fastinstall.model.pin_state import Project
 from fastinstall.pins.earlier_pins import interruption_of, is_pinned_for, read_record, read_unpinned_files
 from fastinstall.pins.pin_project import ProjectChange, unpin_earlier
 

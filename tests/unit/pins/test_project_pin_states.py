@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.model.facts import PinState
+from fastinstall.model.pin_state import PinState
 from fastinstall.pins.recognition import observe_project_pin, read_manifest_pin
 
 WHEEL = ".fastinstall/wheels/pillow-2+simd.whl"
