@@ -19,8 +19,8 @@ from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import rank, tunable_for
-from fastinstall.elf.description import Cpu
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter

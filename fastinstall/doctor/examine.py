@@ -10,7 +10,7 @@ from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import check_names, ignored_findings, needs_runtime, report, run_checks
-from fastinstall.elf.description import Cpu, Host
+from fastinstall.elf.cpu import Cpu, Host
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import EnvironmentReport

@@ -12,7 +12,8 @@ from pathlib import Path, PurePath
 from fastinstall.elf.description import Binding, Codec, Linkage
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.libraries import describe, identify
-from fastinstall.elf.loader.search import MappedFile, ProcessSettings
+from fastinstall.elf.loader.process_settings import ProcessSettings
+from fastinstall.elf.loader.search import MappedFile
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, references
 

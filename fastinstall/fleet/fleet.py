@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable, keyed, published_as
-from fastinstall.elf.description import Cpu
+from fastinstall.elf.cpu import Cpu
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.request import Request
 

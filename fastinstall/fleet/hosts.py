@@ -20,7 +20,7 @@ from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.foreign import DOCUMENT, open_foreign_file
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Cpu
+from fastinstall.elf.cpu import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter

@@ -22,7 +22,8 @@ from fastinstall.core.messages import quote
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.surroundings import refuse_planted
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Cpu, IsaScan
+from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.journal.layout import RECEIPT, read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.model.environment import Environment, EnvironmentKind
@@ -42,7 +43,7 @@ from fastinstall.observe.interpreter import ask, use_pil
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
-    from fastinstall.elf.loader.search import ProcessSettings
+    from fastinstall.elf.loader.process_settings import ProcessSettings
 
 # ruff: noqa: PLC0415 (for that reason)
 
@@ -115,7 +116,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         decode = request.binaries is not Binaries.LINKED
         isa = observe_isa(stack, cache=session.directories.cache / SCANS, scan=decode)
     if request.binaries is Binaries.DESCRIBED and stack.core is not None:
-        from fastinstall.elf.imaging_core import describe_making
+        from fastinstall.elf.build_traces import describe_making
 
         stack = replace(stack, core=describe_making(stack.core))
     conda = None
@@ -189,8 +190,9 @@ def _make_process_settings(
     cpu: Cpu, interpreter: Interpreter, process: LiveProcess | None, variables: Mapping[str, str]
 ) -> "ProcessSettings":
     """Return the loader's inputs, in a new process or in a running one."""
-    from fastinstall.elf.cpu_levels import find_offered_level, platform_of
-    from fastinstall.elf.loader.search import ProcessSettings
+    from fastinstall.elf.cpu_levels import find_offered_level
+    from fastinstall.elf.loader.platforms import platform_of
+    from fastinstall.elf.loader.process_settings import ProcessSettings
 
     platform, capabilities = platform_of(cpu, _get_tunables(process, variables))
     return ProcessSettings(
@@ -211,7 +213,7 @@ def _get_tunables(process: LiveProcess | None, variables: Mapping[str, str]) -> 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     """Return the subdirectories of glibc-hwcaps that the loader searches, the best first, without the baseline."""
     from fastinstall.elf.cpu_levels import knows_levels
-    from fastinstall.elf.loader.search import usable_hwcaps
+    from fastinstall.elf.loader.process_settings import usable_hwcaps
 
     return usable_hwcaps(cpu.level) if knows_levels(interpreter.libc, interpreter.libc_version) else ()
 

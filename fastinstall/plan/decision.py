@@ -14,7 +14,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
-from fastinstall.elf.description import Cpu
+from fastinstall.elf.cpu import Cpu
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request

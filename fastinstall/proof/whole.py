@@ -17,10 +17,10 @@ from pathlib import Path
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Progressed, Started, ignore
 from fastinstall.core.values import immutable
+from fastinstall.elf.core_copies import read_levels, read_stub
 from fastinstall.elf.description import CoreLevel
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.imaging_core import read_levels, read_stub
 from fastinstall.elf.symbols import measure_unoptimised_share
 from fastinstall.proof.cases import (
     Proof,

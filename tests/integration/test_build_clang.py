@@ -12,7 +12,8 @@ from support.machine.needs import require_system
 
 from fastinstall.compilers.clang import COMPILER
 from fastinstall.core.events import ignore
-from fastinstall.elf.dynamic import read_dynamic, read_versions
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.symbol_versions import read_versions
 from fastinstall.elf.symbols import compiler_switches
 from fastinstall.index.client import ask
 from fastinstall.index.offers import PackageIndex

@@ -26,7 +26,7 @@ from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.doctor.examine import Examination
-    from fastinstall.elf.description import Host
+    from fastinstall.elf.cpu import Host
     from fastinstall.fleet.reports import Collected
     from fastinstall.model.facts import Facts
     from fastinstall.plan.plan import Plan

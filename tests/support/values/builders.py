@@ -10,18 +10,9 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any, TypeVar
 
 from fastinstall.core.codec import decode, encode
-from fastinstall.elf.description import (
-    Binding,
-    Codec,
-    Confidence,
-    CoreLevel,
-    Cpu,
-    ImagingCore,
-    IsaScan,
-    Linkage,
-    LoadedFile,
-    LoadedLibrary,
-)
+from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.description import Binding, Codec, CoreLevel, ImagingCore, Linkage, LoadedFile, LoadedLibrary
+from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.model.advisories import Advisory, Severity
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
 from fastinstall.model.environment import Environment, EnvironmentKind

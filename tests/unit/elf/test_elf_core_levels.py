@@ -9,7 +9,7 @@ from support.elf.writer import FRAME, PLAIN, Elf, each_damaged
 
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
-from fastinstall.elf.loader.search import usable_hwcaps
+from fastinstall.elf.loader.process_settings import usable_hwcaps
 
 CODE = "lib_imaging_core-0123abcd.so"
 SYMBOLS = ("ImagingResampleHorizontalConvolution8u4x", "ImagingFilter3x3f_4u8")

@@ -8,8 +8,8 @@ import pytest
 from support.elf.damage import READERS, Reader, read_damaged, symbols_among
 from support.elf.writer import FRAME, PLAIN, Elf, each_damaged
 
+from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.image import ElfError, ForeignElfError
-from fastinstall.elf.imaging_core import read_details
 from fastinstall.elf.symbols import compiler_switches
 
 WHOLE = Elf(

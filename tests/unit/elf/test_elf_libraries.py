@@ -7,7 +7,8 @@ import pytest
 from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.libraries import Identity, describe, describe_jpeg, identify
+from fastinstall.elf.libraries import describe, describe_jpeg, identify
+from fastinstall.elf.searched_file import Identity
 
 MESSAGE = b"\0JPEG parameter struct mismatch: library thinks size is %u, caller expects %u\0"
 IJG = b"\x009e  16-Jan-2022\0Copyright (C) 2022, Thomas G. Lane, Guido Vollbeding\0"

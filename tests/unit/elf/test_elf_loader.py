@@ -6,7 +6,7 @@ import pytest
 from support.elf.writer import CacheEntry, Elf, loader_cache
 
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.loader.search import usable_hwcaps
+from fastinstall.elf.loader.process_settings import usable_hwcaps
 from fastinstall.elf.loader.simulation import resolve_libraries
 
 LIBRARY = Elf(soname="liba.so")

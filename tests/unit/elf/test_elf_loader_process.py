@@ -7,7 +7,7 @@ from support.elf.loader_target import LOADER, Target, paths, program
 from support.elf.writer import Elf
 
 from fastinstall.elf.description import LoadedFile, MissingLibrary
-from fastinstall.elf.loader.search import ProcessSettings
+from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.elf.loader.simulation import start_process
 
 

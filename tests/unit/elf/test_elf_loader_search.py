@@ -6,8 +6,8 @@ import pytest
 from support.elf.loader_target import BEFORE_LEVELS_CAME, BEFORE_PLATFORMS_WENT, CURRENT, LOADER, Target, program
 from support.elf.writer import CacheEntry, Elf, loader_cache
 
-from fastinstall.elf.loader.ld_so_cache import read_build
-from fastinstall.elf.loader.search import usable_hwcaps
+from fastinstall.elf.loader.loader_build import read_build
+from fastinstall.elf.loader.process_settings import usable_hwcaps
 
 CORE = "/opt/app/core.so"
 NO_DEFAULT_DIRECTORIES = 0x800

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support.elf.writer import PLAIN, Elf
 
-from fastinstall.elf.dynamic import SymbolVersions, read_versions
 from fastinstall.elf.image import ElfError
+from fastinstall.elf.symbol_versions import SymbolVersions, read_versions
 
 VERSIONED = Elf(
     soname="libjpeg.so.8",

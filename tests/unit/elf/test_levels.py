@@ -3,6 +3,7 @@
 import pytest
 from archspec.cpu import TARGETS
 
+from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import (
     LEVELS,
     find_masked_features,
@@ -10,10 +11,9 @@ from fastinstall.elf.cpu_levels import (
     level_of,
     list_level_features,
     list_missing_features,
-    platform_of,
     rank,
 )
-from fastinstall.elf.description import Cpu
+from fastinstall.elf.loader.platforms import platform_of
 
 
 def test_each_level_is_reached_with_exactly_its_features() -> None:

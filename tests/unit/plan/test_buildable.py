@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.elf.description import Cpu
+from fastinstall.elf.cpu import Cpu
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.recipe_documents import parse_recipe
 from fastinstall.model.request import Request
