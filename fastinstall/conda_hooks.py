@@ -24,7 +24,8 @@ from fastinstall.core.errors import FastinstallError
 from fastinstall.core.files import sha256
 from fastinstall.doctor.examine import Examination
 from fastinstall.doctor.examine import examine as examine_environment
-from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
+from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt

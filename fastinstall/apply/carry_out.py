@@ -32,7 +32,7 @@ from fastinstall.doctor.registry import check_names
 from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
-from fastinstall.journal.store import make_stamp
+from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import EnvironmentReport

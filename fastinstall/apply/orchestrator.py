@@ -25,7 +25,8 @@ from fastinstall.core.refused_writes import explain_refusal
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.journal.store import JournalStore, Stamp, make_stamp
+from fastinstall.journal.stamp import Stamp, make_stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts, Interpreter, Runtime

@@ -16,8 +16,9 @@ from fastinstall.core.errors import InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
-from fastinstall.journal import snapshot
-from fastinstall.journal.recover import Recovered, receipt_if_readable, recover
+from fastinstall.journal import creation_note
+from fastinstall.journal.recover import Recovered, recover
+from fastinstall.journal.rollback import receipt_if_readable
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.environment import Environment
@@ -115,7 +116,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
         RefusedError: another program works there, or there is more than such a run leaves; nothing of that has changed.
         FastinstallError: as `lock_recovered_environment` says.
     """
-    cut = snapshot.creation_interruption(prefix)
+    cut = creation_note.creation_interruption(prefix)
     if cut is None or cut.cut is not UnfinishedRun.CREATION or is_at_work(prefix):
         return
     with hold_environment_lock(prefix):
@@ -124,13 +125,13 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
             session.emit(
                 Noted(message=describe_finished_interruption(_convert_to_interruption(recovered)), changed=True)
             )
-        strange = snapshot.find_unknown_entries(prefix)
+        strange = creation_note.find_unknown_entries(prefix)
         if strange:
             raise RefusedError(
                 f"{prefix}: creating it was interrupted, and now it also holds: {listing(strange)}",
                 hint=f"set it up as it is: fastinstall setup --prefix {quote(prefix)}",
             )
-        snapshot.clear(prefix)
+        creation_note.clear(prefix)
     session.emit(Noted(message=describe_finished_interruption(cut, cleared=True), changed=True))
 
 
@@ -203,9 +204,9 @@ def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
             tell(f"kept: {path}", changed=changed)
         for lost in recovered.undone.lost:
             tell(f"could not be restored, because it had been removed: {lost}", changed=changed)
-    making = snapshot.creation_interruption(store.prefix)
+    making = creation_note.creation_interruption(store.prefix)
     if making is not None:
-        snapshot.finish(store.prefix)
+        creation_note.finish(store.prefix)
         tell(describe_finished_interruption(making), changed=False)
     for sentence in find_pin_left_behind(store, noted) if recovered is not None else ():
         tell(sentence, changed=False)

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
-from fastinstall.journal.fingerprints import HISTORY
+from fastinstall.journal.conda_revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import GUARD

@@ -13,7 +13,7 @@ from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable, keyed
-from fastinstall.journal.fingerprints import Directory
+from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.move import Move
 from fastinstall.model.stored_documents import refuse_other_schema
 

@@ -12,24 +12,12 @@ from pathlib import Path
 
 from fastinstall.core import files
 from fastinstall.core.values import immutable
+from fastinstall.journal.conda_revisions import HISTORY, carry, list_later_revisions
 from fastinstall.journal.entries import Copied, ExternalChangeBegun, ExternalChangeEnded
 from fastinstall.journal.external_changes import ALWAYS, is_as_before, is_file
-from fastinstall.journal.fingerprints import (
-    HISTORY,
-    KnownFiles,
-    ancestors,
-    bytecode,
-    carry,
-    digest,
-    directories_below,
-    files_below,
-    is_bytecode,
-    is_ours,
-    list_later_revisions,
-    remake,
-    remove_empty,
-)
-from fastinstall.journal.moves import Mover
+from fastinstall.journal.fingerprints import KnownFiles, bytecode, digest, is_bytecode, is_ours
+from fastinstall.journal.mover import Mover
+from fastinstall.journal.remembered_directories import ancestors, directories_below, files_below, remake, remove_empty
 
 
 @immutable

@@ -10,14 +10,16 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
-from fastinstall.journal import acts, external_changes, external_undo, moves
+from fastinstall.journal import additions, conda_records, external_undo, moves
 from fastinstall.journal.acts import Batch, Placed, locate_act, parents_of
+from fastinstall.journal.concession import is_metadata, is_of_stack
 from fastinstall.journal.entries import Adding, Moving
 from fastinstall.journal.external_undo import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known
-from fastinstall.journal.log import Log, find_intruding_records, refuse_ways_out
+from fastinstall.journal.intruding_records import find_intruding_records
+from fastinstall.journal.log import Log
+from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore
-from fastinstall.journal.undo import is_metadata, is_of_stack
 from fastinstall.model.move import MoveKind
 
 
@@ -148,7 +150,7 @@ def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed]
 
 def _is_distribution_metadata(path: str) -> bool:
     """Whether a path is that of a distribution's description; records of conda's have names that tell of what."""
-    return is_metadata(path) and not external_changes.is_record(path)
+    return is_metadata(path) and not conda_records.is_record(path)
 
 
 def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
@@ -225,7 +227,7 @@ class _Scene:
         lies = self._find_node(adding.path)
         if lies is None or isinstance(lies, dict):
             return
-        rest = acts.remove_added_text(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
+        rest = additions.remove_added_text(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
         if rest is None:
             self.remove(adding.path)
         else:
@@ -235,8 +237,8 @@ class _Scene:
         """The descriptions of conda's packages, by the names of their files."""
         found = (
             (PurePath(key), lies)
-            for key, lies in self._list_files(external_changes.RECORDS)
-            if external_changes.is_record(key)
+            for key, lies in self._list_files(conda_records.RECORDS)
+            if conda_records.is_record(key)
         )
         return {key.name: lies for key, lies in found if isinstance(lies, Path)}
 

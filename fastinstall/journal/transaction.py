@@ -2,19 +2,13 @@
 
 The caller holds the environment's lock (`apply.exclusive.hold_environment_lock`) and has called `recover` before. Each
 batch of moves is checked before its first one: possible, and nothing foreign in the way.
-
-If another program overran an open transaction, either its work stays or ours is undone. If the metadata that we brought
-in is gone or replaced, an installer has taken over: it replaced or removed our files by its own rules and continues
-from there. Then nothing is restored under its hands, and the former content is kept for the user. Any other alteration
-is not an installer's: everything is undone, and foreign content is kept.
 """
 
 import contextlib
 import itertools
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from types import TracebackType
 from typing import Self
 
@@ -22,17 +16,17 @@ from fastinstall.core import codec, files, refused_writes
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
-from fastinstall.journal import acts, external_changes, fingerprints, moves
-from fastinstall.journal import store as directories
-from fastinstall.journal.acts import Batch, locate_act
-from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
-from fastinstall.journal.fingerprints import KnownFiles, fingerprint
-from fastinstall.journal.layout import receipt_data
-from fastinstall.journal.log import find_intruding_records, refuse_outside
-from fastinstall.journal.moves import Mover
-from fastinstall.journal.store import JournalStore, Stamp
-from fastinstall.journal.undo import ForeignError, UndoResult, UndoTerms, is_metadata, undo
-from fastinstall.model.move import Move, MoveKind
+from fastinstall.journal import additions, external_changes, moves, transaction_directories
+from fastinstall.journal.announcement import announce
+from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, TransactionBegun
+from fastinstall.journal.mover import Mover
+from fastinstall.journal.path_rules import refuse_outside
+from fastinstall.journal.receipt_file import receipt_data
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
+from fastinstall.journal.takeover import give_way, is_taken_over, undo_taken_over_transaction
+from fastinstall.journal.undo import ForeignError, UndoTerms, undo
+from fastinstall.model.move import Move
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
 
@@ -58,7 +52,7 @@ def begin(
         hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     try:
-        begun = directories.create_transaction_directories(
+        begun = transaction_directories.create_transaction_directories(
             store, stamp, site_packages=site_packages, plan=plan_document
         )
     except OSError as error:
@@ -130,9 +124,9 @@ class Transaction:
             OSError: as the kernel says; the caller undoes.
         """
         refuse_outside(self._store.prefix, (path,))
-        adding = acts.describe(self._store, self.id, path, text, place)
+        adding = additions.describe(self._store, self.id, path, text, place)
         self._journal.append(adding)
-        acts.add(self._store, adding)
+        additions.add(self._store, adding)
 
     def run_external_change(self, change: ExternalChange, act: Callable[[], None]) -> None:
         """Copy and announce what another program is going to change, have it do so, and note what it did.
@@ -277,130 +271,3 @@ def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) 
     hint = f"{error.hint}; then: {recover}" if error.hint else recover
     details = error.details if isinstance(error, RefusedError) else ()
     return EnvironmentDamagedError(error.message, hint=hint, details=details)
-
-
-def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: TransactionBegun) -> Moving:
-    """Check the moves, make what comes in durable, and describe all of it for the journal.
-
-    Raises:
-        RefusedError: something foreign stands where a move would put something, or a link leads out of the environment.
-        FailedError: what a move would take is not there, or its paths are not of the agreed form.
-    """
-    _check(planned, prefix, work)
-    refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
-    coming = [move for move in planned if move.kind is not MoveKind.OUT]
-    with files.sync_during(work / move.kept for move in coming):
-        manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}
-    for path in dict.fromkeys(parent for move in coming for parent in PurePath(move.kept).parents):
-        files.sync_directory(work / path)
-    remembered = {directory.path for directory in begun.directories}
-    on_the_way = fingerprints.ancestors(move.live for move in planned)
-    created = tuple(path for path in on_the_way if not (prefix / path).is_dir())
-    changing = (PurePath(path).parent.as_posix() for path in (*(move.live for move in planned), *created))
-    return Moving(
-        moves=tuple(planned),
-        inodes=tuple(_read_inode(prefix / move.live) for move in planned),
-        created=created,
-        directories=fingerprints.remember(prefix, (path for path in changing if path not in remembered)),
-        manifest=manifest,
-    )
-
-
-def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
-    """Follows the moves in thought, since one may make room for the next."""
-    there: dict[Path, bool] = {}
-    for move in planned:
-        _check_form(move)
-        live, kept = prefix / move.live, work / move.kept
-        present = {path: there.get(path, os.path.lexists(path)) for path in (live, kept)}
-        for path, expected in zip((live, kept), _REQUIRED[move.kind], strict=True):
-            if present[path] and not expected:
-                raise _make_obstacle_error(path, prefix)
-            if expected and not present[path]:
-                raise FailedError(
-                    f"{path}: does not exist, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
-                )
-        there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
-
-
-_REQUIRED = {MoveKind.OUT: (True, False), MoveKind.IN: (False, True), MoveKind.EXCHANGE: (True, True)}
-"""Whether something must stand at `live` and at `kept` before a move."""
-
-
-def _check_form(move: Move) -> None:
-    live, kept = PurePath(move.live), PurePath(move.kept)
-    inside = live.parts and not live.is_absolute() and ".." not in (*live.parts, *kept.parts)
-    if not inside or kept.parts[:1] not in (("stage",), ("aside",)) or len(kept.parts) == 1:
-        raise FailedError(f"{move.live} <-> {move.kept}: not a move inside one environment")
-
-
-def _make_obstacle_error(path: Path, prefix: Path) -> RefusedError:
-    hint = f"find its owner, then move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
-    return RefusedError(f"{path}: already exists, and fastinstall did not put it there", hint=hint)
-
-
-def _read_inode(path: Path) -> int:
-    return path.lstat().st_ino if os.path.lexists(path) else 0
-
-
-def is_taken_over(store: JournalStore, identifier: str) -> bool:
-    """Whether an installer has replaced or removed what a transaction brought in, after all of its moves were done."""
-    log = store.journal(identifier).read()
-    if log.begun is None or log.undoing is not None:
-        return False
-    acts = tuple(locate_act(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
-    certain = [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
-    replaced = any(_is_replaced(item, log.known) for item in certain)
-    return replaced or any(_list_metadata_beside(certain)) or bool(find_intruding_records(store.prefix, log))
-
-
-def give_way(store: JournalStore, identifier: str, reason: str) -> FastinstallError:
-    """Undo what is still ours, and leave the place to the installer that has taken it; says so.
-
-    Raises:
-        FastinstallError: as `undo` says.
-    """
-    undone = undo(store, identifier, UndoTerms(reason=reason, conceding=True))
-    return RefusedError(
-        f"{store.prefix}: another program replaced the same files: its files stay, and this setup was undone",
-        hint=f"after it has ended, run: fastinstall doctor --prefix {quote(store.prefix)}",
-        details=(*_describe_kept_files("what was there before", undone), reason),
-    )
-
-
-def undo_taken_over_transaction(store: JournalStore, identifier: str, reason: str) -> FastinstallError:
-    """Undo all of it, and keep what somebody has altered meanwhile; says so.
-
-    Raises:
-        FastinstallError: as `undo` says.
-    """
-    undone = undo(store, identifier, UndoTerms(reason=reason, force=True))
-    return FailedError(
-        f"{store.prefix}: another program altered what this setup had installed: the environment is as it was before",
-        hint=f"find out what changes files there, then run again: fastinstall setup --prefix {quote(store.prefix)}",
-        details=(*_describe_kept_files("what was altered", undone), reason),
-    )
-
-
-def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
-    if not is_metadata(item.move.live):
-        return False
-    return moves.is_blocking(item, known) or (item.move.kind is not MoveKind.OUT and not os.path.lexists(item.live))
-
-
-def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
-    """Metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
-    own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
-    names = {_get_distribution_name(path) for path in own}
-    for directory in {path.parent for path in own}:
-        for path in directory.iterdir() if directory.is_dir() else ():
-            if is_metadata(path.name) and _get_distribution_name(path) in names and path not in own:
-                yield path.name
-
-
-def _get_distribution_name(path: Path) -> str:
-    return path.name.partition("-")[0].lower()
-
-
-def _describe_kept_files(what: str, undone: UndoResult) -> tuple[str, ...]:
-    return tuple(f"{what}: {path}" for path in undone.kept)

@@ -17,7 +17,7 @@ from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable
-from fastinstall.journal.log import refuse_outside
+from fastinstall.journal.path_rules import refuse_outside
 from fastinstall.model.conda_packages import CHANNEL
 from fastinstall.model.pin_state import Project
 from fastinstall.model.receipt import Receipt

@@ -15,7 +15,7 @@ from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable, tagged
-from fastinstall.journal import snapshot
+from fastinstall.journal import creation_note
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.steps.kind import SavedPlanContext, StepDefaults, find_path_problems
 
@@ -88,7 +88,7 @@ class CreateEnvironment(StepDefaults):
                 self._remove_environment()
             raise
         with signals.defer_signals(), contextlib.suppress(OSError):
-            snapshot.finish(Path(self.prefix))  # a note that cannot be removed is the next command's
+            creation_note.finish(Path(self.prefix))  # a note that cannot be removed is the next command's
 
     def _make_directory(self) -> bool:
         prefix = Path(self.prefix)
@@ -110,7 +110,7 @@ class CreateEnvironment(StepDefaults):
             raise RefusedError(
                 f"{prefix}: already exists, but the plan was to create it", hint=f"--prefix {quote(prefix)}"
             )
-        snapshot.note(prefix, at)
+        creation_note.note(prefix, at)
 
     def _run_venv(self, meanwhile: Callable[[], None]) -> None:
         argv, process_group = (self.python, "-I", "-m", "venv", self.prefix), process.ProcessGroup()
@@ -140,7 +140,7 @@ class CreateEnvironment(StepDefaults):
     def _remove_environment(self) -> None:
         prefix = Path(self.prefix)
         try:
-            snapshot.clear(prefix)
+            creation_note.clear(prefix)
         except OSError as error:
             raise EnvironmentDamagedError(
                 f"{refused_writes.reason(error, prefix)}: the unfinished environment could not be removed",

@@ -28,8 +28,9 @@ from fastinstall.guard.pinning import (
     read_pin,
 )
 from fastinstall.guard.status import Guards, list_guard_removal_moves, measure_cost, read_events, renew_guard_files
-from fastinstall.journal.external_changes import claims
-from fastinstall.journal.store import JournalStore, make_stamp
+from fastinstall.journal.conda_records import claims
+from fastinstall.journal.stamp import make_stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, REGISTRATION

@@ -18,21 +18,13 @@ from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
 from fastinstall.core.messages import format_bytes, quote
 from fastinstall.core.version_numbers import base_version
+from fastinstall.journal.damaged_transactions import move_damaged_transaction_away, unreadable_named
 from fastinstall.journal.entries import Moving
 from fastinstall.journal.foresee import extend_to_intact_stack
+from fastinstall.journal.forget import forget, list_forgettable_transactions
 from fastinstall.journal.layout import KEPT
-from fastinstall.journal.recover import (
-    RolledBack,
-    forget,
-    is_known,
-    list_forgettable_transactions,
-    list_undoable_transactions,
-    move_damaged_transaction_away,
-    position,
-    receipt_if_readable,
-    rollback,
-    unreadable_named,
-)
+from fastinstall.journal.rollback import RolledBack, receipt_if_readable, rollback
+from fastinstall.journal.selection import is_known, list_undoable_transactions, position
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable

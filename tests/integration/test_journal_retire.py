@@ -22,8 +22,9 @@ from support.journal.environments import (
 )
 
 from fastinstall.core import files
-from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.rollback import rollback
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.model.move import Move, MoveKind
 

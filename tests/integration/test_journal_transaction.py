@@ -25,7 +25,8 @@ from support.journal.environments import (
 
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
 from fastinstall.journal.log import TransactionState
-from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.move import Move, MoveKind

@@ -34,7 +34,7 @@ from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, Refuse
 from fastinstall.core.events import Event, Noted
 from fastinstall.core.lock import lock_environment
 from fastinstall.journal.layout import JOURNAL, PROJECT
-from fastinstall.journal.recover import rollback
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session

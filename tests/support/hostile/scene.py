@@ -25,7 +25,8 @@ from fastinstall.core.codec import document, dump
 from fastinstall.core.directories import recipes_directory
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.journal.layout import CREATION, EVENTS, PROJECT, RECEIPT, TRANSACTIONS
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.request import Request

@@ -17,7 +17,8 @@ from support.values.builders import changed, receipt
 
 from fastinstall.core import files
 from fastinstall.journal.recover import recover
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.receipt import Receipt

@@ -7,7 +7,8 @@ from pathlib import Path
 from support.sandbox import Result
 from support.values.builders import changed, receipt
 
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.move import Move, MoveKind
 

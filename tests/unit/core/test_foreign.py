@@ -10,7 +10,8 @@ from support.hostile.inputs import NO_FILES, put_no_file
 import fastinstall
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError
-from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
+from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.model.history import EnvironmentHistory
 

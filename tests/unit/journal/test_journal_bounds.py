@@ -20,8 +20,9 @@ from fastinstall.journal.entries import (
     Spreading,
     TransactionBegun,
 )
-from fastinstall.journal.fingerprints import Directory
-from fastinstall.journal.log import Log, list_entry_paths, refuse_escapes
+from fastinstall.journal.log import Log
+from fastinstall.journal.path_rules import list_entry_paths, refuse_escapes
+from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.move import Move, MoveKind
 
 ID = "20261121T101500Z-3fa2c1"

@@ -24,8 +24,8 @@ from fastinstall.journal.entries import (
     Undoing,
     format_entry_line,
 )
-from fastinstall.journal.fingerprints import Directory
 from fastinstall.journal.log import TransactionState, parse_journal
+from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.move import Move, MoveKind
 
 FILE = PurePosixPath("journal.jsonl")

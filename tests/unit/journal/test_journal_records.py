@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.external_changes import claims, find_foreign_records, is_readable, is_record, names, package
+from fastinstall.journal.conda_records import claims, find_foreign_records, is_readable, is_record, names, package
 
 
 def _write(prefix: Path, name: str, content: object) -> None:

@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
-from fastinstall.journal.store import make_stamp, stamp
+from fastinstall.journal.stamp import make_stamp, stamp
 
 
 def test_a_stamp_is_in_utc_to_the_second() -> None:
