@@ -6,12 +6,14 @@ If kernels do not compile or fail the proof, this module decides which to leave 
 what was left out.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
+from fastinstall.apply.guilty_kernels import find_guilty_kernels
+from fastinstall.apply.inputs import fetch_inputs
 from fastinstall.core import files, foreign, temporary_directories
 from fastinstall.core.codec import digest, document, dump, open_document
 from fastinstall.core.errors import DocumentError, UnprovenError
@@ -29,9 +31,7 @@ from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.steps.build import Build
-from fastinstall.steps.kind import FetchedInputs
-from fastinstall.steps.kinds import Preparing, Step, find_step, get_required_step
-from fastinstall.steps.private_headers import PrivateHeaders
+from fastinstall.steps.kinds import Step, get_required_step
 from fastinstall.steps.prove import Prove
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildResult
@@ -39,37 +39,6 @@ from fastinstall.wheelbuild.build_inputs import BuildResult
 if TYPE_CHECKING:
     from fastinstall.proof.quick import QuickProof
     from fastinstall.proof.runs import ProofStack
-
-
-def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInputs:
-    """Install system packages, unpack private headers and make a private toolchain, as the steps of a plan say.
-
-    Raises:
-        FastinstallError: something cannot be had; nothing of the target is touched.
-    """
-    fetched = [step.fetch(context) for step in steps if isinstance(step, Preparing)]
-    return FetchedInputs(
-        includes=tuple(directory for each in fetched for directory in each.includes),
-        headers=tuple(package for each in fetched for package in each.headers),
-        variables={name: value for each in fetched for name, value in each.variables.items()},
-    )
-
-
-def fetch_sources(steps: Sequence[Step], context: ExecutionContext) -> None:
-    """Download what the wheel will be made of into the cache, if it has to be made.
-
-    C headers come first: they come from a place of their own, and are small.
-
-    Raises:
-        FastinstallError: something cannot be had.
-    """
-    step, headers = get_required_step(steps, Build), find_step(steps, PrivateHeaders)
-    if step.cached:
-        return
-    if headers is not None:
-        headers.fetch_packages(context)
-    for artefact in step.list_artefacts():
-        context.index.fetch(artefact, context.cache, context.emit)
 
 
 def build_wheel(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
@@ -254,20 +223,3 @@ def _read_proof(path: Path) -> Proof | None:
         return open_document(Proof, "proof", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None  # not there, or of another time: it is proven again
-
-
-def find_guilty_kernels(
-    kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Names of the kernels that a failure points at, in the recipe's order.
-
-    Args:
-        kernels: the recipe's.
-        files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
-        operations: that compute something else than they should.
-    """
-    known = tuple(kernels)
-    own = {kernel.name for kernel in known if str(PurePosixPath(kernel.file).with_name(f"{kernel.name}.h")) in files}
-    refused = own or {kernel.name for kernel in known if kernel.file in files}
-    wrong = {kernel.name for kernel in known if any(each.startswith(kernel.operations) for each in operations)}
-    return tuple(kernel.name for kernel in known if kernel.name in refused | wrong)

@@ -2,18 +2,18 @@
 
 This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is put into
 words. The pin of a project, which earlier versions wrote, is only told: no project is changed.
-
-What is on disk also tells whether an interruption came in time or after the work was done.
 """
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Protocol
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.core.errors import InterruptedAfterCompletion, RefusedError
+from fastinstall.apply.late_interrupts import report_late_interruptions
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import creation_note
@@ -29,6 +29,7 @@ from fastinstall.model.interruption import (
     describe_interruption,
     unpinning_command,
 )
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.installed_pins import pin_interruptions
 from fastinstall.observe.session import Session
 from fastinstall.pins import earlier_pins
@@ -216,68 +217,9 @@ def _convert_to_interruption(recovered: Recovered) -> Interruption:
     return Interruption(cut=recovered.cut, verb=recovered.verb, at=recovered.at, file=Path(), id=recovered.id)
 
 
-@contextlib.contextmanager
-def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
-    """Raise `InterruptedAfterCompletion` if the block is interrupted after it has changed which transactions hold.
-
-    Args:
-        prefix: of the environment that the block works on.
-        verb: what is being done ("setup").
-
-    Raises:
-        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
-    """
-    before = _list_held_setups(prefix)
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        if _list_held_setups(prefix) == before:
-            raise
-        raise _make_late_interruption(prefix, verb) from interruption
-
-
-@contextlib.contextmanager
-def report_interruption_after_recovery(prefix: Path) -> Iterator[None]:
-    """Raise `InterruptedAfterCompletion` where the block, which only recovers, is interrupted when that was done.
-
-    Args:
-        prefix: of the environment that the block recovers.
-
-    Raises:
-        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
-    """
-    before = read_environment_history(prefix, sized=False).interruptions
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        if not before or read_environment_history(prefix, sized=False).interruptions:
-            raise
-        raise _make_late_interruption(prefix, "recovery") from interruption
-
-
-@contextlib.contextmanager
-def report_interruption_after_completion(prefix: PurePath, verb: str) -> Iterator[None]:
-    """Raise `InterruptedAfterCompletion` where the block is interrupted: it tells of work that is done.
-
-    Args:
-        prefix: of the environment that was worked on.
-        verb: what was done ("setup").
-
-    Raises:
-        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
-    """
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        raise _make_late_interruption(prefix, verb) from interruption
-
-
-def _make_late_interruption(prefix: PurePath, verb: str) -> InterruptedAfterCompletion:
-    look = f"fastinstall doctor --prefix {quote(prefix)}"
-    return InterruptedAfterCompletion(
-        f"interrupted after the {verb} was done: the environment is complete; check: {look}"
-    )
-
-
-def _list_held_setups(prefix: Path) -> tuple[str, ...]:
-    return read_environment_history(prefix, sized=False).setups
+def recover_first(session: Session, target: NamedTarget) -> None:
+    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    if target.new is None:
+        recover_environment(session, find(session, target))
+    else:
+        clear_cut_creation(session, expand_home(target.new).absolute())

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
-from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
+from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.apply.proven_wheel import ProofContext, make_proven_wheel
 from fastinstall.conda.engines.choose import find_microarchitectures
 from fastinstall.conda.package import pack_stack, publish_packages
 from fastinstall.core.errors import UnprovenError

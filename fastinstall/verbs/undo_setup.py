@@ -8,11 +8,8 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.apply.recovery import (
-    change_environment,
-    find_pin_left_behind,
-    report_interruption_after_recovery,
-)
+from fastinstall.apply.late_interrupts import report_interruption_after_recovery
+from fastinstall.apply.recovery import change_environment, find_pin_left_behind
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError

@@ -23,12 +23,12 @@ from support.journal.environments import (
 from support.sandbox import Sandbox
 from support.suite import extent
 
+from fastinstall.apply.late_interrupts import report_late_interruptions
 from fastinstall.apply.recovery import (
     describe_interruptions,
     find_pin_left_behind,
     lock_recovered_environment,
     recover_environment,
-    report_late_interruptions,
 )
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Event, Noted

@@ -134,7 +134,7 @@ def _examine_again(
     session: Session, environment: Environment, examination: "Examination"
 ) -> "tuple[EnvironmentReport, Facts]":
     """What a repair has come to."""
-    from fastinstall.apply.recovery import report_interruption_after_completion  # noqa: PLC0415 (likewise)
+    from fastinstall.apply.late_interrupts import report_interruption_after_completion  # noqa: PLC0415 (likewise)
     from fastinstall.doctor.examine import examine_facts  # noqa: PLC0415 (only with --fix)
 
     with report_interruption_after_completion(environment.prefix, "doctor --fix"):

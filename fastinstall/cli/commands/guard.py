@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.apply.recovery import report_interruption_after_completion
+from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.common import look_at, progress_for, recover_or_report, session_of, target_of, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context

@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 
-from fastinstall.apply.recovery import list_unrecoverable, report_interruption_after_completion
+from fastinstall.apply.late_interrupts import report_interruption_after_completion
+from fastinstall.apply.recovery import list_unrecoverable
 from fastinstall.cli.common import (
     look_at,
     progress_for,

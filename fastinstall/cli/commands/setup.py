@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fastinstall.apply.carry_out import SetupOutcome, examine_result, recover_first, set_up
+from fastinstall.apply.carry_out import SetupOutcome, examine_result, set_up
 from fastinstall.apply.eta import announce_eta
-from fastinstall.apply.recovery import report_interruption_after_completion
+from fastinstall.apply.late_interrupts import report_interruption_after_completion
+from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted, refuse_without_yes
 from fastinstall.cli.main import Context

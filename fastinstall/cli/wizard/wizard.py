@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.carry_out import recover_first
 from fastinstall.apply.eta import describe_expected_gain, estimate_durations
+from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.cli.options import format_flags

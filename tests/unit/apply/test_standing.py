@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.apply.exclusive import abbreviate_paths, describe_responsible_programs, find_changed_paths
+from fastinstall.apply.foreign_changes import abbreviate_paths, describe_responsible_programs, find_changed_paths
 from fastinstall.core.package_managers import ConcurrentInstaller
 from fastinstall.observe.concurrent_changes import installers, observe_pil_snapshot
 
