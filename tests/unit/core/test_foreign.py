@@ -95,7 +95,7 @@ OWN = {
     "conda/engines/_rattler_worker.py": "its own process; what it reads was looked at before",
     "conda/engines/linked_records.py": "a prefix of its own",
     "index/client.py": "what it writes itself",
-    "journal/store.py": "the kernel's",
+    "journal/transaction_directories.py": "the kernel's",
     "journal/snapshot.py": "the kernel's",
     "observe/_fault.py": "in the target",
     "observe/_gpu_nvml.py": "in a process of its own, with a time limit",
