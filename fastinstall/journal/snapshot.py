@@ -43,13 +43,13 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
         prefix: of the environment.
         sized: also count what they hold on the disk.
     """
-    glances = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)
-    holding = tuple(each for each in glances if each.is_readable and each.holds)
+    summaries = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)
+    holding = tuple(each for each in summaries if each.is_readable and each.holds)
     making = creation_interruption(prefix)
-    cut = (*_list_unfinished(glances), *find_loose_interruptions(prefix), *((making,) if making is not None else ()))
+    cut = (*_list_unfinished(summaries), *find_loose_interruptions(prefix), *((making,) if making is not None else ()))
     return EnvironmentHistory(
         interruptions=cut if cut and not is_at_work(prefix) else (),
-        unreadable=(*_describe_damaged_journals(glances), *_find_unreadable_receipt(prefix)),
+        unreadable=(*_describe_damaged_journals(summaries), *_find_unreadable_receipt(prefix)),
         setups=tuple(each.id for each in holding),
         held_bytes=measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
         if sized
@@ -192,8 +192,8 @@ def _parse_event(line: str, where: str) -> dict[str, Any]:
     return data
 
 
-def _list_unfinished(glances: Iterable[_JournalSummary]) -> Iterator[Interruption]:
-    for each in glances:
+def _list_unfinished(summaries: Iterable[_JournalSummary]) -> Iterator[Interruption]:
+    for each in summaries:
         if each.is_readable and not each.holds:
             cut = UnfinishedRun.ROLLBACK if _COMMITTED in each.events else UnfinishedRun.SETUP
             verb = title_of(each.file.parent).verb
@@ -217,9 +217,9 @@ def find_loose_journals(prefix: Path) -> Iterator[Path]:
             yield from (path for path in directory.iterdir() if re.fullmatch(LOOSE, path.name))
 
 
-def _describe_damaged_journals(glances: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
+def _describe_damaged_journals(summaries: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
     """An empty directory holds nothing, and is nobody's way back."""
-    for each in glances:
+    for each in summaries:
         if each.error is not None and any(each.file.parent.iterdir()):
             yield unreadable(each.error, each.file, each.id)
 
