@@ -127,7 +127,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
 
 
 def request_previous_version(session: Session, request: Request, error: UnprovenError) -> Request:
-    """The request for the newest version before the one that failed; says so.
+    """Return the request for the newest version before the one that failed; tells the user.
 
     Raises:
         UnprovenError: the version was named, so no other will do.
@@ -150,7 +150,7 @@ def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, 
 
 
 def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
-    """Doctor's word on what a plan has come to, for a person; None if it cannot be had, which changes nothing.
+    """Let doctor judge what a plan has come to, for a person; None if it cannot, which changes nothing.
 
     It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
     """
@@ -186,7 +186,7 @@ def _warn_about_held_bytes(session: Session, prefix: Path) -> None:
 
 
 def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
-    """The tools for a plan.
+    """Make the tools for a plan.
 
     Raises:
         RefusedError: the cache is no place to build in.
@@ -210,7 +210,7 @@ def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> Exec
 
 
 def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
-    """Who installs conda packages, where the plan has any."""
+    """Choose who installs conda packages, where the plan has any."""
     steps = (step for step in plan.steps if isinstance(step, MakeCondaPackages | ChangeCondaPackages))
     named = next((step.engine for step in steps), None)
     if named is None:

@@ -46,7 +46,7 @@ _COUNTED = ("compile", "measure")
 
 @contextmanager
 def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
-    """A session whose listener also hears what is left (`RemainingTime`); what it took is kept if the block succeeds.
+    """Give a session whose listener also hears what is left; what it took is kept if the block succeeds.
 
     Args:
         session: the outside world.
@@ -71,7 +71,7 @@ def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
 
 
 def estimate_durations(session: Session, plan: Plan) -> SetupForecast:
-    """What carrying out a plan will take, before it begins."""
+    """Estimate what carrying out a plan will take, before it begins."""
     seen = forecast_setup(plan, _read_durations(session.directories.cache / FILE), _compute_identity(plan))
     if "measure" in seen.phases and find_known_speed(session, plan) is not None:
         return replace(seen, phases={name: seconds for name, seconds in seen.phases.items() if name != "measure"})
@@ -79,7 +79,7 @@ def estimate_durations(session: Session, plan: Plan) -> SetupForecast:
 
 
 def find_known_speed(session: Session, plan: Plan) -> SpeedTable | None:
-    """What an earlier setup on this machine measured of what a plan installs; None if nothing is on record."""
+    """Find what an earlier setup on this machine measured of what a plan installs; None without a record."""
     build, proof = find_step(plan.steps, Build), find_step(plan.steps, Prove)
     if build is None or proof is None:
         return None
@@ -87,7 +87,7 @@ def find_known_speed(session: Session, plan: Plan) -> SpeedTable | None:
 
 
 def describe_expected_gain(session: Session, plan: Plan) -> str:
-    """How much faster a plan makes Pillow, as measured here or else as its recipe says; empty if nobody knows."""
+    """Describe how much faster a plan makes Pillow, as measured here or as its recipe says; empty if unknown."""
     known = find_known_speed(session, plan)
     if known is not None:
         return f"{known.geomean:.1f} times as fast as {known.baseline.removesuffix(' (wheel)')}, as measured here"
@@ -119,11 +119,11 @@ class _Teller:
             self._emit(told)
 
     def begin(self) -> None:
-        """Say what is left before anything has happened."""
+        """Emit what is left before anything has happened."""
         self._emit(estimate_remaining_time(self._seen, Moment(phase=next(iter(self._seen.phases)), elapsed=0.0)))
 
     def measure_phases(self) -> dict[str, float]:
-        """Seconds of each phase: up to the one after it."""
+        """Measure the seconds of each phase: up to the one after it."""
         edges = [*self._begun.values(), self._clock()]
         return {name: end - start for name, start, end in zip(self._begun, edges, edges[1:], strict=False)}
 

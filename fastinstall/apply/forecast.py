@@ -107,7 +107,7 @@ class Moment:
 
 
 def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupForecast:
-    """What a plan will take.
+    """Forecast the phases of a plan, and what each will take.
 
     Args:
         plan: with a step that builds, or without one.
@@ -125,20 +125,20 @@ def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupFore
 
 
 def describe_build_subject(plan: Plan) -> str:
-    """What is built, as the names of remembered phases begin: recipe and levels."""
+    """Return what is built, as the names of remembered phases begin: recipe and levels."""
     build = find_step(plan.steps, Build)
     return f"{build.recipe} {','.join(build.levels)}" if build is not None else plan.verb
 
 
 def phase_of(event: Started) -> str | None:
-    """The phase that a stage belongs to; None for one that is no part of a setup that was consented to."""
+    """Return the phase that a stage belongs to; None for one that is no part of a setup that was consented to."""
     if event.stage == "prove":
         return "prove" if event.message.startswith("proving") else "try"
     return _STAGES.get(event.stage)
 
 
 def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTime:
-    """What is left, in a phase and after it."""
+    """Estimate what is left, in a phase and after it."""
     order = list(seen.phases if moment.phase in seen.phases else USUAL)
     passed = order[: order.index(moment.phase) + 1]
     after = sum(seconds for name, seconds in seen.phases.items() if name not in passed)

@@ -34,7 +34,7 @@ class ForeignChangeWatch:
         self._snapshot = self._observe_snapshot()
 
     def accept_changes(self) -> None:
-        """What stands there now is as it should be: we have changed it ourselves."""
+        """Take what stands there now for what should be: we have changed it ourselves."""
         self._snapshot = self._observe_snapshot()
 
     def refuse_changes(self) -> None:
@@ -69,7 +69,7 @@ class ForeignChangeWatch:
         self._refuse_takeover(emit, None)
 
     def warn_about_installers(self, emit: Emit) -> None:
-        """Say so where another program is at work by now: what it is about to do may replace the stack."""
+        """Warn where another program is at work by now: what it is about to do may replace the stack."""
         installers = observe_concurrent_installers(self._prefix)
         if installers:
             look = f"fastinstall doctor --prefix {quote(self._prefix)}"
@@ -114,12 +114,12 @@ _SHOWN = 3
 
 
 def find_changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """Paths that came, went or are another file by now."""
+    """Return paths that came, went or are another file by now."""
     return tuple(sorted(path for path in {*before, *now} if before.get(path) != now.get(path)))
 
 
 def describe_responsible_programs(installers: Sequence[ConcurrentInstaller], signers: Sequence[str]) -> str:
-    """Who it was, as far as that is known: a program at work, else who signed what is there."""
+    """Describe who it was, as far as known: a program at work, else who signed what is there."""
     if installers:
         return listing(f"process {installer.process} ({installer.action})" for installer in installers)
     foreign = [name for name in signers if name != "fastinstall"]
@@ -127,6 +127,10 @@ def describe_responsible_programs(installers: Sequence[ConcurrentInstaller], sig
 
 
 def abbreviate_paths(paths: Sequence[str]) -> str:
-    """Some of many paths, for a sentence."""
+    """Name some of many paths, for a sentence.
+
+    >>> abbreviate_paths(("a", "b", "c", "d", "e"))
+    'a, b, c and 2 more'
+    """
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
     return f"{', '.join(paths[:_SHOWN])}{more}"

@@ -9,7 +9,7 @@ from fastinstall.model.recipe import Kernel
 def find_guilty_kernels(
     kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Names of the kernels that a failure points at, in the recipe's order.
+    """Return the names of the kernels that a failure points at, in the recipe's order.
 
     Args:
         kernels: the recipe's.

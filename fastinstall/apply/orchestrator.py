@@ -223,7 +223,7 @@ def _refuse_harmful_records(
 
 
 def _stage_stack(work: _Work, built: BuildResult | None, transaction: Transaction) -> StagedStack:
-    """What comes in; where nothing is built yet, after others have changed that it is built upon."""
+    """Stage what comes in; where nothing is built yet, after the changes that the build needs."""
     if built is None:
         _change_others(work, transaction)
         return _stage_wheel(work, build_wheel(work.plan.steps, work.interpreter, work.context), transaction)
@@ -278,7 +278,7 @@ def _lay_out_tree(work: _Work, built: BuildResult, transaction: Transaction) -> 
 
 
 def _swap_stack(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
-    """The renames, unless what they replace is not what was observed."""
+    """Rename, unless what is replaced is not what was observed."""
     work.context.emit(Started(stage="swap", message="replacing the files"))
     linked = tree.linked.root if tree.linked is not None else None
     moves = get_required_step(work.plan.steps, Swap).list_moves(tree.site_packages, linked, work.before)
@@ -288,7 +288,7 @@ def _swap_stack(work: _Work, tree: StagedTree, transaction: Transaction) -> None
 
 
 def _verify_result(work: _Work, staged: StagedStack, stamp: Stamp) -> tuple[Receipt, Facts]:
-    """The receipt, where doctor's checks find no error, and what they looked at."""
+    """Return the receipt, if doctor's checks find no error, and what they looked at."""
     work.context.emit(Started(stage="verify", message="running doctor's checks on it"))
     after = work.observers.after(work.interpreter)
     receipt = replace(make_receipt(work.plan, staged, work.before, stamp), jpeg=find_loaded_jpeg(after))
@@ -314,7 +314,7 @@ def _refuse_other_owners(plan: Plan, before: Facts) -> None:
 
 
 def _builds_upon_changes(steps: Iterable[Step]) -> bool:
-    """Whether other packages come first, because the build links them (`--link env`)."""
+    """Return whether other packages come first, because the build links them (`--link env`)."""
     kinds = [type(step) for step in steps]
     changes = ChangeCondaPackages in kinds and Build in kinds
     return changes and kinds.index(ChangeCondaPackages) < kinds.index(Build)
@@ -342,7 +342,7 @@ def _write_records(work: _Work, staged: StagedStack, transaction: Transaction) -
 
 @contextmanager
 def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
-    """What the system refuses (a full disk, a quota) is a failure like others, that of the cache no less."""
+    """Turn what the system refuses (a full disk, a quota) into a failure like others, that of the cache no less."""
     try:
         yield
     except BrokenPipeError:  # nobody listens any more: not a matter of disks
@@ -352,7 +352,7 @@ def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
 
 
 def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -> Receipt:
-    """The receipt of a transaction.
+    """Make the receipt of a transaction.
 
     Args:
         plan: what was carried out.
@@ -392,6 +392,6 @@ def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -
 
 
 def find_loaded_jpeg(facts: Facts) -> LoadedLibrary | None:
-    """The libjpeg that the core in place resolves to."""
+    """Return the libjpeg that the core in place resolves to."""
     libraries = facts.stack.core.libraries if facts.stack.core is not None else ()
     return next((library for library in libraries if library.is_called_libjpeg), None)

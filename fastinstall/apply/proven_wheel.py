@@ -100,7 +100,7 @@ def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, cont
 
 
 def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext) -> ProofSubject:
-    """What is proven: a build, on the levels that this machine can run."""
+    """Return what is proven: a build, on the levels that this machine can run."""
     interpreter = proof_context.interpreter
     here = rank(proof_context.cpu.level)
     runnable = tuple(level for level in step.levels if not rank(level) or not here or rank(level) <= here)
@@ -116,7 +116,7 @@ def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext
 def prepare_trial(
     subject: ProofSubject, tree: Path, proof_context: ProofContext, context: ExecutionContext
 ) -> "QuickProof":
-    """What is put to the proof: every level of an unpacked build, beside the official wheel."""
+    """Prepare what is put to the proof: every level of an unpacked build, beside the official wheel."""
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
     return QuickProof(
@@ -183,7 +183,7 @@ def _run_proof(
 
 
 def _make_stacks_of_levels(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
-    """The same tree for each level; the loader is kept from a higher one than is meant."""
+    """Yield the same tree for each level; the loader is kept from a higher one than is meant."""
     for level in levels:
         hidden = tunable_for(level) if level != levels[-1] else ""
         stack = replace(whole, label=level)

@@ -137,12 +137,12 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
 
 
 def find_interruptions(prefix: Path) -> tuple[Interruption, ...]:
-    """What a dead run left, of the environment and of the pin of its project. Changes nothing."""
+    """Return what a dead run left, of the environment and of the pin of its project. Changes nothing."""
     return (*read_environment_history(prefix, sized=False).interruptions, *pin_interruptions(prefix))
 
 
 def describe_interruptions(environment: Environment) -> tuple[str, ...]:
-    """What those have to tell who only look: one sentence for each thing, with the command that mends it."""
+    """Describe interruptions for commands that only look: a sentence each, with the command that recovers it."""
     prefix = Path(environment.prefix)
     return tuple(describe_interruption(each, prefix) for each in find_interruptions(prefix))
 
@@ -195,7 +195,7 @@ _UNSEEN = (UnfinishedRun.BEGINNING, UnfinishedRun.END)
 
 
 def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
-    """Each thing is told when it has happened, since the next one may fail."""
+    """Recover one thing after the other, and tell each when it has happened, since the next one may fail."""
     noted = read_noted_project(store.prefix)
     recovered = recover(store, force=force)
     if recovered is not None:

@@ -91,7 +91,7 @@ _ODD = ("Cc", "Cs", "Zl", "Zp")
 
 
 def explain_archive_objection(members: Iterable[ArchiveMember], archive_bytes: int) -> Objection | None:
-    """The first reason against unpacking, or None.
+    """Return the first reason against unpacking, or None.
 
     Args:
         members: in the archive's order; read only as far as nothing is wrong.
@@ -115,7 +115,11 @@ def explain_archive_objection(members: Iterable[ArchiveMember], archive_bytes: i
 
 
 def simplify_member_name(name: str) -> str:
-    """A member's name without what says nothing: "./" before it and "/" behind it."""
+    """Return a member's name without what says nothing.
+
+    >>> simplify_member_name("./PIL/")
+    'PIL'
+    """
     return name.removeprefix("./").rstrip("/")
 
 
@@ -151,7 +155,7 @@ class _Names:
         self._files: set[str] = set()
 
     def clash(self, member: ArchiveMember) -> str:
-        """Why this one cannot stand beside the others; empty if it can."""
+        """Return why this one cannot stand beside the others; empty if it can."""
         name = simplify_member_name(member.name)
         is_file = member.kind is not MemberKind.DIRECTORY
         if name in self._files or (is_file and self._spelled.get(_fold_path(name)) == name):

@@ -93,7 +93,7 @@ def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[Pat
 
 
 def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
-    """Our cache directory, made where it is missing and can be made.
+    """Return our cache directory, judged; it is made where it is missing and can be made.
 
     Args:
         cache: its path.
@@ -207,7 +207,7 @@ def _look(path: Path) -> PathStep:
 
 
 def _has_other_members(path: Path, group: int) -> bool:
-    """Whether somebody else is in a group that may write there.
+    """Return whether somebody else is in a group that may write there.
 
     Root's group and a group without a name, as Kubernetes gives volumes, have no users of this machine; a group of the
     user's own name has none by convention (USERGROUPS_ENAB in login.defs(5)) and no other member that it lists.

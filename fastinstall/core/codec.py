@@ -54,7 +54,7 @@ def dump(data: object) -> str:
 
 
 def digest(value: object) -> str:
-    """A sha256 over the canonical JSON of a value."""
+    """Compute a sha256 over the canonical JSON of a value, hexadecimal."""
     canonical = json.dumps(encode(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -86,7 +86,7 @@ def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str
 
 
 def format_value(value: object) -> str:
-    """A value as a message repeats it."""
+    """Return a value as a message repeats it."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 

@@ -18,7 +18,13 @@ _ENTRANCES = ("__main__.py", "__pip-runner__.py")
 
 
 def unwrap_command(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The tool that a command line runs, by its own name ("pip"), and its arguments.
+    """Return the tool that a command line runs, by its own name, and its arguments.
+
+    >>> unwrap_command(("python3.12", "-Im", "pip", "install", "pillow"))
+    ('pip', ('install', 'pillow'))
+
+    >>> unwrap_command(("/venv/bin/python", "/venv/bin/pip3", "list"))
+    ('pip', ('list',))
 
     Scripts and modules that Python runs are told by their names; a tool that is no script, by the name of its file.
     Empty if Python runs something else (`-c`, or its prompt).
@@ -41,12 +47,15 @@ def unwrap_command(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def script_of(words: Sequence[str]) -> PurePath | None:
-    """The file that Python was told to run, where a tool is one."""
+    """Return the file that Python was told to run, where a tool is one."""
     return next((PurePath(word) for word in words[1:] if not word.startswith("-") and "/" in word), None)
 
 
 def positional(arguments: Sequence[str], valued: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """The first word that is no option, and those behind it.
+    """Return the first word that is no option, and those behind it.
+
+    >>> positional(("--log", "x.txt", "install", "-U", "pillow"), {"--log"})
+    ('install', ('-U', 'pillow'))
 
     Args:
         arguments: of the tool.
@@ -59,7 +68,11 @@ def positional(arguments: Sequence[str], valued: Collection[str]) -> tuple[str, 
 
 
 def option(arguments: Sequence[str], *names: str) -> str | None:
-    """The value of an option, the last one that is given: `--name VALUE`, `--name=VALUE`, `-nVALUE`."""
+    """Return the last value that is given for an option: `--name VALUE`, `--name=VALUE`, `-nVALUE`.
+
+    >>> option(("-p", "/a", "--prefix=/b"), "--prefix", "-p"), option(("-n", "x"), "--prefix")
+    ('/b', None)
+    """
     found = None
     for place, word in enumerate(arguments):
         for name in names:
@@ -73,7 +86,7 @@ def option(arguments: Sequence[str], *names: str) -> str | None:
 
 
 def is_on(arguments: Sequence[str], *flags: str) -> bool:
-    """Whether one of several flags is given."""
+    """Return whether one of several flags is given."""
     return any(flag in arguments for flag in flags)
 
 

@@ -30,7 +30,7 @@ class Directories:
 
 
 def user_directories(environment: Mapping[str, str]) -> Directories:
-    """The XDG directories; FASTINSTALL_CACHE_DIR moves the cache.
+    """Return the XDG directories; FASTINSTALL_CACHE_DIR moves the cache.
 
     Relative paths in XDG variables are ignored, as the specification asks.
     """
@@ -52,12 +52,12 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def recipes_directory() -> Path:
-    """The directory of the recipes that come with fastinstall."""
+    """Return the directory of the recipes that come with fastinstall."""
     return _find("recipes")
 
 
 def hooks_directory() -> Path:
-    """The directory of the files that a guard puts into an environment."""
+    """Return the directory of the files that a guard puts into an environment."""
     return _find("hooks")
 
 

@@ -78,4 +78,4 @@ Emit = Callable[[Event], None]
 
 
 def ignore(_event: Event) -> None:
-    """An `Emit` for callers that do not listen."""
+    """Ignore an event: an `Emit` for callers that do not listen."""

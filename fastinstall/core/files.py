@@ -200,7 +200,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """The hexadecimal digest of a file.
+    """Compute the hexadecimal digest of a file.
 
     Raises:
         OSError: it cannot be read, is no file, or is larger than any wheel or library.
@@ -222,7 +222,10 @@ def discard(path: Path) -> None:
 
 
 def _to_sync(tree: str) -> Iterator[str]:
-    """A file or tree, what is in a directory before itself; links have no content but their directory's."""
+    """Yield the files and directories of a tree, what is in a directory before itself.
+
+    Links have no content but their directory's.
+    """
     if os.path.islink(tree):  # noqa: PTH114 (hundreds of paths are not worth as many objects)
         return
     if os.path.isdir(tree):  # noqa: PTH112 (likewise)
@@ -242,7 +245,7 @@ def _sync(path: str) -> None:
 
 
 def _copy_content(reader: int, writer: int) -> None:
-    """By the kernel, which shares the blocks where the filesystem can; else by reading and writing."""
+    """Copy by the kernel, which shares the blocks where the filesystem can; else by reading and writing."""
     try:
         while os.copy_file_range(reader, writer, _CHUNK):
             pass

@@ -21,7 +21,7 @@ from fastinstall.core.values import (
 
 
 def json_schema(cls: type, *, name: str | None = None) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a dataclass; with `name`, of its document."""
+    """Return the JSON Schema (2020-12) of a dataclass; with `name`, of its document."""
     definitions: dict[str, Any] = {}
     reference = _make_schema(cls, definitions)
     if name is not None:

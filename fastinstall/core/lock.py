@@ -82,7 +82,7 @@ def _acquire(prefix: Path, held: ExitStack) -> None:
 
 
 def _try_lock(lock: Callable[[], int]) -> int | None:
-    """The descriptor that holds it, or None if the filesystem has no such locks."""
+    """Return the descriptor that holds it, or None if the filesystem has no such locks."""
     try:
         return lock()
     except OSError as error:

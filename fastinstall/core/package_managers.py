@@ -122,12 +122,12 @@ def change_of(program: RunningProgram) -> Change | None:
 
 
 def could_change(words: tuple[str, ...]) -> bool:
-    """Whether a command is worth a closer look."""
+    """Return whether a command is worth a closer look."""
     return unwrap_command(words)[0] in _TOOLS
 
 
 def describe_concurrent_installers(installers: tuple[ConcurrentInstaller, ...]) -> str:
-    """Who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
+    """Describe who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
     told = listing(f"process {installer.process} ({installer.action})" for installer in installers)
     return f"{told} {'changes' if len(installers) == 1 else 'change'} packages there"
 
@@ -214,7 +214,7 @@ def _recognise_conda(program: RunningProgram, arguments: tuple[str, ...]) -> _Fo
 
 
 def _find_conda_root(program: RunningProgram, arguments: tuple[str, ...]) -> str:
-    """Where the base environment is: told, or where the script or program lies (`ROOT/bin/conda`)."""
+    """Return where the base environment is: as told, or where the script or program lies (`ROOT/bin/conda`)."""
     told = option(arguments, "--root-prefix", "-r") or program.variables.get("MAMBA_ROOT_PREFIX")
     script = script_of(program.words) or program.interpreter
     return told or str(script.parent.parent)
@@ -234,7 +234,10 @@ def _recognise_poetry(program: RunningProgram, arguments: tuple[str, ...]) -> _F
 
 
 def _compute_poetry_digest(project: PurePath) -> str:
-    """What stands in the name of an environment of poetry's own; source: `EnvManager.generate_env_name` of poetry."""
+    """Return the digest in the name of an environment of poetry's own.
+
+    Source: `EnvManager.generate_env_name` of poetry.
+    """
     return urlsafe_b64encode(hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).digest()).decode()[:8]
 
 
@@ -248,7 +251,7 @@ def _recognise_pixi(program: RunningProgram, arguments: tuple[str, ...]) -> _Fou
 
 
 def _recognise_own_worker(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
-    """Ours: its orders are a document in JSON."""
+    """Recognise our own worker, whose orders are a document in JSON."""
     for word in arguments:
         try:
             orders = json_data(word)
@@ -260,7 +263,7 @@ def _recognise_own_worker(_program: RunningProgram, arguments: tuple[str, ...]) 
 
 
 def _list_upwards(start: str | None, program: RunningProgram, name: str) -> tuple[PurePath, ...]:
-    """A name in a directory and in all those above it, which is how projects are looked for."""
+    """Return a name in a directory and in all those above it, which is how projects are looked for."""
     first = program.directory / (start or ".")
     return tuple(directory / name for directory in (first, *first.parents))
 

@@ -8,7 +8,9 @@ PROCESSES = Path("/proc")
 
 
 def commands(processes: Path = PROCESSES) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Every process with its argv. Source: proc_pid_cmdline(5); threads of the kernel have none, and are left out.
+    """Yield the number and argv of every process; threads of the kernel have none, and are left out.
+
+    Source: proc_pid_cmdline(5).
 
     Args:
         processes: where the kernel lists them.
@@ -20,7 +22,7 @@ def commands(processes: Path = PROCESSES) -> Iterator[tuple[int, tuple[str, ...]
 
 
 def words_of(file: str) -> tuple[str, ...]:
-    """The words of a file in /proc that separates them by zeros; none if it cannot be read."""
+    """Return the words of a file in /proc that separates them by zeros; none if it cannot be read."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:  # it has ended, or is not for us to see
@@ -37,7 +39,7 @@ def words_of(file: str) -> tuple[str, ...]:
 
 
 def parents(number: int, processes: Path = PROCESSES) -> Iterator[int]:
-    """The process that started one, that one's, and so on. Source: proc_pid_stat(5)."""
+    """Yield the process that started one, that one's, and so on. Source: proc_pid_stat(5)."""
     seen = {number}
     while (number := _read_parent(number, processes)) not in seen and number > 0:
         seen.add(number)
@@ -45,7 +47,7 @@ def parents(number: int, processes: Path = PROCESSES) -> Iterator[int]:
 
 
 def has_children(number: int, processes: Path = PROCESSES) -> bool:
-    """Whether a process has started programs that still run; assumed where the kernel does not tell."""
+    """Return whether a process has started programs that still run; assumed where the kernel does not tell."""
     try:
         return bool((processes / str(number) / "task" / str(number) / "children").read_bytes().strip())
     except OSError:

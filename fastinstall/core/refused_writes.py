@@ -32,7 +32,7 @@ _FULL_SIGNS = tuple(os.strerror(number) for number in FULL)
 
 
 def reason(error: OSError, place: Path) -> str:
-    """Where and why: "/env/share: No space left on device".
+    """Say where the kernel refused, and why: "/env/share: No space left on device".
 
     Args:
         error: the kernel's; one about an open file names no path.
@@ -44,7 +44,7 @@ def reason(error: OSError, place: Path) -> str:
 
 
 def advice(error: OSError, place: Path) -> str:
-    """A hint: what to look at, with a command that can be pasted.
+    """Return a hint: what to look at, with a command that can be pasted.
 
     Args:
         error: the kernel's.

@@ -23,7 +23,7 @@ class RunningProbe(Generic[T]):
         self._thread.start()
 
     def result(self) -> T:
-        """What the probe answered; its exception is raised here."""
+        """Return what the probe answered; its exception is raised here."""
         with self._under_way:
             self._thread.join()
         if self._errors:

@@ -57,7 +57,7 @@ def seal(fresh: Path, place: Path, *, cache: Path, but: Collection[str] = ()) ->
 
 
 def is_intact(place: Path, *, cache: Path, but: Collection[str] = ()) -> bool:
-    """Whether a tree is what it was made as, and every file in it root's or the user's own.
+    """Return whether a tree is what it was made as, and every file in it root's or the user's own.
 
     Args:
         place: in the cache; need not be there.

@@ -55,7 +55,7 @@ class Person:
 
 
 def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Person) -> str:
-    """Why a file is not to be run or obeyed where it was found; empty if it is.
+    """Return why a file is not to be run or obeyed where it was found; empty if it is.
 
     Another user's file is an objection only where everybody may write: elsewhere somebody has made that user
     responsible (software of a cluster, a project's directory that a group shares).
@@ -91,12 +91,12 @@ def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Coll
 
 
 def restrict_umask(mask: int) -> int:
-    """A umask under which nothing that is made can be written by everybody; a group's share in it stays."""
+    """Return a umask under which nothing that is made can be written by everybody; a group's share in it stays."""
     return mask if mask & _EVERYBODY_WRITES else mask | 0o022
 
 
 def describe_place(place: TrustedPath, owner: str) -> str:
-    """A place for a message: "/tmp (mode 1777, owner root)"."""
+    """Return a place for a message: "/tmp (mode 1777, owner root)"."""
     return f"{place.path} (mode {place.mode:04o}, owner {owner or place.owner})"
 
 
@@ -106,7 +106,7 @@ def _is_public(mode: int) -> bool:
 
 @contextmanager
 def restrict_surroundings() -> Iterator[None]:
-    """While the block runs, make nothing that everybody may write, and search no PATH that anybody may fill."""
+    """Make nothing that everybody may write while the block runs, and search no PATH that anybody may fill."""
     before, path = os.umask(0o022), os.environ.get("PATH")
     os.umask(restrict_umask(before))
     if path is not None:
@@ -203,7 +203,7 @@ def _read_modes(path: str) -> dict[str, int]:
 
 
 def _holds_planted_file(directory: str) -> bool:
-    """Whether a file in an open directory is another user's: what we start looks there for `as`, `ld` and `uname`."""
+    """Return whether an open directory, where programs look for `as`, `ld` and `uname`, holds another user's file."""
     person, owner = find_person(os.environ), Path(directory).stat().st_uid
     try:
         with os.scandir(directory) as entries:

@@ -12,7 +12,7 @@ from fastinstall.core.files import discard
 
 @contextlib.contextmanager
 def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """A directory of our own that goes away with the block.
+    """Make a directory of our own that goes away with the block.
 
     Args:
         prefix: of its name, after ours.
@@ -55,7 +55,7 @@ def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
 
 
 def _mark_of_this_boot() -> str:
-    """The end of the names of directories whose locks this kernel knows; empty if it does not tell.
+    """Return the end of the names of directories whose locks this kernel knows; empty if it does not say.
 
     A cache may be shared by machines that do not see each other's locks. Source: random(4), boot_id.
     """

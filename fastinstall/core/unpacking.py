@@ -57,14 +57,14 @@ class Unpacking:
             os.utime(self._root / name, (mtime, mtime), follow_symlinks=False)
 
     def __enter__(self) -> Self:
-        """The directory is there."""
+        """Make the directory where it is missing."""
         self._root.mkdir(0o755, parents=True, exist_ok=True)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is left of what failed."""
+        """Take away what was written, where the block failed."""
         if kind is None:
             return
         for name in self._tops:

@@ -19,18 +19,18 @@ T = TypeVar("T")
 
 
 def kind_of(cls: type) -> str:
-    """The tag of a member of a union, which `tagged` gave it ("system-packages")."""
+    """Return the tag of a member of a union, which `tagged` gave it ("system-packages")."""
     tag: str = cls.TAG  # type: ignore[attr-defined]  # a class without one cannot be told apart
     return tag
 
 
 def published_name(cls: type) -> str:
-    """The name of a class in published schemas: its own, or the one that `published_as` keeps."""
+    """Return the name of a class in published schemas: its own, or the one that `published_as` keeps."""
     return str(getattr(cls, "PUBLISHED_AS", cls.__name__))
 
 
 def is_tagged(cls: type) -> bool:
-    """Whether a class is a member of a union."""
+    """Return whether a class is a member of a union."""
     return hasattr(cls, "TAG")
 
 
@@ -43,7 +43,7 @@ def get_hints(cls: type) -> dict[str, Any]:
 
 @cache
 def get_keys(cls: type) -> dict[str, str]:
-    """The names of the fields of a class, by their keys in documents."""
+    """Return the names of the fields of a class, by their keys in documents."""
     return {get_key(each): each.name for each in fields(cls)}
 
 
@@ -133,7 +133,7 @@ def _repr(self: Any) -> str:  # noqa: ANN401
 
 
 def _nothing(_self: object) -> tuple[()]:
-    """The content of a value without fields."""
+    """Return the content of a value without fields."""
     return ()
 
 
@@ -150,7 +150,7 @@ def _state(self: Any) -> tuple[object, ...]:  # noqa: ANN401
 
 
 def _restore(self: Any, content: tuple[object, ...]) -> None:  # noqa: ANN401
-    """What `pickle` and `copy` call; without it they would assign."""
+    """Set the fields of a copy: `pickle` and `copy` call it, and would assign without it."""
     for name, item in zip(self.__dataclass_fields__, content, strict=True):
         _assign(self, name, item)
 

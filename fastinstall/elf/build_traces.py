@@ -81,16 +81,16 @@ class _Stream:
         self._bytes_left = _MOST_BYTES
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """As of a file."""
+        """Set the position, as of a file."""
         self._position = offset + (0, self._position, self._image.size)[whence]
         return self._position
 
     def tell(self) -> int:
-        """As of a file."""
+        """Return the position, as of a file."""
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """As of a file; what is behind the end is left out."""
+        """Read, as of a file; what is behind the end is left out."""
         rest = max(0, self._image.size - self._position)
         size = min(size, rest) if size >= 0 else rest
         self._reads_left -= 1

@@ -44,7 +44,7 @@ def read_returned_number(path: Path, name: str) -> int | None:
 
 
 def freetype_version(path: Path) -> str:
-    """The version of a FreeType, "2.13.3", which its `FT_New_Library` stores in what it makes; empty if unknown.
+    """Read the version of a FreeType, "2.13.3", which its `FT_New_Library` stores in what it makes; empty if unknown.
 
     The numbers stand behind a pointer, at 8, 12 and 16 (`FT_LibraryRec_` in ftobjs.h). Compilers store the first
     two of them one by one, or both at once.
@@ -69,7 +69,7 @@ def freetype_version(path: Path) -> str:
 
 
 def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
-    """The address of a function and the beginning of its code; none if it is missing."""
+    """Find a function: its address and the beginning of its code; no code if it is missing."""
     symbols = find_symbols(image, name)
     address = next((fields[4] for _, fields in symbols if fields[4]), 0)
     return address, image.read_up_to(address, _LONGEST) if address else b""

@@ -54,7 +54,7 @@ def read_stub(path: Path) -> Stub | None:
 
 
 def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tuple[CoreLevel, ...]:
-    """Every copy of the code behind a stub, the baseline first, even where it is missing.
+    """Describe every copy of the code behind a stub, the baseline first, even where it is missing.
 
     Args:
         stub: the stub.

@@ -21,12 +21,16 @@ LOADER_WITH_LEVELS = (2, 33)  # of glibc
 
 
 def rank(level: str | None) -> int:
-    """The number of a level of its architecture, from 1; 0 for what cannot be compared ("native", None)."""
+    """Return the number of a level of its architecture, from 1; 0 for what cannot be compared.
+
+    >>> rank("x86-64-v3"), rank("native"), rank(None)
+    (3, 0, 0)
+    """
     return _RANKS.get(level or "", 0)
 
 
 def knows_levels(libc: str, version: str) -> bool:
-    """Whether a C library's loader searches the level directories of glibc-hwcaps (glibc 2.33 and later).
+    """Return whether a C library's loader searches the level directories of glibc-hwcaps (glibc 2.33 and later).
 
     One of unknown version is taken to do so.
     """
@@ -37,7 +41,7 @@ def knows_levels(libc: str, version: str) -> bool:
 
 
 def tunable_for(level: str) -> str:
-    """The setting of glibc by which its loader takes this level on a CPU that has a higher one; empty if none does.
+    """Return the setting of glibc that makes its loader take this level on a CPU of a higher one; else empty.
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
@@ -48,13 +52,13 @@ def tunable_for(level: str) -> str:
 
 
 def list_level_features(level: str) -> tuple[str, ...]:
-    """Every feature of a level, those of the lower ones included."""
+    """Return every feature of a level, those of the lower ones included."""
     names = list(LEVELS)
     return tuple(flag for name in names[: names.index(level) + 1] for flag in LEVELS[name])
 
 
 def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]:
-    """The features of `level` that are not among `flags`; empty if it is reached."""
+    """Return the features of `level` that are not among `flags`; empty if it is reached."""
     return tuple(flag for flag in list_level_features(level) if flag not in flags)
 
 
@@ -65,14 +69,14 @@ def level_of(flags: Collection[str]) -> str | None:
 
 
 def find_offered_level(cpu: Cpu) -> str | None:
-    """The level that programs can use, whatever GLIBC_TUNABLES makes the loader believe, or by the features alone."""
+    """Return the level that programs can use, by the features where GLIBC_TUNABLES misleads the loader."""
     if cpu.level is not None and not cpu.tunables:
         return cpu.level
     return max(cpu.level, level_of(cpu.flags), key=rank)
 
 
 def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
-    """Features of the next level that such a CPU has, and that something hides from us.
+    """Return features of the next level that such a CPU has, and that something hides from us.
 
     Told from features that never come without the others, or from the family that `name` belongs to.
     """

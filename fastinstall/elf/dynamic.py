@@ -87,7 +87,7 @@ def _read_interpreter(image: ElfImage) -> str | None:
 
 
 def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
-    """Kinds and contents of GNU's notes; a malformed one ends its segment, as it does for the loader."""
+    """Yield kinds and contents of GNU's notes; a malformed one ends its segment, as it does for the loader."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)
@@ -103,7 +103,7 @@ def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
 
 
 def _find_isa_needed(architecture: Architecture, properties: list[bytes]) -> str | None:
-    """The highest level that a property names, one bit for each (x86-64 psABI, "Program Property")."""
+    """Return the highest level that a property names, one bit for each (x86-64 psABI, "Program Property")."""
     every_level = (1 << len(architecture.levels)) - 1
     for content in properties:
         offset = 0

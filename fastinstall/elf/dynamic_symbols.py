@@ -16,7 +16,7 @@ RELA, RELASZ, JMPREL, PLTRELSZ = 7, 8, 23, 2
 
 
 def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Indices and fields (`SYMBOL`) of the dynamic symbols of a name, by DT_GNU_HASH, or else DT_HASH.
+    """Yield indices and fields (`SYMBOL`) of the dynamic symbols of a name, by DT_GNU_HASH, or else DT_HASH.
 
     Without either the loader finds nothing in a file, whatever its symbols are.
 
@@ -36,7 +36,7 @@ def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, .
 
 
 def symbol_entries(image: ElfImage) -> bytes:
-    """The table of dynamic symbols; empty if there is none."""
+    """Return the table of dynamic symbols; empty if there is none."""
     if SYMTAB not in image.tags:
         return b""
     return image.read_at(image.tags[SYMTAB], count_symbols(image) * SYMBOL.size)
@@ -56,7 +56,7 @@ _LONGEST_CHAIN = 1 << 16
 
 
 def count_symbols(image: ElfImage) -> int:
-    """The number of dynamic symbols, less such at the end as no lookup and no relocation leads to.
+    """Return the number of dynamic symbols, less such at the end as no lookup and no relocation leads to.
 
     Raises:
         ElfError: the table is malformed.
@@ -69,7 +69,7 @@ def count_symbols(image: ElfImage) -> int:
 
 
 def count_unhashed(image: ElfImage) -> int:
-    """The number of symbols before the first that others can find: in a library, all that are undefined.
+    """Return the number of symbols before the first that others can find: in a library, all that are undefined.
 
     A table with no symbol in it says 1, whatever that number is (binutils); then the relocations tell.
     """
@@ -98,7 +98,10 @@ def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[in
 
 
 def _walk_chain(image: ElfImage, places: int, shift: int, start: int) -> Iterator[tuple[int, int]]:
-    """Indices of the symbols in a bucket of DT_GNU_HASH, and their hashes, in which the last one has its lowest bit."""
+    """Yield the indices of the symbols in a bucket of DT_GNU_HASH, with their hashes.
+
+    The lowest bit of a hash marks the last one.
+    """
     chains = places + 4 * shift
     for index in range(start, start + _LONGEST_CHAIN):
         (link,) = image.unpack(_HASH_WORD, chains + 4 * index)
@@ -132,7 +135,7 @@ def _make_endless_table_error(image: ElfImage) -> ElfError:
 
 
 def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
-    """The end of the chain that begins last: DT_GNU_HASH has no count."""
+    """Return the end of the chain that begins last: DT_GNU_HASH has no count."""
     buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
     places = address + 16 + 8 * filters
     last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)
@@ -142,7 +145,7 @@ def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
 
 
 def _count_relocated(image: ElfImage) -> int:
-    """One more than the highest index of a symbol in the relocations; 0 where they name none."""
+    """Return one more than the highest index of a symbol in the relocations; 0 where they name none."""
     highest = 0
     for table, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
         words = image.tags.get(size, 0) // (8 * _RELOCATION_WORDS) * _RELOCATION_WORDS

@@ -78,7 +78,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
 
 
 def _choose_copy(core: ImagingCore, stub: Stub, found: ResolvedLibrary | None) -> CoreLevel:
-    """The copy that the loader would take, by which a stub is described.
+    """Return the copy that the loader would take, by which a stub is described.
 
     Raises:
         ElfError: it would find none, or none that can take the core's place.
@@ -103,7 +103,7 @@ def _read_own_machine(path: Path, main: Path | None) -> DynamicFile:
 
 
 def _choose_version(content: bytes, expected: str | None) -> str:
-    """The version string compiled in.
+    """Return the version string compiled in.
 
     A core holds its own version and those of libraries it was compiled against, in no certain order.
     A fork's has ".post"; else Pillow's is the highest (it has been above 9 since 2022, they are below).

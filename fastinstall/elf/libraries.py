@@ -20,7 +20,7 @@ from fastinstall.elf.zlib_marks import ZLIB, ZLIB_FUNCTIONS, find_zlib
 
 
 def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> LoadedLibrary:
-    """An identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
+    """Describe an identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
 
     Args:
         identity: what it is.
@@ -48,7 +48,7 @@ def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "
 
 
 def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
-    """A library that something asks for, identified if it is a libjpeg; else by its name and place alone.
+    """Describe a library that something asks for, identified if it is a libjpeg; else by name and place alone.
 
     Args:
         soname: the name asked for.
@@ -74,7 +74,7 @@ def _read_tiff_version(contents: SearchedFile) -> str:
 
 
 def _read_openjpeg_version(contents: SearchedFile) -> str:
-    """In a library of its own alone: elsewhere the number may be another's."""
+    """Read it in a library of its own alone: elsewhere the number may be another's."""
     return contents.text(_OPENJPEG_VERSION) if _OPENJPEG_ENTRY in contents.offered else ""
 
 

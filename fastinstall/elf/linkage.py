@@ -88,7 +88,7 @@ def _bind_references(
 
 
 def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
-    """What a file wants of the libraries behind the codecs.
+    """Return what a file wants of the libraries behind the codecs.
 
     Most files have no such name among their strings, and need no closer look; a linker may store a name as the end of
     another one.
@@ -103,7 +103,7 @@ def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
 
 
 def _list_codecs(process: SimulatedProcess, bindings: list[Binding], begun: frozenset[MappedFile]) -> Iterator[Codec]:
-    """The libraries in what was opened; in what the program brought along, those that something is bound to."""
+    """Yield the libraries in what was opened; in what the program brought along, those that something is bound to."""
     users: defaultdict[tuple[PurePath | None, str], list[PurePath]] = defaultdict(list)
     for each in bindings:
         users[each.provider, _KINDS[each.symbol]].append(each.user)

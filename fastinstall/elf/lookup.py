@@ -57,7 +57,7 @@ class Reference:
 
 
 def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
-    """What a file defines for others under a name, one definition per version, in the loader's order.
+    """Return what a file defines for others under a name, one definition per version, in the loader's order.
 
     Undefined symbols are no definitions, nor are those to which a program lends an address of its own:
     what is called through it is another file's. What the loader passes over is left out: hidden and
@@ -71,7 +71,7 @@ def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
 
 
 def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[Definition, ...]]:
-    """The same for several names, with the file opened once.
+    """Find the definitions of several names as `find_definitions` does, with the file opened once.
 
     Raises:
         ElfError: the file cannot be read as one.
@@ -96,7 +96,7 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
 
 
 def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
-    """Which of a file's definitions of a name the loader would bind a reference to; None if it goes on searching.
+    """Return which of a file's definitions of a name the loader binds a reference to, or None if it searches on.
 
     A reference with a version takes that version, else a definition without any. One without a
     version takes the oldest, else the default if there is just one (`check_match`).
@@ -110,7 +110,7 @@ def definition_for(definitions: tuple[Definition, ...], reference: Reference) ->
 
 
 def references(path: Path) -> dict[str, Reference]:
-    """What a file wants of others (the undefined symbols of .dynsym), by name.
+    """Return what a file wants of others (the undefined symbols of .dynsym), by name.
 
     Of a name that is asked for in several versions, the last in the table is kept.
 
@@ -138,7 +138,10 @@ def _read_version_word(image: ElfImage, index: int) -> int:
 
 
 def _read_versions(image: ElfImage) -> dict[int, Version]:
-    """By index; a program's copy of another file's data has the version that it needs of that file."""
+    """Return the versions by index.
+
+    A program's copy of another file's data has the version that it needs of that file.
+    """
     return {each.index: each for each in (*read_defined_versions(image), *read_needed_versions(image))}
 
 

@@ -65,7 +65,7 @@ def read_sections(image: ElfImage) -> tuple[Section, ...]:
 
 
 def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
-    """The distinct strings of a section of text, in order; none if it is absent or compressed.
+    """Return the distinct strings of a section of text, in order; none if it is absent or compressed.
 
     Args:
         image: the open file.

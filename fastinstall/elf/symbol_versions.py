@@ -74,7 +74,7 @@ def read_versions(path: Path) -> SymbolVersions:
 
 
 def read_needed_versions(image: ElfImage) -> Iterator[Version]:
-    """The versions that an open file needs.
+    """Yield the versions that an open file needs.
 
     Raises:
         ElfError: the table is malformed.
@@ -91,7 +91,7 @@ def read_needed_versions(image: ElfImage) -> Iterator[Version]:
 
 
 def read_defined_versions(image: ElfImage) -> Iterator[Version]:
-    """The versions that an open file defines, without the base version.
+    """Yield the versions that an open file defines, without the base version.
 
     Raises:
         ElfError: the table is malformed.
@@ -103,7 +103,7 @@ def read_defined_versions(image: ElfImage) -> Iterator[Version]:
 
 
 def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Addresses and fields of the entries of a table; none without the table."""
+    """Yield addresses and fields of the entries of a table; none without the table."""
     address = image.tags.get(tag, 0)
     for place, fields in _read_linked_records(image, address, layout) if address else ():
         if fields[0] != _FORMAT:
@@ -112,7 +112,7 @@ def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[
 
 
 def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Addresses and fields of records of which the last field is the step to the next, 0 in the last one."""
+    """Yield addresses and fields of records of which the last field is the step to the next, 0 in the last one."""
     for _ in range(_INDEX):
         fields = image.unpack(layout, address)
         yield address, fields

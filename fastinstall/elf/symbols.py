@@ -30,7 +30,7 @@ _UNOPTIMISED = {
 
 
 def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = False) -> frozenset[str]:
-    """Which of some names a file defines, for others (.dynsym) or, where it is not stripped, for itself (.symtab).
+    """Return the names that a file defines, for others (.dynsym) or, where it is not stripped, itself (.symtab).
 
     Args:
         path: the file.
@@ -51,7 +51,7 @@ def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = Fal
 
 
 def measure_unoptimised_share(path: Path) -> float | None:
-    """The share of functions that begin as `gcc -O0` begins them, 0.0 to 1.0.
+    """Measure the share of functions that begin as `gcc -O0` begins them, 0.0 to 1.0.
 
     At -O0 every function sets up a frame and stores its parameters there: on Pillow's C files the
     share is 0.99, and at -O1, -Og, -O2, -O3 at most 0.02, with or without -fno-omit-frame-pointer
@@ -80,7 +80,7 @@ def measure_unoptimised_share(path: Path) -> float | None:
 
 
 def compiler_switches(path: Path) -> tuple[str, ...]:
-    """The compiler and its switches as `-frecord-gcc-switches` recorded them, one line per distinct set.
+    """Read the compiler and its switches as `-frecord-gcc-switches` recorded them, one line per distinct set.
 
     Raises:
         ElfError: the file cannot be read as one.
@@ -91,19 +91,19 @@ def compiler_switches(path: Path) -> tuple[str, ...]:
 
 
 def _list_defined(entries: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Name's offset, type, address and size of each symbol with a section of its own."""
+    """Yield the name's offset, type, address and size of each symbol with a section of its own."""
     for name, information, _, section, address, size in SYMBOL.iter_unpack(entries):
         if section:
             yield name, information & 15, address, size
 
 
 def _list_function_sizes(entries: bytes) -> dict[int, int]:
-    """Sizes of the functions by address; a function of two names counts once."""
+    """Return sizes of the functions by address; a function of two names counts once."""
     return {address: size for _, kind, address, size in _list_defined(entries) if kind == _FUNCTION and size}
 
 
 def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
-    """The symbols that linkers go by, and the strings that they name; nothing in a file that was stripped."""
+    """Return the symbols that linkers go by, and the strings that they name; nothing in a file that was stripped."""
     sections = read_sections(image)
     section = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
     if section is None:

@@ -35,7 +35,7 @@ Placed = Batch | LocatedExternalChange | Adding
 
 
 def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
-    """An act as its journal tells it.
+    """Locate an act as its journal tells it.
 
     Args:
         log: the journal.
@@ -117,7 +117,7 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
 
 
 def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
-    """What can come back from nowhere, unless it came by these very acts and has gone with them."""
+    """Yield what can come back from nowhere, unless it came by these very acts and has gone with them."""
     brought: set[str] = set()
     for act in acts:
         match act:
@@ -135,5 +135,5 @@ def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
 
 
 def parents_of(path: str) -> set[str]:
-    """The directories on the way to a path."""
+    """Return the directories on the way to a path."""
     return {parent.as_posix() for parent in PurePath(path).parents}

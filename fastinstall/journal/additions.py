@@ -17,7 +17,7 @@ from fastinstall.journal.store import JournalStore
 
 
 def describe(store: JournalStore, identifier: str, path: str, text: str, place: int = -1) -> Adding:
-    """What is about to be added, for the journal; arguments as of `Transaction.add`."""
+    """Describe what is about to be added, for the journal; arguments as of `Transaction.add`."""
     live = store.prefix / path
     before = _read(live)
     directory = Path(path).parent.as_posix()
@@ -56,7 +56,7 @@ def withdraw(store: JournalStore, additions: Iterable[Adding]) -> None:
 
 
 def remove_addition(content: bytes, adding: Adding) -> bytes:
-    """The content of a file less our text: from the place where it was put, else from where it stands, once.
+    """Return the content of a file less our text: from the place where it was put, else from where it stands, once.
 
     Of a text that has a place, and that somebody has written into, those lines go that are ours as they were.
     """
@@ -76,7 +76,7 @@ def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
 
 
 def _remove_lines(content: bytes, text: bytes) -> bytes:
-    """The content less our lines, from where the first of them stands to where the last one does.
+    """Return the content less our lines, from where the first of them stands to where the last one does.
 
     Where a program has written the file anew without comments, as `pip config set` does, our settings go wherever they
     stand: one that stayed would name a file that goes.
@@ -116,7 +116,7 @@ def _is_as_before(content: bytes, adding: Adding) -> bool:
 
 
 def _write(store: JournalStore, adding: Adding, content: bytes) -> None:
-    """By a draft beside it, whose name the journal knows."""
+    """Write the file by a draft beside it, whose name the journal knows."""
     live, draft = store.prefix / adding.path, store.prefix / adding.draft
     files.make_directories(live.parent)
     mode = live.stat().st_mode & 0o7777 if live.exists() else 0o644

@@ -42,7 +42,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
 
 
 def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
-    """Follows the moves in thought, since one may make room for the next."""
+    """Follow the moves in thought, since one may make room for the next."""
     there: dict[Path, bool] = {}
     for move in planned:
         _check_form(move)

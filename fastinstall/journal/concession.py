@@ -22,7 +22,9 @@ _METADATA = (".dist-info", ".egg-info")
 
 
 def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Conceding:
-    """What is left: entries that are not ours any more, and of a batch with such, those that are gone or may be theirs.
+    """Return what is left to the other program: entries that are not ours any more, and with them some others.
+
+    Of a batch with such entries, those are left too that are gone, or that may be the other's.
 
     An external change that another program has taken over is left whole: what it changed is consistent in itself.
     """
@@ -45,17 +47,20 @@ def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Concedin
 
 
 def is_metadata(path: str) -> bool:
-    """Whether a path is that of a distribution's or of a conda package's description."""
+    """Return whether a path is that of a distribution's or of a conda package's description."""
     return PurePath(path).suffix in _METADATA or conda_records.is_record(path)
 
 
 def is_of_stack(path: str) -> bool:
-    """Whether a path is that of PIL, of its libraries, or of their description."""
+    """Return whether a path is that of PIL, of its libraries, or of their description."""
     return PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES or is_metadata(path)
 
 
 def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
-    """Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose."""
+    """Yield the entries of a batch that are left.
+
+    Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose.
+    """
     strange = {item.move.live for item in batch.items if moves.is_blocking(item, known)}
     absent = {item.move.live for item in batch.items if not os.path.lexists(item.live)}
     brought = {item.move.live for item in batch.items if item.move.kind is not MoveKind.OUT}
@@ -65,7 +70,7 @@ def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
 
 
 def list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
-    """What was there before, of what is left to the other program, and where it lies; moved already is not there."""
+    """Yield what was there before, of what is left, and where it lies; what was moved already is passed over."""
     for act in acts:
         if isinstance(act, Batch):
             for item in act.items:

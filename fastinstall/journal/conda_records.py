@@ -13,22 +13,26 @@ RECORDS = "conda-meta"
 
 
 def names(prefix: Path) -> tuple[str, ...]:
-    """The files that describe packages."""
+    """Return the names of the files that describe packages."""
     return tuple(sorted(path.name for path in (prefix / RECORDS).glob("*.json")))
 
 
 def is_record(path: str) -> bool:
-    """Whether a path relative to the prefix is that of such a file."""
+    """Return whether a path relative to the prefix is that of a package's record."""
     return PurePath(path).parent == PurePath(RECORDS) and path.endswith(".json")
 
 
 def package(path: str) -> str:
-    """The package that a record describes, by its file name: NAME-VERSION-BUILD.json."""
+    """Return the package that a record describes, by its file name.
+
+    >>> package("conda-meta/libjpeg-turbo-3.1.0-hb9d3cd8_0.json")
+    'libjpeg-turbo'
+    """
     return PurePath(path).name.rsplit("-", 2)[0]
 
 
 def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[str, ...]:
-    """Records that were to come according to nobody, with those of their files whose content is what they say."""
+    """Return records that nobody announced, with those of their files that have the content that they say."""
     known = {*begun.records, *(PurePath(path).name for path in begun.paths)}
     owned = {path for name in names(prefix) if name in begun.records for path in claims(prefix, name)}
     found: list[str] = []
@@ -45,7 +49,7 @@ def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[
 def find_foreign_records(
     records: Mapping[str, Path], known: Collection[str], returning: Collection[str]
 ) -> Iterator[str]:
-    """Records that nobody has announced, of packages of which another one returns, with all the files that they claim.
+    """Yield records that nobody has announced, of packages that return, with all the files that they claim.
 
     Args:
         records: all records, by their names.
@@ -60,7 +64,7 @@ def find_foreign_records(
 
 
 def claims(prefix: Path, name: str) -> dict[str, str]:
-    """The files that a record claims, and the content that it says they have (empty if it does not say).
+    """Return the files that a record claims, and the content that it says they have (empty if it does not say).
 
     A record that cannot be read claims nothing. Source: conda's PrefixRecord (`files`, `paths_data`).
     """
@@ -75,7 +79,7 @@ def _read_claims(record: Path) -> dict[str, str]:
 
 
 def is_readable(prefix: Path, name: str) -> bool:
-    """Whether a record is what conda would understand."""
+    """Return whether a record is what conda would understand."""
     return bool(_read(prefix / RECORDS / name))
 
 

@@ -38,7 +38,7 @@ def carry(revisions: bytes, kept: Path, like: Path) -> None:
 
 
 def _list_revision_ends(content: bytes) -> Iterator[int]:
-    """Where a revision may end, the last one first."""
+    """Yield where a revision may end, the last one first."""
     end = len(content)
     while end > 0:
         yield end

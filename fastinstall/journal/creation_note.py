@@ -36,7 +36,7 @@ def note(prefix: Path, at: str) -> None:
 
 
 def finish(prefix: Path) -> None:
-    """The environment is made, or taken as it is."""
+    """Take the note away: the environment is made, or taken as it is."""
     files.discard(prefix / CREATION)
     files.sync_directory(prefix)
 
@@ -54,7 +54,7 @@ def clear(prefix: Path) -> None:
 
 
 def creation_interruption(prefix: Path) -> Interruption | None:
-    """The making of an environment that a run did not bring to its end; the caller knows that it is dead."""
+    """Return the making of an environment that a run did not bring to its end; the caller knows that it is dead."""
     file = prefix / CREATION
     if not file.is_file():
         return None
@@ -63,7 +63,7 @@ def creation_interruption(prefix: Path) -> Interruption | None:
 
 
 def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
-    """What is there, and comes from no such making: somebody works in the environment by now."""
+    """Return what is there, and comes from no such making: somebody works in the environment by now."""
     entries = (entry for entry in prefix.iterdir() if entry.name not in _ENTRIES)
     packages = (
         metadata

@@ -11,7 +11,7 @@ _BLOCK = 512
 
 
 def measure_freed_bytes(paths: Iterable[Path]) -> int:
-    """The bytes that removing files and trees would free; those that are not there hold nothing.
+    """Measure the bytes that removing files and trees would free; what is not there holds nothing.
 
     A file with hard links elsewhere (in a package cache) would stay there, so it does not count.
     """

@@ -290,7 +290,7 @@ _EVENTS = {cls: event for event, cls in _ENTRIES.items()}
 
 
 def format_entry_line(entry: Entry) -> str:
-    """One line of JSON in ASCII; names that are not UTF-8 survive as escaped surrogates."""
+    """Format one line of JSON in ASCII; names that are not UTF-8 survive as escaped surrogates."""
     return json.dumps({"event": _EVENTS[type(entry)], **encode(entry)}, separators=(",", ":"))
 
 

@@ -51,7 +51,7 @@ def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> Ext
 
 
 def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
-    """What an external change came to, with what it brought and what it took away forced to the disk."""
+    """Describe what an external change came to; what it brought and what it took away is forced to the disk."""
     untouched = tuple(each.path for each in begun.copies if not is_bytecode(each.path) and is_as_before(each, prefix))
     own_places = (path for pattern in begun.own_places for path in files_below(prefix, pattern))
     announced = dict.fromkeys((*sorted(begun.paths), *own_places, *find_unannounced_records(begun, prefix)))
@@ -69,7 +69,7 @@ def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
 
 
 def is_as_before(copied: Copied, prefix: Path) -> bool:
-    """Whether content, mode and modification time are those that were noted."""
+    """Return whether content, mode and modification time are those that were noted."""
     path = prefix / copied.path
     if not is_file(path):
         return False
@@ -79,7 +79,7 @@ def is_as_before(copied: Copied, prefix: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether something stands there that is not a directory."""
+    """Return whether something stands there that is not a directory."""
     return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())
 
 
@@ -96,7 +96,7 @@ def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied
 
 
 def _list_bytecode_directories(paths: Iterable[str]) -> Iterator[str]:
-    """Where Python puts the bytecode of modules."""
+    """Yield where Python puts the bytecode of modules."""
     return ((PurePath(path).parent / "__pycache__").as_posix() for path in paths if path.endswith(".py"))
 
 

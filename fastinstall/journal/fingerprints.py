@@ -35,18 +35,18 @@ class KnownFiles:
     home: str = ""
 
     def has(self, path: str, digest: str) -> bool:
-        """Whether a content is not foreign."""
+        """Return whether a content is not foreign."""
         return path in self.unwatched or digest in self.of(path)
 
     def of(self, path: str) -> frozenset[str]:
-        """The contents known of a path."""
+        """Return the contents known of a path."""
         return self.digests.get(path, frozenset())
 
 
 def merge_manifests(
     manifests: Iterable[Mapping[str, str]], unwatched: Iterable[str] = (), home: str = ""
 ) -> KnownFiles:
-    """What several manifests (path to digest) say together."""
+    """Merge what several manifests (path to digest) say."""
     digests: dict[str, set[str]] = {}
     for manifest in manifests:
         for path, digest in manifest.items():
@@ -62,17 +62,17 @@ _LONGEST_TEXT = 1 << 20
 
 
 def fingerprint(tree: Path, live: str) -> dict[str, str]:
-    """The digest of every file of `tree`, by the path that it has when `tree` stands at `live`."""
+    """Compute the digest of every file of `tree`, by the path that it has when `tree` stands at `live`."""
     return {key: digest(path) for key, path in files_of(tree, live)}
 
 
 def is_ours(tree: Path, live: str, known: KnownFiles) -> bool:
-    """Whether every file of the tree is one that is known there, unaltered; missing ones do not matter."""
+    """Return whether every file of the tree is one that is known there, unaltered; missing ones do not matter."""
     return all(is_known(path, key, known) for key, path in files_of(tree, live))
 
 
 def is_whole(tree: Path, live: str, known: KnownFiles) -> bool:
-    """Whether a tree is what is known there: ours, and nothing of it is missing.
+    """Return whether a tree is what is known there: ours, and nothing of it is missing.
 
     What stood there before may be a part of what was brought in, file by file the same.
     """
@@ -82,7 +82,7 @@ def is_whole(tree: Path, live: str, known: KnownFiles) -> bool:
 
 
 def is_known(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
-    """Whether a file is what is known of a path.
+    """Return whether a file is what is known of a path.
 
     Args:
         lies: where the file lies, or its content.
@@ -96,7 +96,7 @@ def is_known(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
 
 
 def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
-    """Every file of a tree, without bytecode, by the path that it has when the tree stands at `live`."""
+    """Yield every file of a tree, without bytecode, by the path that it has when the tree stands at `live`."""
     if tree.is_symlink() or not tree.is_dir():
         yield live, tree
         return
@@ -107,7 +107,7 @@ def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
 
 
 def digest(path: Path) -> str:
-    """What tells a file's content, or a symbolic link's target, from others."""
+    """Compute what tells a file's content, or a symbolic link's target, from others."""
     if path.is_symlink():
         return f"link:{path.readlink()}"
     if not path.is_file():
@@ -121,12 +121,16 @@ def digest(path: Path) -> str:
 
 
 def is_bytecode(path: str) -> bool:
-    """Whether Python wrote it, and will write it again."""
+    """Return whether Python wrote it, and will write it again.
+
+    >>> is_bytecode("PIL/__pycache__/Image.cpython-312.pyc"), is_bytecode("PIL/Image.pyc")
+    (True, False)
+    """
     return path.endswith(".pyc") and PurePath(path).parent.name == _CACHE
 
 
 def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
-    """The bytecode of a module's source that is there, relative to the prefix; none of other files."""
+    """Return the bytecode of a module's source that is there, relative to the prefix; none of other files."""
     path = PurePath(module)
     if path.suffix != ".py":
         return ()
@@ -136,7 +140,7 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
 
 
 def _digest_with_prefix_restored(path: Path, key: str, known: KnownFiles) -> str:
-    """The digest that a file in its place had before a program made a copy of the environment and replaced the prefix.
+    """Return the digest that a file had before a copy of the environment was made and the prefix replaced.
 
     Source: `clone_env` in conda's misc.py, which does so in whatever is UTF-8; conda-pack does with what it knows.
     """

@@ -94,13 +94,13 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
 
 
 def _leaves_receipt(store: JournalStore, identifier: str) -> bool:
-    """Whether something counts as set up once a transaction is undone."""
+    """Return whether something counts as set up once a transaction is undone."""
     committing = store.journal(identifier).read().committing
     return committing is not None and committing.replaces
 
 
 def _list_stack_files(log: Log) -> Iterator[str]:
-    """The files of the stack itself that a setup brought; nothing of guards, which come and go."""
+    """Yield the files of the stack itself that a setup brought; nothing of guards, which come and go."""
     for entry in log.entries:
         if isinstance(entry, Moving):
             own = {move.live for move in entry.moves if is_of_stack(move.live)}
@@ -149,7 +149,7 @@ def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed]
 
 
 def _is_distribution_metadata(path: str) -> bool:
-    """Whether a path is that of a distribution's description; records of conda's have names that tell of what."""
+    """Return whether a path is that of a distribution's description; of conda's records the names tell that."""
     return is_metadata(path) and not conda_records.is_record(path)
 
 
@@ -158,7 +158,7 @@ def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
 
 
 def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """What comes back by undoing an external change, with its copy, and what goes; nothing where that has happened."""
+    """Return what comes back by undoing an external change, with its copy, and what goes; nothing once done."""
     if act.is_over:
         return {}, ()
     return external_undo.list_returning(act, scene.stands), external_undo.list_brought_files(act)
@@ -200,30 +200,30 @@ class _Scene:
         self._top: dict[str, _Node] = _list_entries(prefix)
 
     def stands(self, path: str) -> bool:
-        """Whether something stands at a path."""
+        """Return whether something stands at a path."""
         return self._find_node(path) is not None
 
     def is_in_place(self, path: str) -> bool:
-        """Whether some of what stands there does so already."""
+        """Return whether some of what stands there does so already."""
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
-        """Whether something stands there that is not known."""
+        """Return whether something stands there that is not known."""
         return not all(is_known(lies, key, known) for key, lies in self._list_files(path))
 
     def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
-        """Whether every file is there, as it is known."""
+        """Return whether every file is there, as it is known."""
         nodes = ((path, self._find_node(path)) for path in paths if not is_bytecode(path))
         return all(isinstance(node, Path | bytes) and is_known(node, path, known) for path, node in nodes)
 
     def remove(self, path: str) -> None:
-        """Nothing stands at a path any more."""
+        """Let nothing stand at a path any more."""
         if self._find_node(path) is not None:
             parent, _, name = path.rpartition("/")
             del self._open_directory(parent)[name]
 
     def withdraw(self, adding: Adding) -> None:
-        """A text of ours goes out of a file."""
+        """Take a text of ours out of a file."""
         lies = self._find_node(adding.path)
         if lies is None or isinstance(lies, dict):
             return
@@ -234,7 +234,7 @@ class _Scene:
             self.put(adding.path, rest)
 
     def records(self) -> dict[str, Path]:
-        """The descriptions of conda's packages, by the names of their files."""
+        """Return the descriptions of conda's packages, by the names of their files."""
         found = (
             (PurePath(key), lies)
             for key, lies in self._list_files(conda_records.RECORDS)
@@ -252,12 +252,12 @@ class _Scene:
         return node
 
     def put(self, path: str, node: "_Node") -> None:
-        """What lies somewhere, or a text, comes to stand at a path, and nothing else does."""
+        """Let what lies somewhere, or a text, stand at a path, and nothing else there."""
         parent, _, name = path.rpartition("/")
         self._open_directory(parent)[name] = node
 
     def _open_directory(self, path: str) -> dict[str, "_Node"]:
-        """A directory, as a mapping from here on."""
+        """Open a directory: it is a mapping from here on."""
         found = self._top
         for name in filter(None, path.split("/")):
             inner = found.get(name)
@@ -281,7 +281,7 @@ def _list_entries(directory: Path) -> dict[str, _Node]:
 
 
 def _list_tree_files(node: _Node, path: str) -> Iterator[tuple[str, Path | bytes]]:
-    """Every file of a tree, without bytecode."""
+    """Yield every file of a tree, without bytecode."""
     match node:
         case dict():
             for name, inner in node.items():

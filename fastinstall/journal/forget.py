@@ -21,7 +21,7 @@ from fastinstall.journal.store import JournalStore, TransactionInfo
 
 
 def list_forgettable_transactions(store: JournalStore, identifier: str | None) -> Sequence[TransactionInfo]:
-    """What `forget` would give up, newest first.
+    """List what `forget` would give up, newest first.
 
     Args:
         store: of the environment.

@@ -9,7 +9,7 @@ from fastinstall.model.move import MoveKind
 
 
 def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
-    """Such records with the files that they claim, relative to the prefix.
+    """Find records that arrived since, with the files that they claim, relative to the prefix.
 
     Two records of one package would make every engine stumble, and files of an abandoned external change are
     claimed by a stranger only if somebody has installed something over the wreck.

@@ -41,7 +41,7 @@ class Journal:
             raise
 
     def read(self) -> Log:
-        """All whole lines.
+        """Read all whole lines.
 
         Raises:
             DocumentError: the file is missing, one of its lines is malformed, or a path leads out of the environment.

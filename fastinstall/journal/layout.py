@@ -35,5 +35,5 @@ LOOSE = r"\.fastinstall-([0-9]{8}T[0-9]{6}Z-[0-9a-f]+)\.jsonl"
 
 
 def is_journaled(prefix: Path) -> bool:
-    """Whether there is a transaction in an environment, finished or not, that can be undone from its journal."""
+    """Return whether there is a transaction in an environment, finished or not, that can be undone from its journal."""
     return any(prefix.glob(f"{TRANSACTIONS}/*/{JOURNAL}"))

@@ -56,7 +56,7 @@ class Log:
         return first if isinstance(first, TransactionBegun) else None
 
     def require_begun(self, file: PurePath) -> TransactionBegun:
-        """The first line.
+        """Return the first line.
 
         Raises:
             DocumentError: there is none; names the file, which only the message needs.
@@ -103,13 +103,13 @@ class Log:
         return tuple(entry for entry in self.entries if isinstance(entry, ExternalChangeBegun))
 
     def happened(self, batch: Moving) -> bool:
-        """Whether all of its moves are done, and none of them is undone yet."""
+        """Return whether all of its moves are done, and none of them is undone yet."""
         following = self.entries[self.entries.index(batch) + 1 :]
         outcome = next((entry for entry in following if isinstance(entry, Moving | Moved)), None)
         return isinstance(outcome, Moved) and self.undoing is None
 
     def outcome(self, begun: ExternalChangeBegun) -> ExternalChangeEnded | None:
-        """What an external change came to; None if the process died in it."""
+        """Return what an external change came to; None if the process died in it."""
         following = self.entries[self.entries.index(begun) + 1 :]
         outcome = next(
             (entry for entry in following if isinstance(entry, Moving | ExternalChangeBegun | ExternalChangeEnded)),

@@ -46,7 +46,7 @@ class LocatedMove:
 
 
 def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = False) -> tuple[LocatedMove, ...]:
-    """Every move of a batch, in order."""
+    """Locate every move of a batch, in order."""
     brought = merge_manifests((batch.manifest,))
     return tuple(
         LocatedMove(
@@ -57,7 +57,7 @@ def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = Fal
 
 
 def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMove, ...]:
-    """The moves of a batch as a journal tells them.
+    """Locate the moves of a batch as a journal tells them.
 
     One that did not commit may be undone in part although its journal does not say so: the disk was full.
     """
@@ -99,7 +99,7 @@ def undo(item: LocatedMove, mover: Mover) -> None:
 
 
 def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
-    """The rename that undoing would do now, from where to where; nothing where the move did not happen."""
+    """Yield the rename that undoing would do now, from where to where; nothing where the move did not happen."""
     previous = find_previous_entry(item)
     if previous is not None:
         yield previous, item.live
@@ -108,7 +108,7 @@ def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
 
 
 def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
-    """Whether something foreign stands at `live`, which undoing would have to put away.
+    """Return whether something foreign stands at `live`, which undoing would have to put away.
 
     Args:
         item: the move.
@@ -122,12 +122,12 @@ def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
 
 
 def is_before(item: LocatedMove) -> bool:
-    """Whether `live` is as it was before the move: not done, or undone already."""
+    """Return whether `live` is as it was before the move: not done, or undone already."""
     return _is_present(item.kept) if item.move.kind is MoveKind.IN else find_previous_entry(item) is None
 
 
 def is_lost(item: LocatedMove) -> bool:
-    """Whether what stood at `live` before is nowhere any more: somebody has removed it."""
+    """Return whether what stood at `live` before is nowhere any more: somebody has removed it."""
     return item.move.kind is not MoveKind.IN and not any(map(_is_present, (item.live, item.kept, item.swap)))
 
 
@@ -143,12 +143,12 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
 
 
 def make_plain_arrival(item: LocatedMove) -> LocatedMove:
-    """An exchange as if nothing had stood there before: undoing it takes ours away, and brings nothing back."""
+    """Make an exchange a move in, as if nothing had stood there: its undoing takes ours away, and returns nothing."""
     return replace(item, move=replace(item.move, kind=MoveKind.IN))
 
 
 def parents(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
-    """The directories whose entries the moves change, each of them once."""
+    """Yield the directories whose entries the moves change, each of them once."""
     yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
 
 
@@ -167,7 +167,7 @@ def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
 
 
 def _is_of_a_copy(item: LocatedMove) -> bool:
-    """Whether conda has begun another history, as it does for a clone: it tells of this environment, and stays."""
+    """Return whether conda has begun another history, as for a clone: it tells of this environment, and stays."""
     return (
         item.move.live == HISTORY
         and item.live.is_file()
@@ -176,7 +176,7 @@ def _is_of_a_copy(item: LocatedMove) -> bool:
 
 
 def _keep_later_revisions(item: LocatedMove) -> None:
-    """What conda has noted in its history since we exchanged it is not ours to take away."""
+    """Carry over what conda has noted in its history since we exchanged it: it is not ours to take away."""
     if item.move.live == HISTORY:
         carry(list_later_revisions(item.live, item.brought.of(HISTORY)) or b"", item.kept, like=item.live)
 
@@ -188,7 +188,7 @@ def _from_swap(item: LocatedMove, mover: Mover) -> None:
 
 
 def _is_previous_kept(item: LocatedMove) -> bool:
-    """By the journal's word; else by content; where both trees have the same, by inode."""
+    """Judge by the journal's word; else by content; where both trees have the same, by inode."""
     if not _is_present(item.kept):
         return False
     return (

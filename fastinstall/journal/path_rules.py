@@ -100,7 +100,7 @@ _WORKPLACE_PATHS: dict[type, tuple[str, ...]] = {
 
 
 def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PATHS) -> Iterator[Named]:
-    """Every path of an entry that is relative to the prefix, with its key; others by another table of its fields."""
+    """Yield every path of an entry that is relative to the prefix, with its key."""
     for place in places.get(type(entry), ()):
         name, _, inner = place.partition(".")
         key, value = get_key(type(entry).__dataclass_fields__[name]), getattr(entry, name)
@@ -129,7 +129,7 @@ def _make_malformed_error(file: PurePath, number: int, key: str, problem: str) -
 
 
 def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
-    """The directories whose entries or times undoing may change."""
+    """Yield the directories whose entries or times undoing may change."""
     begun = log.begun
     if begun is None:
         return

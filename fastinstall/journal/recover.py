@@ -67,7 +67,7 @@ def recover(
 
 
 def _clean_up(store: JournalStore) -> Recovered | None:
-    """What is left of making or removing directories goes; the newest of that, where there was any."""
+    """Clear away what is left of making or removing directories; returns the newest of that."""
     found = sorted(find_loose_interruptions(store.prefix), key=lambda each: each.id)
     try:
         transaction_directories.clean_up_transaction_directories(store)

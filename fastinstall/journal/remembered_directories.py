@@ -37,7 +37,11 @@ def remember(prefix: Path, paths: Iterable[str]) -> tuple[Directory, ...]:
 
 
 def ancestors(paths: Iterable[str]) -> tuple[str, ...]:
-    """The directories on the way to paths, each once, a parent before its children."""
+    """Return the directories on the way to paths, each once, a parent before its children.
+
+    >>> ancestors(("lib/PIL/a.py", "lib/b.py"))
+    ('.', 'lib', 'lib/PIL')
+    """
     return tuple(dict.fromkeys(parent.as_posix() for path in paths for parent in reversed(PurePath(path).parents)))
 
 
@@ -82,7 +86,7 @@ def remove_empty(prefix: Path, paths: Iterable[str]) -> None:
 
 
 def list_changed_directories(prefix: Path, paths: Iterable[str]) -> Iterator[Path]:
-    """The directories whose entries change when some are made or taken away: those that are there, each once."""
+    """Yield the directories whose entries change when some are made or taken away: those that are there, each once."""
     found = dict.fromkeys((prefix / path).parent for path in paths)
     return (directory for directory in found if directory.is_dir())
 
@@ -98,7 +102,7 @@ def files_below(prefix: Path, pattern: str) -> Iterator[str]:
 
 
 def directories_below(prefix: Path, pattern: str) -> Iterator[str]:
-    """The directories among them, a parent before its children."""
+    """Yield the directories that match a pattern or lie below one that does, a parent before its children."""
     tops = (found for found in sorted(prefix.glob(pattern)) if not found.is_symlink())
     return (Path(directory).relative_to(prefix).as_posix() for top in tops for directory, _, _ in os.walk(top))
 

@@ -12,7 +12,7 @@ from fastinstall.journal.store import JournalStore, TransactionInfo
 
 
 def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]:
-    """The transactions that can be undone, newest first.
+    """Return the transactions that can be undone, newest first.
 
     Raises:
         RefusedError: one is unfinished.
@@ -26,12 +26,12 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
 
 
 def is_known(store: JournalStore, given: str) -> bool:
-    """Whether there is a transaction whose identifier begins so."""
+    """Return whether there is a transaction whose identifier begins so."""
     return any(info.id.startswith(given) for info in store.readable())
 
 
 def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to") -> int:
-    """Where a transaction stands, by its identifier or by the beginning of it that no other has.
+    """Find a transaction by its identifier or by the beginning of it that no other has.
 
     Args:
         infos: the known ones.

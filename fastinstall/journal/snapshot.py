@@ -37,7 +37,7 @@ _SCHEMA = "fastinstall.journal/1"
 
 
 def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory:
-    """What is on record of an environment's transactions. Raises nothing: what cannot be read is named.
+    """Read what is on record of an environment's transactions. Raises nothing: what cannot be read is named.
 
     Args:
         prefix: of the environment.
@@ -58,13 +58,13 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
 
 
 def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
-    """The newest transaction that neither committed nor was undone to its end, by its identifier."""
+    """Return the newest transaction that neither committed nor was undone to its end, by its identifier."""
     cuts = (each.id for each in past.interruptions if each.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK))
     return next(cuts, None)
 
 
 def is_at_work(prefix: Path) -> bool:
-    """Whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
+    """Return whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
     from fastinstall.core.lock import LOCK_FILE  # noqa: PLC0415 (only where something seems to be interrupted)
     from fastinstall.core.lock_holder import find_holder  # noqa: PLC0415 (only where something seems to be interrupted)
 
@@ -76,7 +76,7 @@ def is_at_work(prefix: Path) -> bool:
 
 
 def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unreadable:
-    """A document that cannot be read, as a value."""
+    """Describe a document that cannot be read, as a value."""
     later = isinstance(error, LaterDocumentError)
     return Unreadable(
         file=file,
@@ -136,13 +136,13 @@ def _summarize_journal(file: Path) -> _JournalSummary:
 
 
 def _locate_workplace(file: Path, work: str) -> Path:
-    """Where its stage and aside lie: in its own directory, or beside site-packages."""
+    """Return where its stage and aside lie: in its own directory, or beside site-packages."""
     prefix = file.parents[len(Path(TRANSACTIONS).parts) + 1]
     return prefix / work if work else file.parent
 
 
 def _read_events(file: Path) -> list[dict[str, Any]]:
-    """The lines of a journal, of which the first says what was begun; one without its newline was never written."""
+    """Return the whole lines of a journal, of which the first says what was begun."""
     try:
         lines = split_whole_lines(foreign.read_text(file, errors="surrogateescape"))
     except OSError as error:
@@ -201,7 +201,7 @@ def _list_unfinished(summaries: Iterable[_JournalSummary]) -> Iterator[Interrupt
 
 
 def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
-    """What is left of transactions whose directories were being made or removed."""
+    """Yield what is left of transactions whose directories were being made or removed."""
     for file in find_loose_journals(prefix):
         summary = _summarize_journal(file)
         cut = UnfinishedRun.END if {_COMMITTED, _UNDOING} & summary.events else UnfinishedRun.BEGINNING
@@ -210,7 +210,7 @@ def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
 
 
 def find_loose_journals(prefix: Path) -> Iterator[Path]:
-    """Journals whose directories are not all there; see `store`."""
+    """Yield journals whose directories are not all there; see `store`."""
     for path in (".", SHARE, ROOT):
         directory = prefix / path
         if directory.is_dir():
@@ -218,7 +218,7 @@ def find_loose_journals(prefix: Path) -> Iterator[Path]:
 
 
 def _describe_damaged_journals(summaries: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
-    """An empty directory holds nothing, and is nobody's way back."""
+    """Yield damaged journals; an empty directory holds nothing, and is nobody's way back."""
     for each in summaries:
         if each.error is not None and any(each.file.parent.iterdir()):
             yield unreadable(each.error, each.file, each.id)

@@ -20,11 +20,16 @@ class Stamp:
 
 
 def stamp(moment: datetime, token: str) -> Stamp:
-    """The stamp of an aware moment and a token of six hexadecimal digits."""
+    """Make the stamp of an aware moment and a token of six hexadecimal digits.
+
+    >>> from datetime import UTC, datetime
+    >>> stamp(datetime(2026, 11, 21, 10, 15, tzinfo=UTC), "3fa2c1").id
+    '20261121T101500Z-3fa2c1'
+    """
     utc = moment.astimezone(UTC).replace(microsecond=0)
     return Stamp(id=f"{utc:%Y%m%dT%H%M%SZ}-{token}", at=utc.isoformat().replace("+00:00", "Z"))
 
 
 def make_stamp() -> Stamp:
-    """The stamp of now: the one place where the journal asks for the time and for randomness."""
+    """Make the stamp of now: the one place where the journal asks for the time and for randomness."""
     return stamp(datetime.now(UTC), secrets.token_hex(3))

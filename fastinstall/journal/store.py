@@ -81,7 +81,7 @@ class JournalStore:
         return read_receipt(self.prefix)
 
     def transactions(self) -> tuple[TransactionInfo, ...]:
-        """All transactions, newest first.
+        """Return all transactions, newest first.
 
         Raises:
             DocumentError: a journal cannot be read; names the file, the line and the key.
@@ -90,18 +90,18 @@ class JournalStore:
         return tuple(sorted(found, key=attrgetter("sequence"), reverse=True))
 
     def readable(self) -> tuple[TransactionInfo, ...]:
-        """The transactions whose journals can be read, newest first."""
+        """Return the transactions whose journals can be read, newest first."""
         found = (self._read_or_report(directory) for directory in self._list_directories())
         infos = (each for each in found if isinstance(each, TransactionInfo))
         return tuple(sorted(infos, key=attrgetter("sequence"), reverse=True))
 
     def unreadable(self) -> tuple[Unreadable, ...]:
-        """Directories of transactions whose journal cannot be read, or is gone; an empty one holds nothing."""
+        """Return directories of transactions whose journal cannot be read, or is gone; an empty one holds nothing."""
         found = (self._read_or_report(directory) for directory in self._list_directories() if any(directory.iterdir()))
         return tuple(each for each in found if isinstance(each, Unreadable))
 
     def unfinished(self) -> TransactionInfo | None:
-        """The transaction that neither committed nor was undone to its end, if there is one.
+        """Return the transaction that neither committed nor was undone to its end, if there is one.
 
         Raises:
             DocumentError: a journal is malformed; names the file, the line and the key.
@@ -109,26 +109,26 @@ class JournalStore:
         return next((info for info in self.transactions() if info.state is not TransactionState.COMMITTED), None)
 
     def is_before(self, identifier: str, other: TransactionInfo) -> bool:
-        """Whether a transaction that cannot be read came before another: by its first line, else by its name."""
+        """Return whether a transaction that cannot be read came before another: by its first line, else by its name."""
         sequence = sequence_in(self.directory(identifier) / JOURNAL)
         if sequence is not None:
             return sequence < other.sequence
         return identifier.partition("-")[0] < other.id.partition("-")[0]  # two of one second have the same
 
     def held_by(self, identifier: str) -> int:
-        """The disk space of the directory of a transaction, in bytes, whatever lies in it."""
+        """Return the disk space of the directory of a transaction, in bytes, whatever lies in it."""
         return measure_freed_bytes((self.directory(identifier),))
 
     def directory(self, identifier: str) -> Path:
-        """Where a transaction keeps its journal."""
+        """Return where a transaction keeps its journal."""
         return self.transactions_directory / identifier
 
     def journal(self, identifier: str) -> Journal:
-        """The journal of a transaction."""
+        """Return the journal of a transaction."""
         return Journal(self.directory(identifier) / JOURNAL)
 
     def relative(self, path: Path) -> str:
-        """A path of this environment, relative to its prefix."""
+        """Return a path of this environment, relative to its prefix."""
         return path.relative_to(self.prefix).as_posix()
 
     def _list_directories(self) -> list[Path]:
@@ -137,7 +137,7 @@ class JournalStore:
         return sorted(directory for directory in self.transactions_directory.iterdir() if directory.is_dir())
 
     def read(self, identifier: str) -> TransactionInfo:
-        """One transaction.
+        """Read one transaction.
 
         Raises:
             DocumentError: its journal cannot be read; names the file, the line and the key, and the way out.

@@ -22,7 +22,7 @@ from fastinstall.model.move import MoveKind
 
 
 def is_taken_over(store: JournalStore, identifier: str) -> bool:
-    """Whether an installer has replaced or removed what a transaction brought in, after all of its moves were done."""
+    """Return whether an installer has replaced or removed what a transaction brought in, once all was moved."""
     log = store.journal(identifier).read()
     if log.begun is None or log.undoing is not None:
         return False

@@ -26,7 +26,7 @@ class Title:
 
 
 def title_of(directory: Path) -> Title:
-    """The title of the transaction whose directory this is."""
+    """Read the title of the transaction whose directory this is."""
     try:
         plan = json_data(foreign.read_bytes(directory / PLAN))
     except (OSError, ValueError):

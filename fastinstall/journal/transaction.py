@@ -190,13 +190,13 @@ class Transaction:
             raise told
 
     def __enter__(self) -> Self:
-        """The transaction itself."""
+        """Return the transaction itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """A block that fails after its commit is undone too: it ended with an error, so it is as before."""
+        """Undo what failed or did not commit; a block that fails after its commit too: it ended with an error."""
         undone = self._over and not self._journal.file.exists()
         if undone or (kind is None and self._over):
             return
@@ -217,7 +217,7 @@ class Transaction:
             raise
 
     def _replace_receipt(self, at: str) -> None:
-        """The current one is kept here; the next one takes its place, if there is one."""
+        """Keep the current receipt here, and put the next one in its place, if there is one."""
         own, current = self._store.directory(self.id), self._store.receipt_file
         upcoming = own / "next-receipt.json"
         self._journal.append(Committing(replaces=current.exists()))
@@ -231,7 +231,7 @@ class Transaction:
         self._over = True
 
     def _make_receipt_document(self, receipt: Receipt) -> dict[str, object]:
-        """The receipt as JSON; of the setup that holds already, with what a later fastinstall has noted of it."""
+        """Return the receipt as JSON; a receipt of the current setup keeps what a later fastinstall has noted of it."""
         document = codec.document("receipt", receipt)
         try:
             before = receipt_data(self._store.prefix)
@@ -242,7 +242,7 @@ class Transaction:
         return dict(keep_unknown_keys(migrate_fields("receipt", before), document))
 
     def _undo(self, reason: str) -> FastinstallError | None:
-        """What has to be told, where another program was at work."""
+        """Undo, and return what has to be told where another program was at work."""
         if is_taken_over(self._store, self.id):
             return give_way(self._store, self.id, reason)
         try:
@@ -266,7 +266,7 @@ class Transaction:
 
 
 def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
-    """What an undoing says that could not begin is meant for a rollback; here it leaves a change as it is."""
+    """Make the error of an undoing that could not begin; its own words are meant for a rollback."""
     recover = recover_command(store.prefix)
     hint = f"{error.hint}; then: {recover}" if error.hint else recover
     details = error.details if isinstance(error, RefusedError) else ()

@@ -98,7 +98,7 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str, verb: str) -
 
 
 def _is_one_mount(one: Path, other: Path) -> bool:
-    """Whether a rename can go from one directory to another: same filesystem, same mount of it; False if unknown."""
+    """Return whether a rename can go between two directories: one filesystem, one mount; False if unknown."""
     return _OPEN_FILES.is_dir() and _find_mount(one) == _find_mount(other)
 
 
@@ -145,7 +145,7 @@ def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> No
 
 
 def _read_loose_log(file: Path) -> Log:
-    """The lines of a loose journal; none if the process died in the first one: nothing had been made yet then.
+    """Read a loose journal; one whose first line was cut off by death has no lines: nothing had been made then.
 
     Raises:
         DocumentError: it was damaged, or written by a later fastinstall: what it names is left alone.
@@ -160,7 +160,7 @@ def _read_loose_log(file: Path) -> Log:
 
 
 def _has_line(file: Path) -> bool:
-    """Whether a first line was written, or what is there is no journal of ours at all."""
+    """Return whether a first line was written, or what is there is no journal of ours at all."""
     try:
         return b"\n" in foreign.read_bytes(file)
     except OSError:
@@ -197,7 +197,7 @@ def _remove(store: JournalStore, begun: TransactionBegun) -> None:
 
 
 def _is_the_last(store: JournalStore) -> bool:
-    """Whether nothing is set up any more, and nothing can be undone: what the guard has told goes with that."""
+    """Return whether nothing is set up any more, and nothing can be undone: what the guard has told goes with that."""
     there = store.transactions_directory
     return not store.receipt_file.exists() and not (there.is_dir() and any(there.iterdir()))
 

@@ -145,7 +145,7 @@ def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
 
 
 def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
-    """What would have to be put away; nothing that lies in a directory which is named itself."""
+    """Return what would have to be put away; nothing that lies in a directory which is named itself."""
     known = log.known
     in_the_way = [path for act in acts for path in find_files_in_the_way(act, known)]
     items = [item for act in acts if isinstance(act, Batch) for item in act.items]
@@ -179,7 +179,7 @@ def _put_away(source: Path, target: Path, mover: Mover) -> Path:
 
 
 def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
-    """Where people find what stood at a path, or was to return to it."""
+    """Choose where people find what stood at a path, or was to return to it."""
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
     kept = own[1] if own[0] == beside[0] else beside[1]
@@ -187,7 +187,7 @@ def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Pa
 
 
 def find_free_place(path: Path) -> Path:
-    """A path, or one beside it with a number: something may have been kept under this name already."""
+    """Find a free path: this one, or one beside it with a number, since something may have been kept here already."""
     number = 1
     candidate = path
     while os.path.lexists(candidate):
@@ -197,7 +197,7 @@ def find_free_place(path: Path) -> Path:
 
 
 def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
-    """The two renames of a commit, backwards; each of them only if it had happened."""
+    """Rename as a commit does, backwards; each of the two only if it had happened."""
     if log.committing is None:
         return
     upcoming = store.directory(identifier) / "next-receipt.json"
@@ -210,7 +210,7 @@ def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
 
 
 def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
-    """What is said where foreign content stands in the way of undoing.
+    """Make the refusal where foreign content stands in the way of undoing.
 
     Args:
         store: of the environment.

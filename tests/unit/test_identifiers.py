@@ -11,8 +11,8 @@ PACKAGE = Path(str(fastinstall.__file__)).parent
 
 WORDS = (
     "berth moor moored chassis lanes? grounds? yard groundwork footing lay lift sweep stretch engage engaged engaging "
-    "disengage yielding overrun rivals? intruders? standing glances? glimpse at_hand late early workshop leash tally seat "
-    "voice foretelling foretold wish hazard contestant course pace race heat heir settled? mend mended conclude"
+    "disengage yielding overrun rivals? intruders? standing glances? glimpse at_hand late early workshop leash tally "
+    "seat voice foretelling foretold wish hazard contestant course pace race heat heir settled? mend mended conclude"
 )
 ONE_OF_THEM = "|".join(WORDS.split())
 IN_NAME = re.compile(rf"(?:^|_)(?:{ONE_OF_THEM})(?:_|$)")

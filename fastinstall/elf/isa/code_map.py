@@ -89,14 +89,14 @@ def map_code(image: ElfImage) -> CodeMap:
 
 
 def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
-    """A piece cut where other code leads into it; `starts` are such addresses, sorted."""
+    """Cut a piece where other code leads into it; `starts` are such addresses, sorted."""
     for start, end in pairwise([piece.start, *starts, piece.end]):
         content = piece.content[start - piece.start : end - piece.start]
         yield Piece(start=start, end=end, content=content, known=piece.known and start == piece.start)
 
 
 def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
-    """Sections that overlap could make much work of a small file."""
+    """Refuse sections that overlap, which could make much work of a small file."""
     if sum(len(content) for _, content in regions) > image.size:
         raise ElfError(image.path, "malformed: more code than the file has bytes")
     if any(address + len(content) > _ADDRESSES for address, content in regions):
@@ -116,7 +116,7 @@ def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[t
 
 
 def _map_section(image: ElfImage, section: Section) -> int:
-    """Where a section with code is mapped to."""
+    """Return where a section with code is mapped to."""
     for segment in image.of_kind(LOAD):
         if segment.offset <= section.offset and section.offset + section.size <= segment.offset + segment.size:
             return segment.address + section.offset - segment.offset
@@ -124,7 +124,7 @@ def _map_section(image: ElfImage, section: Section) -> int:
 
 
 def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece]:
-    """Pieces of a region: functions, and gaps of more than padding between them."""
+    """Cut a region into pieces: functions, and gaps of more than padding between them."""
     limit = address + len(content)
     starts = sorted(start for start in bounds if address <= start < limit)
     cuts = {address: False, **dict.fromkeys(starts, True)}
@@ -139,7 +139,7 @@ def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece
 
 
 def _find_function_bounds(image: ElfImage) -> dict[int, int]:
-    """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
+    """Return the ends of functions by their beginnings; an unknown end is the beginning."""
     bounds = dict(_list_unwind_bounds(image))
     for table in (symbol_entries(image), read_static_table(image)[0]):
         for _, information, _, section, start, size in SYMBOL.iter_unpack(table):

@@ -25,7 +25,11 @@ _FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq
 
 
 def level_for(features: Collection[str]) -> str | None:
-    """Return the lowest x86-64 level with all of `features`, or None if no level has them all."""
+    """Return the lowest x86-64 level with all of `features`, or None if no level has them all.
+
+    >>> level_for({"avx2"}), level_for({"popcnt"}), level_for({"sha_ni"})
+    ('x86-64-v3', 'x86-64-v2', None)
+    """
     held: set[str] = set()
     for level, own in LEVELS.items():
         held.update(own)
@@ -35,13 +39,13 @@ def level_for(features: Collection[str]) -> str | None:
 
 
 def features_of_level(level: str) -> tuple[str, ...]:
-    """What instructions may use on a level, beyond x86-64-v1."""
+    """Return what instructions may use on a level, beyond x86-64-v1."""
     above = (each for each in X86_64.levels[1:] if rank(each.name) <= rank(level))
     return tuple(flag for each in above for flag in each.requires if flag not in {"lahf_lm", "xsave"})
 
 
 def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
-    """What recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
+    """Return what recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
 
     Args:
         lines: one for each set of switches that parts of a file were compiled with.
@@ -70,6 +74,6 @@ def _parse_switch_line(line: str) -> frozenset[str] | None:
 
 
 def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
-    """Features in the order of the levels that they belong to; what belongs to none comes last, by name."""
+    """Sort features by the levels that they belong to; those of none come last, by name."""
     order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
     return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))

@@ -56,19 +56,19 @@ class References:
 
 
 def is_available() -> bool:
-    """Whether the extra `isa` is installed."""
+    """Return whether the extra `isa` is installed."""
     return find_spec("iced_x86") is not None
 
 
 def count(content: bytes, address: int) -> Counter[int]:
-    """How often each kind of instruction (iced's `Code`) stands in a stretch of code, decoded from its first byte."""
+    """Count each kind of instruction (iced's `Code`) in a stretch of code, decoded from its first byte."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
     return Counter(map(_CODE, Decoder(64, content, ip=address)))
 
 
 def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], References]:
-    """The same, and what the code refers to by addresses relative to itself; takes twice as long."""
+    """Count as `count` does, and find what the code refers to by addresses relative to itself; takes twice as long."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
     instructions = list(Decoder(64, content, ip=address))
@@ -89,7 +89,7 @@ def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], Referen
 
 @cache
 def demand_of(code: int) -> tuple[frozenset[str], Style]:
-    """What a kind of instruction asks of a CPU beyond x86-64-v1, in the kernel's spelling, and its encoding.
+    """Return what a kind of instruction asks of a CPU beyond x86-64-v1, in the kernel's spelling, and its encoding.
 
     No features: it proves nothing.
     """
@@ -115,7 +115,7 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
 
 
 def trampolines(content: bytes, address: int) -> dict[int, int]:
-    """By the addresses at which they may be entered, the pointers that a procedure linkage table jumps through."""
+    """Return the pointers that a procedure linkage table jumps through, by the addresses where it is entered."""
     from iced_x86 import Code, Decoder  # noqa: PLC0415 (takes 11 ms)
 
     found = {}
@@ -127,7 +127,7 @@ def trampolines(content: bytes, address: int) -> dict[int, int]:
 
 
 def describe(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
-    """The first instruction of some bytes, disassembled, and what it asks for in the kernel's spelling.
+    """Disassemble the first instruction of some bytes, with what it asks for in the kernel's spelling.
 
     Returns:
         Empty if the bytes are no instruction.
@@ -148,7 +148,7 @@ def _list_names(enumeration: type) -> dict[int, str]:
 
 @cache
 def _list_code_kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-    """Codes of branches that may leave a function, of those through a pointer, and of stores to memory."""
+    """Return codes of branches that may leave a function, of those through a pointer, and of stores to memory."""
     from iced_x86 import Code  # noqa: PLC0415 (takes 11 ms)
 
     names = _list_names(Code)

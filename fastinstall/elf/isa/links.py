@@ -92,7 +92,7 @@ def _read_relocations(image: ElfImage) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
-    """Pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
+    """Yield pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
     size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
     table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""
     place = 0

@@ -84,7 +84,7 @@ def read_usage(image: ElfImage) -> Usage:
 
 
 def features_of(functions: Iterable[Function]) -> Counter[str]:
-    """How many instructions need each feature."""
+    """Count the instructions that need each feature."""
     found: Counter[str] = Counter()
     for function in functions:
         found.update(function.features)
@@ -163,7 +163,7 @@ class _Graph:
                 self._users[target].add(index)
 
     def find_choosing(self, asking: set[int]) -> tuple[set[int], set[int]]:
-        """Functions that ask the CPU or act on its answer; those of them that read it from a variable.
+        """Return functions that ask the CPU or act on its answer; those of them that read it from a variable.
 
         Args:
             asking: those that hold instructions which ask the CPU.
@@ -192,7 +192,7 @@ class _Graph:
         return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
 
     def _find_owners(self, addresses: Iterable[int]) -> set[int]:
-        """The functions that hold addresses."""
+        """Return the functions that hold addresses."""
         found = set()
         for address in addresses:
             index = self._by_start.get(address, bisect_right(self._starts, address) - 1)
@@ -201,15 +201,15 @@ class _Graph:
         return found
 
     def _find_callers(self, functions: set[int]) -> set[int]:
-        """Who refers to any of them."""
+        """Return who refers to any of them."""
         return set().union(*(self._users[index] for index in functions))
 
     def _find_reading(self, addresses: frozenset[int]) -> set[int]:
-        """Who refers to any of some variables, or calls through any of some pointers."""
+        """Return who refers to any of some variables, or calls through any of some pointers."""
         return {index for index, places in enumerate(self._places) if places & addresses}
 
     def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
-        """Variables that hold what the CPU has, and pointers to what tells it; none that code is called through.
+        """Return variables that hold what the CPU has, and pointers to what tells it; none that code is called through.
 
         The former are those that the functions refer to which ask, or that get their answers.
         """

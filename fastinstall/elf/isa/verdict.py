@@ -49,7 +49,7 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
 
 
 def _read_declared_isa(scan: IsaScan) -> IsaScan:
-    """What a file says of itself, by its note and recorded compiler switches."""
+    """Return what a file says of itself, by its note and recorded compiler switches."""
     switches = compiler_switches(Path(scan.path))
     by_switches = features.features_of_switches(switches)
     found = {*(by_switches or ()), *(features.features_of_level(scan.declared) if scan.declared else ())}
@@ -84,7 +84,7 @@ def _decode_code(scan: IsaScan) -> IsaScan:
 
 
 def _collect_required_features(usage: Usage) -> set[str]:
-    """Features of what runs unasked; of everything, where hardly anything is left for other CPUs to run."""
+    """Return features of what runs unasked; of everything, where hardly anything is left for other CPUs to run."""
     sound = [function for function in usage.functions if function.is_code]
     if not usage.asks:
         return set(features_of(sound))
@@ -118,7 +118,7 @@ def _describe_dispatcher(usage: Usage) -> Iterator[str]:
 
 
 def _describe_places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
-    """Where each required feature is used most."""
+    """Yield where each required feature is used most."""
     unasked = [function for function in usage.functions if function.unasked and function.features]
     for feature in features:
         held = [(function.features.get(feature, 0), function.address) for function in unasked]

@@ -36,7 +36,7 @@ class LoaderCache:
     entries: dict[bytes, list[Entry]] = field(default_factory=dict)
 
     def find(self, soname: str, machine: str, hwcaps: tuple[str, ...]) -> str | None:
-        """The path for a soname, the best of the `hwcaps` first."""
+        """Return the path for a soname, the best of the `hwcaps` first."""
         fitting: dict[str, int] = {}
         wanted = architecture_of(machine).cache_flags
         for flags, subdirectory, path in self.entries.get(os.fsencode(soname), ()):

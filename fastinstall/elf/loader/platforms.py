@@ -22,7 +22,7 @@ _TUNABLE = {"abm": "LZCNT"}
 
 
 def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
-    """What glibc's loader calls a CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37.
+    """Return what glibc's loader calls a CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37.
 
     Args:
         cpu: its architecture, maker and features count.
@@ -54,7 +54,7 @@ _NAMINGS = {X86_64.machine: _name_x86_platform}
 
 
 def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
-    """The features that the setting leaves; some are usable only while registers can be saved."""
+    """Return the features that the setting leaves; some are usable only while registers can be saved."""
     words = setting.split(",")
     usable = frozenset(flag for flag in flags if f"-{_TUNABLE.get(flag, flag.upper())}" not in words)
     if "-OSXSAVE" in words or usable.isdisjoint({"xsave", "xsavec"}):

@@ -7,7 +7,11 @@ from fastinstall.core.values import immutable
 
 
 def usable_hwcaps(level: str | None) -> tuple[str, ...]:
-    """The glibc-hwcaps subdirectories that a CPU of a level uses, best first: for "x86-64-v3" v3, then v2."""
+    """Return the glibc-hwcaps subdirectories that a CPU of a level uses, best first.
+
+    >>> usable_hwcaps("x86-64-v3"), usable_hwcaps(None)
+    (('x86-64-v3', 'x86-64-v2'), ())
+    """
     listed = next((each.hwcaps for each in ARCHITECTURES if level in each.hwcaps), ())
     return listed[listed.index(level) :] if level is not None and listed else ()
 

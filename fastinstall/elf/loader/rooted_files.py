@@ -52,19 +52,19 @@ class RootedFiles:
         self._directories: dict[str, bool] = {}
 
     def place(self, path: str) -> Path:
-        """The path on this machine of a path of the target; whether anything is there is not asked."""
+        """Return the path on this machine of a path of the target; whether anything is there is not asked."""
         return Path(self._prefix + self.absolute(path))
 
     def absolute(self, path: str) -> str:
-        """A path as it is, from "/" on."""
+        """Return a path as it is, from "/" on."""
         return path if path.startswith("/") else f"{self._working_directory.rstrip('/')}/{path}"
 
     def real(self, path: str) -> str:
-        """The path without links, as the target sees it."""
+        """Return the path without links, as the target sees it."""
         return os.path.realpath(self.place(path)).removeprefix(os.path.realpath(self._prefix or "/").rstrip("/"))
 
     def tidy(self, path: str) -> PurePosixPath:
-        """A path from "/" on and without `..`, where that names the same file."""
+        """Return a path from "/" on and without `..`, where that names the same file."""
         absolute = self.absolute(path)
         shorter = os.path.normpath(absolute)
         with suppress(OSError):
@@ -73,13 +73,13 @@ class RootedFiles:
         return PurePosixPath(absolute)
 
     def has_directory(self, path: str) -> bool:
-        """Whether a directory is there; "" is the working directory."""
+        """Return whether a directory is there; "" is the working directory."""
         if path not in self._directories:
             self._directories[path] = os.path.isdir(self.place(path))  # noqa: PTH112 (it raises nothing)
         return self._directories[path]
 
     def read(self, path: str) -> ReadFile | None:
-        """The file at a path; None if there is none, or one for another machine: the search goes on.
+        """Return the file at a path; None if there is none, or one for another machine: the search goes on.
 
         Raises:
             UnloadableFileError: there is one that ends the search.

@@ -80,7 +80,7 @@ class MappedFile:
     requests: tuple[ResolvedDependency, ...] | None = None
 
     def answers_to(self, name: str) -> bool:
-        """Whether it was asked for by the name, or calls itself so."""
+        """Return whether it was asked for by the name, or calls itself so."""
         return name in self.names or name == self.file.soname
 
     @property
@@ -117,7 +117,7 @@ class GlibcSearch:
         return read_loader_cache(self.files.place(self.build.cache))
 
     def preloads(self) -> Iterator[tuple[str, str]]:
-        """The names in LD_PRELOAD and in the system's file, and where each is from."""
+        """Yield the names in LD_PRELOAD and in the system's file, and where each is from."""
         yield from ((name, PRELOADED) for name in re.split("[ :]", self.settings.preload) if name)
         content = foreign.text_or_empty(self.files.place(self.build.preload), errors="surrogateescape")
         names = re.split("[ \t\n:]", re.sub("#.*", "", content))
@@ -146,7 +146,7 @@ class GlibcSearch:
         return None
 
     def map(self, path: str, read: ReadFile, reason: str, *, name: str = "") -> MappedFile:
-        """A file, to be mapped; $ORIGIN is the directory of the path that was used, from "/" on."""
+        """Make a file to be mapped of what was read; $ORIGIN is the directory of the path used, from "/" on."""
         return MappedFile(
             path=path,
             place=read.place,
@@ -183,7 +183,10 @@ class GlibcSearch:
                 yield read
 
     def _read_first(self, directories: Directories, name: str) -> Iterator[tuple[str, ReadFile]]:
-        """A path that cannot be followed ends a list, unless it is only a subdirectory's."""
+        """Yield the files that a list of directories leads to.
+
+        A path that cannot be followed ends the list, unless it is only a subdirectory's.
+        """
         for directory in directories:
             if directory.startswith("/") and not self.files.has_directory(directory):
                 continue
@@ -237,7 +240,7 @@ class GlibcSearch:
         return self._split_search_path(user, user.file.rpath) if user.file.runpath is None else ()
 
     def _split_search_path(self, user: MappedFile | None, search: str | None) -> Directories:
-        """The directories of a search path, each with a slash at its end; an empty one is the working directory."""
+        """Return the directories of a search path, each with a final slash; an empty one is the working directory."""
         if not search:
             return ()
         parts = ((part, self.expand(part, user)) for part in search.split(":"))
