@@ -77,7 +77,7 @@ def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConse
     """Carry out a plan that was agreed to, or the next one that proves.
 
     Args:
-        session: the outside world.
+        session: variables, directories and the listener of this run.
         target: what the plan was made for.
         agreed: the plan, consented to.
         agree: asks for consent to another one.

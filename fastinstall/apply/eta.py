@@ -49,7 +49,7 @@ def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
     """Give a session whose listener also hears what is left; what it took is kept if the block succeeds.
 
     Args:
-        session: the outside world.
+        session: variables, directories and the listener of this run.
         plan: what the block carries out.
 
     Raises:

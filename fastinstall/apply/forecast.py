@@ -111,7 +111,7 @@ def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupFore
 
     Args:
         plan: with a step that builds, or without one.
-        durations: of earlier setups.
+        durations: what earlier setups on this machine took.
         identity: digest of the build, as `Durations.built` has it.
     """
     needed, kinds = _list_needed_phases(plan, identity in durations.built), [type(step) for step in plan.steps]

@@ -22,8 +22,8 @@ class ForeignChangeWatch:
     """Notices that another program changes the stack of an environment while a setup is at work.
 
     Args:
-        prefix: of the environment.
-        site_packages: of the environment.
+        prefix: of the environment, for messages and to find who is at work there.
+        site_packages: the directory that is watched.
         names: top-level names there that the setup replaces, beside those of PIL.
     """
 

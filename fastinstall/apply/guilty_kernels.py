@@ -12,7 +12,7 @@ def find_guilty_kernels(
     """Return the names of the kernels that a failure points at, in the recipe's order.
 
     Args:
-        kernels: the recipe's.
+        kernels: the recipe's, in its order.
         files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
         operations: that compute something else than they should.
     """

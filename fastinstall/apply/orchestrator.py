@@ -84,7 +84,7 @@ class CompletedPlan:
     """What a carried-out plan left.
 
     Attributes:
-        receipt: as written.
+        receipt: as it was committed.
         after: the target as it was verified, with its transaction still open.
         window_ns: how long the renames took, nanoseconds.
     """
@@ -99,11 +99,11 @@ class _Work:
     """What is at hand while a plan is carried out.
 
     Attributes:
-        plan: the plan.
-        context: tools and places.
-        observers: eyes.
-        watch: notices others.
-        interpreter: the target's Python.
+        plan: what is carried out.
+        context: what builds, fetches and installs, and where the cache lies.
+        observers: how the target is looked at and judged.
+        watch: notices other programs' changes to the stack.
+        interpreter: the target's Python, asked before anything was built.
         before: what the target was.
     """
 
@@ -140,11 +140,11 @@ class StagedStack:
     """What is ready to be swapped in, and what became of it when it was used.
 
     Attributes:
-        tree: where it lies.
+        tree: the laid-out files.
         built: the wheel that it is made of.
         runtime: what happened when it was imported and used.
-        core: the imaging core.
-        stack_version: what `PIL/_version.py` says.
+        core: the imaging core in that tree, for the receipt.
+        stack_version: the version that `PIL/_version.py` has.
         speed: before and after, or None if it was not timed.
         left_out: kernels that the wheel says it goes without.
     """
@@ -162,9 +162,9 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
     """Carry out a plan that was consented to.
 
     Args:
-        plan: its steps.
-        context: tools and places.
-        observers: eyes.
+        plan: consented to; its steps are carried out in the order of their stages.
+        context: what builds, fetches and installs, and where the cache lies.
+        observers: how the target is looked at and judged.
 
     Raises:
         FailedError: something failed; the environment is as it was.
@@ -356,9 +356,9 @@ def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -
 
     Args:
         plan: what was carried out.
-        staged: what came in.
+        staged: the stack that was swapped in.
         before: the target as it was.
-        stamp: the transaction's identity.
+        stamp: identifier and time of the transaction.
     """
     step = get_required_step(plan.steps, Build)
     artefact = step.source or step.prebuilt

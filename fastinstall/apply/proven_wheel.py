@@ -63,7 +63,7 @@ class ProofContext:
     """Where a proof runs.
 
     Attributes:
-        interpreter: the target's Python.
+        interpreter: the target's Python, which runs the proof.
         cpu: as it shows itself, for what runs on it and how it rounds.
         reference: the official wheel of the same version, or None if there is none.
     """
@@ -77,10 +77,10 @@ def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, cont
     """Make the wheel; where the recipe has kernels, prove it, and make it again without those that fail.
 
     Args:
-        step: what to build.
+        step: the build that the plan asks for.
         make: makes a wheel of a step.
         proof_context: where it is proven.
-        context: tools.
+        context: where the cache lies, and who is told what goes on.
 
     Raises:
         UnprovenError: it does not compile or prove, and no kernel is to blame that could be left out.

@@ -41,7 +41,7 @@ class LockedEnvironment:
     """An environment whose lock is held.
 
     Attributes:
-        store: of it.
+        store: of the environment, whose lock is held.
         sentences: what had been interrupted, and how things are now; empty if nothing was.
     """
 
@@ -56,8 +56,8 @@ def lock_recovered_environment(
     """Work alone on an environment, with everything at its end that an earlier run left unfinished; says so.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: the listener that is told what was recovered.
+        environment: the one to be locked and recovered.
         force: move aside what has replaced ours since, instead of refusing.
 
     Raises:

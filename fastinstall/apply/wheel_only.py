@@ -37,7 +37,7 @@ class BuildOutcome:
     """What came of a build.
 
     Attributes:
-        result: the wheel.
+        result: the wheel, where it lies now, and its hash.
         stack: the conda packages it became, or None if none were requested.
     """
 
@@ -50,7 +50,7 @@ class BuiltWheel:
     """A wheel in the cache.
 
     Attributes:
-        result: the wheel.
+        result: the wheel's file in the cache, and its hash.
         step: how it was made.
         interpreter: the Python that it is for.
     """

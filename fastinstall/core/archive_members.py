@@ -181,7 +181,7 @@ class ArchiveError(FailedError):
     """An archive is damaged or hostile; nothing of it is left on disk.
 
     Args:
-        file: the archive.
+        file: the archive, which the message names.
         objection: what is wrong, and with which member.
     """
 

@@ -78,7 +78,7 @@ class SoundZip:
     """An open wheel whose structure and members were found sound.
 
     Args:
-        file: the archive.
+        file: the archive, for messages.
         opened: by the standard library.
         members: all of them, in the archive's order.
     """
@@ -148,7 +148,7 @@ def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
     """Unpack a wheel.
 
     Args:
-        archive: the file.
+        archive: the wheel, which may be hostile.
         directory: where to; made if it is not there.
         wanted: says by its name whether a member is unpacked.
 
@@ -226,7 +226,7 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
     """Unpack an sdist, which has one top directory, with the dates of its files.
 
     Args:
-        archive: the file.
+        archive: the sdist, which may be hostile.
         directory: where to; made if it is not there.
         wanted: says by its name whether a member is unpacked.
 
@@ -259,7 +259,7 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: b
     """Return the content of the first member with a wanted name; empty without one.
 
     Args:
-        archive: the file.
+        archive: the sdist, which may be hostile.
         wanted: says by its name whether it is that member.
         thorough: look for damage behind that member too, which takes a second for each 50 MB.
 

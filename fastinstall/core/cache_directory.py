@@ -75,7 +75,7 @@ def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[Pat
 
     Args:
         way: all steps from "/" to the cache, or to a link that leads on.
-        person: who runs this.
+        person: the user who runs this, and who called sudo.
         entries: of the directory at the end of the way.
     """
     unmapped = {way[0].place.owner}  # root's number in a user namespace; who owns "/" can replace everything
@@ -96,7 +96,7 @@ def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
     """Return our cache directory, judged; it is made where it is missing and can be made.
 
     Args:
-        cache: its path.
+        cache: the directory, made where it is missing.
         variables: SUDO_UID tells who called sudo.
 
     Raises:

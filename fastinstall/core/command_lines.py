@@ -58,7 +58,7 @@ def positional(arguments: Sequence[str], valued: Collection[str]) -> tuple[str, 
     ('install', ('-U', 'pillow'))
 
     Args:
-        arguments: of the tool.
+        arguments: what stands behind the tool's name.
         valued: options whose value is a word of its own.
     """
     place = 0

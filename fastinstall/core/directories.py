@@ -18,8 +18,8 @@ class Directories:
 
     Attributes:
         cache: built wheels, downloads; may be removed at any time.
-        state: logs.
-        config: `fastinstall.toml`.
+        state: logs, which a person may want after a failure.
+        config: the directory with `fastinstall.toml`.
         data: builds that projects are pinned to.
     """
 

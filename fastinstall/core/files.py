@@ -33,8 +33,8 @@ def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool 
 
     Args:
         path: the file; its directory is made where it is missing.
-        content: all of it.
-        mode: its permissions.
+        content: the whole content of the file.
+        mode: permission bits, whatever the umask is.
         durable: False does not wait for the disk (some 5 ms): after a power loss the file may be empty.
     """
     make_directories(path.parent, durable=durable)
@@ -60,7 +60,7 @@ def make_directories(directory: Path, *, durable: bool = True) -> None:
     """Make a directory and those above it where they are missing.
 
     Args:
-        directory: the innermost.
+        directory: the innermost one.
         durable: also force the entry of each that was made to the disk: what is written into a directory whose own
             entry gets lost is lost with it. Source: fsync(2), notes.
     """

@@ -53,7 +53,7 @@ def read_bytes(path: Path | str, *, limit: int = LISTING) -> bytes:
     """Read the content of a file.
 
     Args:
-        path: the file.
+        path: of a regular file.
         limit: bytes that it may have.
 
     Raises:
@@ -129,9 +129,9 @@ def read_kept(cls: type[T], name: str, path: Path) -> T | None:
     """Read a document that is kept for convenience; None if it is missing, damaged, or of another time.
 
     Args:
-        cls: what it holds.
-        name: of its schema.
-        path: its file.
+        cls: the class of the document's content.
+        name: of its schema: NAME in "fastinstall.NAME/1".
+        path: of a file that may be missing.
     """
     try:
         return open_document(cls, name, json_data(read_text(path)), file=path)

@@ -23,8 +23,8 @@ class RunningProgram:
     """A running process, as far as its command says what it does.
 
     Attributes:
-        number: of the process.
-        words: its argv.
+        number: the process ID.
+        words: the command line, word by word.
         variables: it was started with; empty if that is not for us to see.
         directory: it works in; relative paths on its command line start there.
         interpreter: what it runs, by the name that it was called by.
@@ -65,7 +65,7 @@ class ConcurrentInstaller:
     """A program that is changing packages of an environment.
 
     Attributes:
-        process: its number.
+        process: the process ID.
         tool: "pip", "uv", "conda" ...
         action: its command, for people.
     """

@@ -28,10 +28,10 @@ class Completed:
     """A command that ended.
 
     Attributes:
-        argv: what ran.
+        argv: the command line, word by word.
         exit_code: negative where a signal ended it (-4 for SIGILL).
         stdout: what it printed, decoded with replacement.
-        stderr: likewise.
+        stderr: what it printed there, decoded likewise; empty where it was joined to stdout.
     """
 
     argv: tuple[str, ...]
@@ -108,8 +108,8 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     Args:
         argv: the program and its arguments; the program with a path unless the system's PATH is meant.
         environment: the whole environment of the child; None for ours.
-        directory: its working directory.
-        stdin: what it reads.
+        directory: the child's working directory; None for ours.
+        stdin: text that it may read, before it sees the end of its input.
         timeout: seconds before its process group is killed.
         check: raise on a non-zero exit.
         on_line: called with each line of stdout as it comes, stderr joined to it.
@@ -147,7 +147,7 @@ class Conversation:
         """Send one line and wait for one.
 
         Args:
-            line: without its end.
+            line: the question, without a newline.
             timeout: seconds before its process group is killed.
 
         Raises:

@@ -47,7 +47,7 @@ def advice(error: OSError, place: Path) -> str:
     """Return a hint: what to look at, with a command that can be pasted.
 
     Args:
-        error: the kernel's.
+        error: what the kernel raised, with one path, two, or none.
         place: there, and on the filesystem in question where the error names no path.
     """
     named = error.filename2 or error.filename  # of two, the one that was to be written
@@ -64,8 +64,8 @@ def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> Fail
     """Return what the kernel refused, with the place and what to do.
 
     Args:
-        error: the kernel's.
-        cache: our cache directory.
+        error: what the kernel raised.
+        cache: our cache directory, for which another advice is given.
         others: directories that are written to, the likeliest first.
     """
     place = _find_place(error, cache, others)

@@ -40,7 +40,7 @@ def publish(fresh: Path, place: Path, aside: Path, *, cache: Path, but: Collecti
     """Put a finished tree into the cache with its manifest; like `files.publish`.
 
     Args:
-        fresh: the tree.
+        fresh: the finished tree, on the cache's filesystem.
         place: its place in the cache.
         aside: where what is there may go.
         cache: our cache directory, opened.

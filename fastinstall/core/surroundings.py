@@ -26,9 +26,9 @@ class TrustedPath:
     """A file or directory, and who rules over it.
 
     Attributes:
-        path: absolute.
+        path: the absolute path, links not followed.
         mode: permissions with the sticky bit.
-        owner: user ID.
+        owner: the owner's user ID.
     """
 
     path: PurePath
@@ -41,7 +41,7 @@ class Person:
     """Who runs this.
 
     Attributes:
-        user: effective user ID.
+        user: the effective user ID.
         before: the user who called sudo, or None if nobody did.
     """
 
@@ -62,7 +62,7 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
 
     Args:
         file: what was found; of a symbolic link, the link itself.
-        directory: where it lies.
+        directory: the directory that holds it.
         person: who would run it.
     """
     if not directory.mode & _EVERYBODY_WRITES:
@@ -161,7 +161,7 @@ def make_private(directory: Path, *, durable: bool = False) -> Path:
     root would lock its owner out.
 
     Args:
-        directory: the innermost.
+        directory: the innermost one.
         durable: also force the entry of each that was made to the disk.
 
     Source: XDG Base Directory Specification 0.8, "Referencing this specification": 0700.

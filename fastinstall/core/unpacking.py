@@ -41,7 +41,7 @@ class Unpacking:
 
         Args:
             name: relative to the root, with slashes.
-            content: piece by piece.
+            content: the content in pieces of any size.
             executable: whether it may be run.
             mtime: seconds since 1970; None for now.
 

@@ -61,7 +61,7 @@ def keyed(key: str, **options: Any) -> Any:  # noqa: ANN401 (as `dataclasses.fie
 
     Args:
         key: its name in documents; part of their format, and never changed.
-        options: of `dataclasses.field`.
+        options: further arguments of `dataclasses.field`, such as `default`.
     """
     return field(metadata={_KEY: key}, **options)
 

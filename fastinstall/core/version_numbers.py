@@ -67,7 +67,7 @@ def contains(specifier: str, version: str) -> bool:
 
     Args:
         specifier: one that `is_specifier` takes.
-        version: of PEP 440.
+        version: a version of PEP 440, in any spelling.
 
     Raises:
         ValueError: one of them is none.

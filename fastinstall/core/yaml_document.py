@@ -35,13 +35,13 @@ class YamlNode:
     """A part of a document.
 
     Attributes:
-        kind: what it is.
+        kind: scalar, list or mapping.
         line: where it begins, from 1.
         last: the line where it ends.
         column: behind its end, on that line, from 0.
         text: of a scalar, without quotes and with its lines folded.
         plain: a scalar without quotes, for which an empty text means that there is none.
-        items: of a list.
+        items: the elements, if it is a list.
         entries: of a mapping, as they stand there.
         size: how many nodes it comes to.
     """
@@ -75,8 +75,8 @@ def read_yaml(text: str, file: PurePath) -> YamlNode | None:
     """Read a document.
 
     Args:
-        text: of the file.
-        file: for messages.
+        text: the content of the file.
+        file: its name, for messages.
 
     Returns:
         None if the file is empty.

@@ -31,8 +31,8 @@ class Stub:
     """A file that takes the core's place and holds none of its code.
 
     Attributes:
-        path: the file.
-        file: its dynamic section.
+        path: where the core is expected.
+        file: what it tells the dynamic loader.
         code: the soname that it asks for.
     """
 
@@ -57,7 +57,7 @@ def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tu
     """Describe every copy of the code behind a stub, the baseline first, even where it is missing.
 
     Args:
-        stub: the stub.
+        stub: as `read_stub` found it.
         loaded: the copy that the loader would take here, or None if it finds none.
         symbols: which to look for.
     """

@@ -42,7 +42,7 @@ class Host:
 
     Attributes:
         name: for people: the file's name, or the host's.
-        cpu: its processor.
+        cpu: its processor, as a report from there describes it.
     """
 
     name: str

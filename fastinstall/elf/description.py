@@ -20,7 +20,7 @@ class LoadedLibrary:
             "zlib-ng compat"; of another codec its name; empty if not identified.
         version: of the implementation; empty if unknown.
         simd: whether the library contains SIMD code of its own; None if it cannot be told.
-        sha256: of the file.
+        sha256: of the file, hexadecimal; empty where it was not identified.
         abi: of a libjpeg the interface that it offers: "62", "70", "80", "90"; empty if unknown.
         size: of the file in bytes; 0 where it was not identified.
         inode: of the file; 0 where it was not identified.
@@ -50,12 +50,12 @@ class CoreLevel:
 
     Attributes:
         level: "x86-64-v3"; of the baseline what its note says, or "baseline".
-        path: the file.
+        path: where the copy lies, or would lie.
         sha256: hexadecimal.
         loaded: whether the loader would take this copy on this machine.
         simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
-        unoptimised_share: as of `ImagingCore`.
-        isa_note: as of `ImagingCore`.
+        unoptimised_share: the share of functions that begin as at -O0; see `ImagingCore`.
+        isa_note: the x86 level that the file declares to need, if any.
         problem: why it cannot take the core's place (missing, damaged, another library); empty if it can.
     """
 
@@ -96,7 +96,7 @@ class ImagingCore:
     hash are the stub's, and everything else speaks of the copy that would be loaded here.
 
     Attributes:
-        path: the file.
+        path: of `PIL/_imaging*.so`, as it was looked for.
         size: in bytes.
         mtime_ns: modification time in nanoseconds since the epoch.
         sha256: hexadecimal.

@@ -36,7 +36,7 @@ class DynamicFile:
         default_directories: False if it was linked with `-z nodefaultlib`.
         symbolic: its references are bound to its own definitions first (`-Bsymbolic`).
         isa_needed: the x86-64 level without which the loader refuses it ("x86-64-v3").
-        build_id: hexadecimal.
+        build_id: the linker's digest of the content, hexadecimal; None without the note.
     """
 
     machine: str

@@ -39,7 +39,7 @@ class ElfError(ValueError):
     """A file that is empty, truncated, malformed, or no ELF file for a 64-bit little-endian machine.
 
     Args:
-        path: the file.
+        path: the file, which the message names.
         problem: what is wrong with it, in words.
     """
 
@@ -63,12 +63,12 @@ class Segment:
     """One program header.
 
     Attributes:
-        kind: `p_type`.
+        kind: `p_type`: `LOAD`, `DYNAMIC` and so on.
         flags: `p_flags`, of `EXECUTABLE`, `WRITABLE` and readable.
         offset: of its bytes in the file.
         address: where the loader puts them.
         size: of its bytes in the file.
-        alignment: `p_align`.
+        alignment: `p_align`, in bytes.
     """
 
     kind: int
@@ -83,7 +83,7 @@ class ElfImage:
     """The headers of an open ELF file, and bounded reads from it.
 
     Attributes:
-        path: the file.
+        path: the file, for messages.
         size: of the file, in bytes.
         machine: what it is for, as the kernel names it: "x86_64", "aarch64".
         segments: its program headers, in order.
@@ -276,8 +276,8 @@ class Strings:
     """A string table.
 
     Args:
-        image: the open file.
-        content: the table.
+        image: the open file, for messages.
+        content: the bytes of the table.
     """
 
     __slots__ = ("_image", "_left", "content")

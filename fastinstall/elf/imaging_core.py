@@ -36,8 +36,8 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         path: the core, or a stub in its place whose code the loader picks among several copies.
         symbols: which to look for (a recipe's `expect.symbols`).
         main: the interpreter that would load it.
-        hwcaps: see `resolve_libraries`.
-        library_path: see `resolve_libraries`.
+        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
+        library_path: the directories of LD_LIBRARY_PATH.
         expected_version: what `PIL/_version.py` says, to be told from the versions of libraries.
     """
     seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)

@@ -23,7 +23,7 @@ def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "
     """Describe an identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
 
     Args:
-        identity: what it is.
+        identity: as `identify` found it.
         path: where the target has its file.
         place: that file on this machine.
         soname: what it was asked for by; empty for one that is linked into the file.
@@ -113,7 +113,7 @@ def identify(path: Path, *, kinds: Iterable[str] = tuple(_FUNCTIONS)) -> tuple[I
     """Tell which libraries a file is or contains; none for a file that only uses them.
 
     Args:
-        path: the file.
+        path: of an ELF file, a library or an extension module.
         kinds: which kinds to look for.
 
     Raises:

@@ -11,7 +11,7 @@ class SearchedFile:
     """A file as it is searched for libraries; its code is not read where the linker kept it apart from constants.
 
     Attributes:
-        path: the file.
+        path: where the file lies on this machine.
         machine: what it is for, as the kernel names it: "x86_64", "aarch64".
         constants: what is mapped for reading alone, its strings among it.
         offered: which of the functions that were asked about it defines for others.

@@ -21,8 +21,8 @@ class Section:
 
     Attributes:
         name: ".rodata", ".symtab".
-        kind: `sh_type`.
-        flags: `sh_flags`.
+        kind: `sh_type`, a number.
+        flags: `sh_flags`, a bit field.
         offset: of its bytes in the file.
         size: of its bytes in the file; 0 where it has none there.
         link: `sh_link`: for a symbol table, the index of its strings.
@@ -68,7 +68,7 @@ def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
     """Return the distinct strings of a section of text, in order; none if it is absent or compressed.
 
     Args:
-        image: the open file.
+        image: the file, open.
         name: of the section: ".comment".
 
     Raises:

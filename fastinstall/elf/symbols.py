@@ -33,7 +33,7 @@ def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = Fal
     """Return the names that a file defines, for others (.dynsym) or, where it is not stripped, itself (.symtab).
 
     Args:
-        path: the file.
+        path: of an ELF file.
         names: that are looked for.
         exported: whether those for others alone count.
 

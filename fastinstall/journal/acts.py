@@ -38,10 +38,10 @@ def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
     """Locate an act as its journal tells it.
 
     Args:
-        log: the journal.
+        log: the journal that holds the announcement.
         act: one of its announcements.
-        prefix: of the environment.
-        work: of the transaction.
+        prefix: of the environment, which may have moved since.
+        work: the directory with the transaction's stage and aside.
     """
     match act:
         case ExternalChangeBegun():
@@ -90,9 +90,9 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
     """Undo an act; nothing to do where that has happened already.
 
     Args:
-        act: which.
-        store: of the environment.
-        mover: of the transaction.
+        act: located by `locate_act`.
+        store: of the environment that the act changed.
+        mover: does the renames, and notes those that it cannot do at once.
         left: to another program, where something is.
 
     Raises:

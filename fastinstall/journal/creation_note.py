@@ -25,7 +25,7 @@ def note(prefix: Path, at: str) -> None:
     """Begin: write down that what comes into an empty directory comes from us.
 
     Args:
-        prefix: the directory.
+        prefix: the empty directory that becomes the environment.
         at: when, ISO 8601, UTC.
 
     Raises:

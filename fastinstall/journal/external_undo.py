@@ -25,10 +25,10 @@ class LocatedExternalChange:
     """An external change and where it lies.
 
     Attributes:
-        begun: its announcement.
+        begun: the entry that announced it.
         ended: the entry that ends it, or None if the process died first.
         prefix: of the environment.
-        work: of the transaction.
+        work: the directory with the transaction's stage and aside.
     """
 
     begun: ExternalChangeBegun
@@ -86,7 +86,7 @@ def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | 
     record comes back, would lack it. Bytecode comes back always, since Python may have written it again.
 
     Args:
-        item: the external change.
+        item: located, and not undone yet.
         stands: whether something stands at a path by then; None for what stands there now.
     """
     untouched = frozenset(item.ended.untouched if item.ended is not None else ())

@@ -28,7 +28,7 @@ class Step:
     """The undoing of one transaction among several.
 
     Attributes:
-        id: of the transaction.
+        id: of the transaction that it undoes.
         foreign_entries: of `UndoTerms`, as far as they stand there by then.
         foreign: what would have to be put away, relative to the prefix, and stands in its place already.
         returning: likewise, but a later transaction had put it aside, so that it comes back by this rollback alone.
@@ -44,7 +44,7 @@ def foresee(store: JournalStore, identifiers: Sequence[str], intruding: Sequence
     """Follow the undoing of transactions that have committed.
 
     Args:
-        store: of the environment.
+        store: of the environment; nothing in it is changed.
         identifiers: of the transactions, newest first.
         intruding: entries that stand there, and contradict what comes back where a whole stack does (`UndoTerms`).
 
@@ -64,7 +64,7 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
     receipt beneath it would describe files that are not there.
 
     Args:
-        store: of the environment.
+        store: of the environment; nothing in it is changed.
         chosen: what is asked to be undone, newest first.
         older: the transactions before those, newest first.
 

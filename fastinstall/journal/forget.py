@@ -24,7 +24,7 @@ def list_forgettable_transactions(store: JournalStore, identifier: str | None) -
     """List what `forget` would give up, newest first.
 
     Args:
-        store: of the environment.
+        store: of the environment whose transactions are meant.
         identifier: the newest that shall go, or the beginning of its name; None for all but the way back before the
             setup that holds, which is its transaction and those of what was done to its guard since.
 
@@ -49,8 +49,8 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
     they are.
 
     Args:
-        store: of the environment.
-        identifier: as of `list_forgettable_transactions`.
+        store: of the environment, whose lock is held.
+        identifier: the newest setup that shall go, or the beginning of its name; None for all but the last.
 
     Returns:
         The transactions forgotten.

@@ -15,7 +15,7 @@ def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] |
     claimed by a stranger only if somebody has installed something over the wreck.
 
     Args:
-        prefix: of the environment.
+        prefix: of the environment that they lie in.
         log: of the transaction that is undone.
         records: the records that there are then, by their names; None for those that are there.
     """

@@ -19,7 +19,7 @@ class Journal:
     """The log of one transaction.
 
     Args:
-        file: where it lies.
+        file: where it lies; need not be there yet.
     """
 
     def __init__(self, file: Path) -> None:

@@ -22,8 +22,8 @@ class Mover:
     """Moves entries of one environment, with the journal at hand.
 
     Args:
-        store: of the environment.
-        journal: of the transaction.
+        store: of the environment, whose paths the journal is relative to.
+        journal: of the transaction, which notes trees that are spread.
     """
 
     def __init__(self, store: JournalStore, journal: Journal) -> None:

@@ -24,7 +24,7 @@ class LocatedMove:
     """A move and where its ends lie.
 
     Attributes:
-        move: the move.
+        move: as the journal has it, with relative paths.
         inode: of what stood at `live` before; 0 where nothing did.
         live: the path where Python looks.
         kept: the path where we keep.
@@ -111,7 +111,7 @@ def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
     """Return whether something foreign stands at `live`, which undoing would have to put away.
 
     Args:
-        item: the move.
+        item: the move that would be undone.
         there: what is known of the whole transaction, since a later batch may have changed it again.
     """
     if not _is_present(item.live) or is_before(item):

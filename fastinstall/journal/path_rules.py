@@ -37,7 +37,7 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
     """Raise if a path of a journal is not one inside the environment.
 
     Args:
-        log: the journal.
+        log: the journal as it was read.
         file: where it was read: in the directory of its transaction, or beside it under the name of that.
 
     Raises:

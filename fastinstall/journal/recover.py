@@ -19,7 +19,7 @@ class Recovered:
     """What had been interrupted, and is brought to its end now.
 
     Attributes:
-        id: of the transaction.
+        id: of the transaction that had been interrupted.
         at: when it had begun.
         undone: what could not simply be put back.
         cut: what it had come to.
@@ -45,9 +45,9 @@ def recover(
     directories that were being made or removed go.
 
     Args:
-        store: of the environment.
+        store: of the environment, whose lock is held.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
-        foreign_entries: see `rollback`.
+        foreign_entries: entries of what has replaced ours meanwhile, relative to the prefix; see `rollback`.
 
     Raises:
         RefusedError: somebody has put something where what was there has to return; nothing has changed.

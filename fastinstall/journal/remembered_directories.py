@@ -19,7 +19,7 @@ class Directory:
     """A directory whose entries change, as it was before.
 
     Attributes:
-        path: which.
+        path: relative to the prefix.
         mtime_ns: its modification time, nanoseconds since the epoch.
         names: a digest of its entries' names.
         mode: its permission bits; 0 where an older journal did not note them.

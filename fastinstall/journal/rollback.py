@@ -49,7 +49,7 @@ def rollback(
     undone. What a later one had put aside, and only comes back on the way, is moved on into `kept/<id>/`.
 
     Args:
-        store: of the environment.
+        store: of the environment, whose lock is held.
         to: the setup whose "before" is wanted, by its transaction; None for the newest one.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
         foreign_entries: entries, relative to the prefix, of what has replaced ours meanwhile and would

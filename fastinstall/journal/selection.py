@@ -34,9 +34,9 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
     """Find a transaction by its identifier or by the beginning of it that no other has.
 
     Args:
-        infos: the known ones.
+        infos: the transactions to choose from, newest first.
         given: what was asked for.
-        flag: for the hint.
+        flag: the option that asked, for the hint's example.
 
     Raises:
         UsageError: there is none, or there are several; names those that are known.

@@ -167,7 +167,7 @@ def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
 
     Args:
         events: its lines, as JSON; the first one names its schema, and the version that writes it.
-        file: for messages.
+        file: the journal, for messages.
 
     Raises:
         LaterDocumentError: its schema bears a higher number, or an event is not known.

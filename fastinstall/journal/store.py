@@ -28,13 +28,13 @@ class TransactionInfo:
     """A transaction as its directory tells it.
 
     Attributes:
-        id: sorts by time.
+        id: the identifier, which sorts by time.
         at: when it began, ISO 8601, UTC.
         sequence: its number in this environment; undoing goes from the highest down.
         state: open, committed, or being undone.
         committed: whether it ever held.
         entries: what it moved, or had another program change, relative to the prefix.
-        directory: of its journal.
+        directory: holds its journal and its plan.
         work: of its stage and of what it moved aside.
     """
 

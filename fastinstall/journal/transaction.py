@@ -37,7 +37,7 @@ def begin(
     """Open a transaction; nothing that Python looks at has changed yet.
 
     Args:
-        store: of the environment.
+        store: of the environment, whose lock is held.
         plan_document: what will be done, as JSON-ready data; kept for people and for doctor.
         site_packages: where the moves will happen; stage and aside lie on its filesystem.
         stamp: the transaction's identity (`make_stamp()`).
@@ -67,11 +67,11 @@ class Transaction:
     What the kernel refuses to the block leaves it as a `FailedError`: all is as before by then.
 
     Args:
-        store: of the environment.
-        begun: its first entry.
+        store: of the environment that it changes.
+        begun: the entry that opened its journal.
 
     Attributes:
-        id: its identifier.
+        id: the identifier, which sorts by time.
         work: holds `stage` and `aside`; `Move.kept` is relative to it.
         stage: where what comes in is prepared.
         aside: where what goes out is kept.
@@ -116,7 +116,7 @@ class Transaction:
 
         Args:
             path: of the file, relative to the prefix; made where it is missing.
-            text: what is added.
+            text: what is added, byte for byte in UTF-8.
             place: where it goes, in bytes from the start of the file; -1 for the end.
 
         Raises:

@@ -213,7 +213,7 @@ def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) 
     """Make the refusal where foreign content stands in the way of undoing.
 
     Args:
-        store: of the environment.
+        store: of the environment, which the message names.
         foreign: paths, relative to the prefix.
         to: what rollback was asked for, if it was.
     """

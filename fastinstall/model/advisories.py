@@ -74,7 +74,7 @@ def select_applicable_advisories(
     `select_library_advisories` handles those of bundled libraries.
 
     Args:
-        advisories: of a recipe.
+        advisories: those of a recipe, in any order.
         pillow_version: of Pillow or of a fork based on it: "12.1.1.post0" counts as 12.1.1.
         kernels: whether the core has the SIMD kernels, with defects that stock Pillow does not have.
 
@@ -93,7 +93,7 @@ def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[
     """Return the advisories that affect bundled libraries, the most severe first.
 
     Args:
-        advisories: of a recipe.
+        advisories: those of a recipe, in any order.
         versions: of the libraries, by their names in advisories; see `select_comparable_versions`.
 
     Raises:
@@ -117,9 +117,9 @@ def select_critical_advisories(
     """Return the advisories of the highest severity that affect a version of the distribution itself.
 
     Args:
-        advisories: of a recipe.
-        version: as for `select_applicable_advisories`.
-        kernels: likewise.
+        advisories: those of a recipe, in any order.
+        version: of Pillow or of a fork based on it.
+        kernels: whether the core has the SIMD kernels.
 
     Raises:
         ValueError: `version` is not a version (PEP 440).

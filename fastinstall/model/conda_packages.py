@@ -45,8 +45,8 @@ def plan_stack_package(
     """Return the conda package for a wheel.
 
     Args:
-        build: of the wheel.
-        facts: of the target.
+        build: how the wheel is built: its levels, libraries and label.
+        facts: of the target, whose Python and packages count.
         microarchitectures: CPU level to the names of the processors that have it.
         number: distinguishes later builds of the same version and levels; they have a higher one.
         libraries: the recipe's, for link mode "env".
@@ -106,7 +106,7 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
 
     Args:
         stack: the protected package.
-        prefix: the environment.
+        prefix: the environment, whose channel holds the package.
         keeps: packages that the replaced Pillow depended on. Nothing else may need them, and if a solver removed them,
             a rollback would leave a Pillow without its libraries.
     """

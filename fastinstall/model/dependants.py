@@ -15,7 +15,7 @@ def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, .
     """Return installed conda packages, and pins, that only accept some versions.
 
     Args:
-        conda: the environment.
+        conda: the environment's packages and pins.
         names: of the packages that provide PIL.
 
     Returns:

@@ -119,7 +119,7 @@ def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePa
     Args:
         setups: the transactions with stored files.
         held_bytes: their total disk space.
-        prefix: of the environment.
+        prefix: of the environment, for the command.
     """
     if len(setups) <= 1 or (len(setups) <= MANY and held_bytes < MUCH):
         return None

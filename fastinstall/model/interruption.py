@@ -54,7 +54,7 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
 
     Args:
         interruption: of the environment, or of its project.
-        prefix: of the environment.
+        prefix: of the environment, for the command.
     """
     command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
     if interruption.cut in PINS:

@@ -33,7 +33,7 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
     """Read and check one recipe; the caller must load `advisories_from`.
 
     Args:
-        text: TOML.
+        text: the recipe as TOML.
         file: its file: the stem must be the recipe's name.
 
     Raises:
@@ -62,7 +62,7 @@ def find_spelling_problem(key: str, word: str) -> str:
 
     Args:
         key: its key, without indices and names: "levels[].cflags[]", "libraries.*.apt[]".
-        word: the value.
+        word: one value of that key.
     """
     if _CONTROL.search(word):  # it would control a terminal, and hide text beside it
         return f"{word!r} has control characters"

@@ -12,7 +12,7 @@ def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], d
 
     Args:
         recipe: for the first part of the label.
-        version: of the source.
+        version: of the source that is built.
         levels: names of the wheel's levels, the baseline first.
         dist_name: name of the built distribution.
 

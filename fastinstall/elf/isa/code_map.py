@@ -38,9 +38,9 @@ class Piece:
     """A stretch of code: a function, or what lies between two.
 
     Attributes:
-        start: its address.
+        start: the address of its first byte.
         end: the address behind it.
-        content: its bytes.
+        content: its machine code.
         known: whether a symbol or the unwind table names its beginning.
     """
 

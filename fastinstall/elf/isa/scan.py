@@ -22,7 +22,7 @@ class IsaScan:
     """What the code of one file asks of a CPU. Features are named as in /proc/cpuinfo ("avx2", "pni", "abm").
 
     Attributes:
-        path: the file.
+        path: the scanned file.
         sha256: hexadecimal; the key under which a scan is kept.
         confidence: how sure it is.
         requires: features without which it dies or computes wrongly, beyond those of x86-64-v1.

@@ -32,7 +32,7 @@ class Function:
     """A stretch of code and what it uses.
 
     Attributes:
-        address: where it begins.
+        address: of its first instruction.
         instructions: how many it has.
         features: how many of them need each feature.
         legacy: how many are vector instructions of the SSE encoding.
@@ -60,7 +60,7 @@ class Usage:
     """The code of a file.
 
     Attributes:
-        functions: all of it.
+        functions: every stretch of code in the file, in the order of addresses.
         asks: addresses of the functions that ask the CPU, or choose by its answer.
         bounded: whether functions, and who calls them, could be told apart.
     """
@@ -181,7 +181,7 @@ class _Graph:
         taken for reached by it.
 
         Args:
-            choosing: functions that choose.
+            choosing: indices of the functions that choose.
             needs: the features that each function uses.
         """
         tables = self._find_owners(target for place, target in self._links.pointers.items() if place not in self._named)

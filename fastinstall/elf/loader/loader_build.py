@@ -59,7 +59,7 @@ def read_build(loader: Path, machine: str) -> LoaderBuild:
     """Read a loader of glibc; one that cannot be read counts as a current one of Debian's.
 
     Args:
-        loader: the file.
+        loader: the loader's file, as a program names it in PT_INTERP.
         machine: which it is for.
     """
     content = b""

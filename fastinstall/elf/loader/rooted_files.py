@@ -28,8 +28,8 @@ class ReadFile:
 
     Attributes:
         place: where it lies on this machine.
-        file: its dynamic section.
-        identity: device and inode.
+        file: what it tells the dynamic loader.
+        identity: device and inode, by which the loader knows a file again.
     """
 
     place: Path

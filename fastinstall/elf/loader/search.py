@@ -56,8 +56,8 @@ class MappedFile:
     Attributes:
         path: as the loader names it, in the target's filesystem.
         place: where that lies on this machine.
-        file: its dynamic section.
-        identity: device and inode.
+        file: what it tells the dynamic loader.
+        identity: device and inode, by which the loader knows a file again.
         origin: what $ORIGIN stands for in it.
         name: what it was asked for by first; its path for what is opened by path.
         names: what it was asked for by; grows.
@@ -94,10 +94,10 @@ class GlibcSearch:
     """The search of one process.
 
     Attributes:
-        settings: of the process.
+        settings: the variables and the CPU that the search depends on.
         files: reads what is looked at.
         interpreter: the loader's path; empty: the usual one of the machine.
-        main: the program.
+        main: the program, whose DT_RPATH counts for all; None until it is mapped.
     """
 
     settings: ProcessSettings

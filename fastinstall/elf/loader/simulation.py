@@ -156,7 +156,7 @@ class SimulatedProcess:
     Attributes:
         search: how a name is looked for.
         level: the CPU's, above which the loader refuses files; None: it refuses none, or the level is not known.
-        files: in load order.
+        files: what is mapped, in load order.
         scope: the global scope: the program, what is preloaded and what they need, breadth-first, and
             what was opened for everybody.
         missing: what was not found or was refused, at the start and by every `open` since.
