@@ -1,7 +1,7 @@
 """Files that somebody else may have put there, read: nothing blocks, nothing but a file is read, and none without end.
 
 A FIFO is not waited for, a device or directory is refused, and a file is read up to a bound. What is not readable for
-such a reason is an OSError like any other, whose text says why. What the content means is for `model.parsing`.
+such a reason is an OSError like any other, whose text says why. What the content means is for `core.parsing`.
 """
 
 import errno

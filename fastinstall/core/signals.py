@@ -2,7 +2,7 @@
 
 An exception may come between any two calls, and much of the standard library does not outlive that: a lock that
 `threading` has taken is never released, or twice. So the exception is raised when such code has left, after a second at
-the latest; what waits long should not do so in there (see `together.awaited`). Code of ours takes what it has to give
+the latest; what waits long should not do so in there (see `concurrency`). Code of ours takes what it has to give
 back while signals are deferred.
 """
 
