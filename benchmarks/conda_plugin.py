@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fastinstall.core.surroundings import hooks_directory
+from fastinstall.core.directories import hooks_directory
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.observe.guard_files import GUARD_STATE, render_state
 

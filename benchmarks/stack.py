@@ -15,10 +15,10 @@ from pathlib import Path
 from fastinstall.bench.report import BenchRequest
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import render_speed_table
-from fastinstall.core import files
-from fastinstall.core.values import document, dump
-from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.request import Environment
+from fastinstall.core import temporary_directories
+from fastinstall.core.codec import document, dump
+from fastinstall.model.environment import Environment
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import Session, open_session
 from fastinstall.proof.stack_operations import (
@@ -62,7 +62,7 @@ def main() -> None:
 
 def measure_operations(session: Session, environment: Environment, effort: TimingEffort) -> SpeedTable:
     """The stack in place against the newest official wheel, whatever is in place."""
-    with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
+    with temporary_directories.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, BenchRequest(loading=False), space, [])
         execution = make_bench_execution_context(context, offline=False)
         wheel = execution.index.releases(execution.recipe, context.facts.interpreter).wheels[0]

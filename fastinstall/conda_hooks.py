@@ -24,7 +24,8 @@ from fastinstall.core.errors import FastinstallError
 from fastinstall.core.files import sha256
 from fastinstall.doctor.examine import Examination
 from fastinstall.doctor.examine import examine as examine_environment
-from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
+from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
@@ -148,7 +149,7 @@ def look_back(command: str) -> None:
 
 def _tell_interrupted(prefix: Path) -> None:
     from fastinstall.journal.snapshot import read_environment_history  # noqa: PLC0415 (only where something of ours is)
-    from fastinstall.model.history import describe_what_was_interrupted, recovery_command  # noqa: PLC0415 (likewise)
+    from fastinstall.model.interruption import describe_what_was_interrupted, recovery_command  # noqa: PLC0415 (likewise)
 
     for each in read_environment_history(prefix, sized=False).interruptions:
         _warn(

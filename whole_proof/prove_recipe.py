@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, prepare_trial, subject_of
-from fastinstall.core import files, foreign
+from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.apply.proven_wheel import ProofContext, prepare_trial, subject_of
+from fastinstall.core import files, foreign, temporary_directories
+from fastinstall.core.codec import digest, document, dump
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
-from fastinstall.core.values import digest, document, dump
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request
@@ -65,7 +66,7 @@ def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpret
     if proof is not None and proof.holds:
         context.emit(Noted(message=f"{built.wheel.name} was proven before: {kept}"))
         return proof
-    with files.temporary_directory("whole-proof", within=context.cache / "tmp") as space:
+    with temporary_directories.temporary_directory("whole-proof", within=context.cache / "tmp") as space:
         tree = space / "tree"
         unpack_wheel(built.wheel, tree)
         trial = prepare_trial(subject, tree, proof_context, context)

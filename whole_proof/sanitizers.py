@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core import files
+from fastinstall.core import temporary_directories
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.process import run
 from fastinstall.core.surroundings import find_program
@@ -183,7 +183,7 @@ def faults(
 
 def watch(stack: ProofStack, work: Work) -> SanitizerRun:
     """Run cases on a sanitized stack, on all processors."""
-    with files.temporary_directory("sanitizers") as logs:
+    with temporary_directories.temporary_directory("sanitizers") as logs:
         options = f"{_OPTIONS}:log_path={logs / 'log'}"
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
         with Results(None) as results:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core import files
+from fastinstall.core import temporary_directories
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.process import CommandError, Completed, ProcessGroup, run
 from fastinstall.core.values import immutable
@@ -75,7 +75,7 @@ def prove_suite(
         reference: the official wheel of the same version.
         exact: whether no test may fail that passes on the official wheel.
     """
-    with files.temporary_directory("suite") as space:
+    with temporary_directories.temporary_directory("suite") as space:
         source = extract_source(sdist, space / "source")
         if not (source / _TESTS).is_dir():
             return _skip_checks(f"{sdist.name} brings no tests")

@@ -7,20 +7,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fastinstall.apply.eta import Durations
+from fastinstall.apply.forecast import Durations
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.commands.completion import Completion
-from fastinstall.core.values import dump, json_schema
+from fastinstall.core.codec import dump
+from fastinstall.core.json_schema import json_schema
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockReport
-from fastinstall.model.artefact import BuildReport
+from fastinstall.model.advisories import AdvisoryList
+from fastinstall.model.build_report import BuildReport
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Survey
 from fastinstall.model.history import Transactions
-from fastinstall.model.receipt import Receipt, SpeedTable
-from fastinstall.model.recipe import AdvisoryList, Recipe
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.speed import SpeedTable
 from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.plan.plan import Plan
 from fastinstall.proof.cases import Proof

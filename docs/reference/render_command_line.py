@@ -18,9 +18,9 @@ from fastinstall import __version__
 from fastinstall.cli.help import EXAMPLES, Example, format_argument, groups_of, usage, verb_of
 from fastinstall.cli.options import REQUEST_OPTIONS, Option
 from fastinstall.cli.parser import build_parser, verbs_of
+from fastinstall.core.codec import encode
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import listing
-from fastinstall.core.values import encode
 from fastinstall.model.request import Request
 
 EXIT_CODES: dict[ExitCode, str] = {

@@ -19,9 +19,11 @@ from pathlib import PurePath
 
 from published_schemas import SCHEMAS
 
-from fastinstall.core.values import encode, get_key, published_name
+from fastinstall.core.codec import encode
+from fastinstall.core.values import get_key, published_name
 from fastinstall.doctor.registry import Check, check_names, load_check
-from fastinstall.model.recipe import AdvisoryList, Recipe
+from fastinstall.model.advisories import AdvisoryList
+from fastinstall.model.recipe import Recipe
 
 _HEAD = """\
 # Recipes

@@ -1,11 +1,8 @@
 """Set up an environment by a plan that the user agreed to; if its version fails the proof, try the one before it.
 
 A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
-shown, and the user is asked about the newest version before it.
-
-- `recover_first` finishes what an interrupted run left. The caller runs it before observing the environment for the
-  plan; `set_up` does not repeat it.
-- `renew_guard` carries out a plan that renews only the start-up guard: three renames, verified by doctor's check.
+shown, and the user is asked about the newest version before it. The caller has called `recovery.recover_first` before
+it observed the environment for the plan.
 """
 
 import os
@@ -14,32 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.apply.recovery import (
-    clear_cut_creation,
-    lock_recovered_environment,
-    recover_environment,
-    report_late_interruptions,
-)
+from fastinstall.apply.guard_renewal import renew_guard
+from fastinstall.apply.late_interrupts import report_late_interruptions
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted, ignore
-from fastinstall.core.home import expand_home
-from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
-from fastinstall.core.values import document, immutable
+from fastinstall.core.values import immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
-from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
-from fastinstall.journal.store import make_stamp
-from fastinstall.journal.transaction import begin
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.history import warn_about_held_bytes
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember
 from fastinstall.observe.observation import (
@@ -58,9 +47,8 @@ from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.kinds import find_step, get_required_step
+from fastinstall.steps.kinds import find_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.installed_wheels import keep_installed_wheel
 
 if TYPE_CHECKING:
@@ -89,7 +77,7 @@ def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConse
     """Carry out a plan that was agreed to, or the next one that proves.
 
     Args:
-        session: the outside world.
+        session: variables, directories and the listener of this run.
         target: what the plan was made for.
         agreed: the plan, consented to.
         agree: asks for consent to another one.
@@ -139,7 +127,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
 
 
 def request_previous_version(session: Session, request: Request, error: UnprovenError) -> Request:
-    """The request for the newest version before the one that failed; says so.
+    """Return the request for the newest version before the one that failed; tells the user.
 
     Raises:
         UnprovenError: the version was named, so no other will do.
@@ -161,16 +149,8 @@ def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, 
         raise error from None  # there is no earlier version: what failed is what has to be told
 
 
-def recover_first(session: Session, target: NamedTarget) -> None:
-    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
-    if target.new is None:
-        recover_environment(session, find(session, target))
-    else:
-        clear_cut_creation(session, expand_home(target.new).absolute())
-
-
 def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
-    """Doctor's word on what a plan has come to, for a person; None if it cannot be had, which changes nothing.
+    """Let doctor judge what a plan has come to, for a person; None if it cannot, which changes nothing.
 
     It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
     """
@@ -206,7 +186,7 @@ def _warn_about_held_bytes(session: Session, prefix: Path) -> None:
 
 
 def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
-    """The tools for a plan.
+    """Make the tools for a plan.
 
     Raises:
         RefusedError: the cache is no place to build in.
@@ -230,7 +210,7 @@ def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> Exec
 
 
 def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
-    """Who installs conda packages, where the plan has any."""
+    """Choose who installs conda packages, where the plan has any."""
     steps = (step for step in plan.steps if isinstance(step, MakeCondaPackages | ChangeCondaPackages))
     named = next((step.engine for step in steps), None)
     if named is None:
@@ -257,32 +237,3 @@ def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers"
     from fastinstall.apply.orchestrator import Observers  # noqa: PLC0415 (likewise)
 
     return Observers(before=before, after=after, judge=judged)
-
-
-def renew_guard(session: Session, plan: Plan) -> Receipt:
-    """Renew the start-up guard, as `plan.satisfied.plan_nothing` has planned it.
-
-    Returns:
-        The receipt of the stack, which stays as it is.
-
-    Raises:
-        RefusedError: the environment is locked, or its stack is not ours any more; nothing has changed.
-        FailedError: something failed; the environment is as it was.
-    """
-    prefix = Path(plan.environment.prefix)
-    with lock_recovered_environment(session, plan.environment) as result:
-        store = result.store
-        receipt = store.read_receipt()
-        request = ObservationRequest(recipe=recipe_named(session, plan.request.recipe))
-        facts = facts_of(session, plan.environment, request)
-        core = facts.stack.core
-        if receipt is None or core is None or core.sha256 != receipt.core.sha256:
-            raise RefusedError("PIL has changed since the plan was made", hint=fix_command(prefix))
-        site_packages = facts.interpreter.site_packages
-        with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
-            renew_guard_files(store, facts, receipt, transaction)
-            after = facts_of(session, plan.environment, request)
-            checks = get_required_step(plan.steps, Verify).checks
-            refuse_errors(judge(session, after, receipt, request.recipe, checks).findings)
-            transaction.commit(receipt)
-    return receipt

@@ -1,7 +1,6 @@
-"""Estimate how long the rest of a setup will take, and remember how long its phases took on this machine.
+"""Tell how long the rest of a setup will take, and remember how long its phases took on this machine.
 
-Past durations are kept in the cache beside what those phases made. A phase that has never run here is estimated by
-typical figures.
+Past durations are kept in the cache beside what those phases made.
 """
 
 import contextlib
@@ -9,183 +8,34 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.recovery import report_interruption_after_completion
+from fastinstall.apply.forecast import (
+    MAKING,
+    Durations,
+    Moment,
+    SetupForecast,
+    describe_build_subject,
+    estimate_remaining_time,
+    forecast_setup,
+    phase_of,
+)
+from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.core import foreign
+from fastinstall.core.codec import digest, document, dump, open_document
 from fastinstall.core.errors import DocumentError, FastinstallError
 from fastinstall.core.events import Event, Progressed, RemainingTime, Started
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import digest, document, dump, immutable, open_document
-from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
-from fastinstall.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.kinds import Preparing, find_step
-from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.kinds import find_step
 from fastinstall.steps.prove import Prove
-
-
-@immutable
-class Durations:
-    """What is remembered of earlier setups.
-
-    Attributes:
-        phases: name of a phase, of what was built ("pillow-fast x86-64-v2,x86-64-v3 compile"), to its seconds.
-        built: digests of builds that went through, whose wheel the cache will therefore have.
-    """
-
-    phases: dict[str, float] = field(default_factory=dict)
-    built: tuple[str, ...] = ()
-
-
-USUAL = {
-    "environment": 6.0,
-    "equip": 6.0,
-    "prepare": 10.0,
-    "compile": 26.0,
-    "bundle": 2.0,
-    "prove": 12.0,
-    "stage": 1.0,
-    "try": 1.0,
-    "measure": 5.0,
-    "conda": 15.0,
-    "finish": 2.0,
-}
-"""Seconds of each phase of a setup with two CPU levels, in their order: 2 CPUs of an AMD EPYC virtual machine that did
-nothing else, and a network that brings 100 MB in some seconds (2026-11-21)."""
-
-_LINKING = 12.0
-"""Seconds of staging where an engine of conda's links packages."""
-
-MAKING = ("prepare", "compile", "bundle", "prove")
-"""Phases that are left out where the cache has the wheel."""
-
-LEAST_LEFT = 0.25
-"""A phase that takes longer than expected is expected to take this much more of what it has taken."""
-
-_LEAST = 0.1
-_STAGES = {
-    "environment": "environment",
-    "packages": "equip",
-    "headers": "equip",
-    "toolchain": "equip",
-    "download": "prepare",
-    "library": "prepare",
-    "compile": "compile",
-    "bundle": "bundle",
-    "stage": "stage",
-    "measure": "measure",
-    "conda": "conda",
-    "swap": "finish",
-    "verify": "finish",
-}
-
-
-@immutable
-class SetupForecast:
-    """The phases of a setup, and what each is expected to take.
-
-    Attributes:
-        phases: in order, with seconds.
-        measured: whether all of these seconds were measured on this machine.
-    """
-
-    phases: dict[str, float]
-    measured: bool
-
-    @property
-    def seconds(self) -> float:
-        """Of all of them."""
-        return sum(self.phases.values())
-
-
-@immutable
-class Moment:
-    """Where a setup stands.
-
-    Attributes:
-        phase: the one that goes on.
-        elapsed: seconds since it began.
-        share: of its work that is done, 0 to 1; 0 where nobody counts.
-    """
-
-    phase: str
-    elapsed: float
-    share: float = 0.0
-
-
-def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupForecast:
-    """What a plan will take.
-
-    Args:
-        plan: with a step that builds, or without one.
-        durations: of earlier setups.
-        identity: digest of the build, as `Durations.built` has it.
-    """
-    needed, kinds = _list_needed_phases(plan, identity in durations.built), [type(step) for step in plan.steps]
-    names = [name for name in USUAL if name in needed]
-    if "conda" in needed and kinds.index(ChangeCondaPackages) < kinds.index(Build):
-        names = ["conda", *(name for name in names if name != "conda")]
-    known = {name: durations.phases.get(f"{describe_build_subject(plan)} {name}") for name in names}
-    usual = {**USUAL, "stage": _LINKING} if MakeCondaPackages in kinds else USUAL
-    phases = {name: usual[name] if seconds is None else seconds for name, seconds in known.items()}
-    return SetupForecast(phases=phases, measured=None not in known.values())
-
-
-def describe_build_subject(plan: Plan) -> str:
-    """What is built, as the names of remembered phases begin: recipe and levels."""
-    build = find_step(plan.steps, Build)
-    return f"{build.recipe} {','.join(build.levels)}" if build is not None else plan.verb
-
-
-def phase_of(event: Started) -> str | None:
-    """The phase that a stage belongs to; None for one that is no part of a setup that was consented to."""
-    if event.stage == "prove":
-        return "prove" if event.message.startswith("proving") else "try"
-    return _STAGES.get(event.stage)
-
-
-def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTime:
-    """What is left, in a phase and after it."""
-    order = list(seen.phases if moment.phase in seen.phases else USUAL)
-    passed = order[: order.index(moment.phase) + 1]
-    after = sum(seconds for name, seconds in seen.phases.items() if name not in passed)
-    expected, undone = seen.phases.get(moment.phase, 0.0), 1 - moment.share
-    if moment.share:  # first what was expected counts, at the end the pace so far
-        left = undone * (undone * expected + moment.elapsed)
-    else:
-        left = max(expected - moment.elapsed, moment.elapsed * LEAST_LEFT)
-    seconds = max(left + after, _LEAST)
-    return RemainingTime(seconds=seconds, phase=moment.phase, after=after)
-
-
-def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)
-    build = find_step(plan.steps, Build)
-    if build is None:
-        return frozenset({"finish"})
-    proving = [step for step in plan.steps if isinstance(step, Prove)]
-    found = {"stage", "try", "finish"}
-    if find_step(plan.steps, CreateEnvironment) is not None:
-        found.add("environment")
-    if any(step.timed for step in proving):
-        found.add("measure")
-    if find_step(plan.steps, ChangeCondaPackages) is not None:
-        found.add("conda")
-    if build.cached and not in_cache:
-        found.add("prove")  # by this Python, for which it was not made
-    elif build.prebuilt is None and not in_cache:
-        found |= set(MAKING)
-        if build.clang is not None or any(isinstance(step, Preparing) for step in plan.steps):
-            found.add("equip")
-    return frozenset(found)
-
 
 FILE = "durations.json"
 """In the cache."""
@@ -196,10 +46,10 @@ _COUNTED = ("compile", "measure")
 
 @contextmanager
 def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
-    """A session whose listener also hears what is left (`RemainingTime`); what it took is kept if the block succeeds.
+    """Give a session whose listener also hears what is left; what it took is kept if the block succeeds.
 
     Args:
-        session: the outside world.
+        session: variables, directories and the listener of this run.
         plan: what the block carries out.
 
     Raises:
@@ -221,7 +71,7 @@ def announce_eta(session: Session, plan: Plan) -> Iterator[Session]:
 
 
 def estimate_durations(session: Session, plan: Plan) -> SetupForecast:
-    """What carrying out a plan will take, before it begins."""
+    """Estimate what carrying out a plan will take, before it begins."""
     seen = forecast_setup(plan, _read_durations(session.directories.cache / FILE), _compute_identity(plan))
     if "measure" in seen.phases and find_known_speed(session, plan) is not None:
         return replace(seen, phases={name: seconds for name, seconds in seen.phases.items() if name != "measure"})
@@ -229,7 +79,7 @@ def estimate_durations(session: Session, plan: Plan) -> SetupForecast:
 
 
 def find_known_speed(session: Session, plan: Plan) -> SpeedTable | None:
-    """What an earlier setup on this machine measured of what a plan installs; None if nothing is on record."""
+    """Find what an earlier setup on this machine measured of what a plan installs; None without a record."""
     build, proof = find_step(plan.steps, Build), find_step(plan.steps, Prove)
     if build is None or proof is None:
         return None
@@ -237,7 +87,7 @@ def find_known_speed(session: Session, plan: Plan) -> SpeedTable | None:
 
 
 def describe_expected_gain(session: Session, plan: Plan) -> str:
-    """How much faster a plan makes Pillow, as measured here or else as its recipe says; empty if nobody knows."""
+    """Describe how much faster a plan makes Pillow, as measured here or as its recipe says; empty if unknown."""
     known = find_known_speed(session, plan)
     if known is not None:
         return f"{known.geomean:.1f} times as fast as {known.baseline.removesuffix(' (wheel)')}, as measured here"
@@ -269,11 +119,11 @@ class _Teller:
             self._emit(told)
 
     def begin(self) -> None:
-        """Say what is left before anything has happened."""
+        """Emit what is left before anything has happened."""
         self._emit(estimate_remaining_time(self._seen, Moment(phase=next(iter(self._seen.phases)), elapsed=0.0)))
 
     def measure_phases(self) -> dict[str, float]:
-        """Seconds of each phase: up to the one after it."""
+        """Measure the seconds of each phase: up to the one after it."""
         edges = [*self._begun.values(), self._clock()]
         return {name: end - start for name, start, end in zip(self._begun, edges, edges[1:], strict=False)}
 

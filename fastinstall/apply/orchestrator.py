@@ -14,23 +14,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
-from fastinstall.apply.exclusive import ForeignChangeWatch, hold_environment_lock
-from fastinstall.apply.proven_wheel import build_wheel, fetch_sources
+from fastinstall.apply.exclusive import hold_environment_lock
+from fastinstall.apply.foreign_changes import ForeignChangeWatch
+from fastinstall.apply.inputs import fetch_sources
+from fastinstall.apply.proven_wheel import build_wheel
 from fastinstall.conda.history_file import record_revision
+from fastinstall.core.codec import document
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import explain_refusal
-from fastinstall.core.values import document, immutable
+from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.journal.store import JournalStore, Stamp, make_stamp
+from fastinstall.journal.stamp import Stamp, make_stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import EnvironmentReport
-from fastinstall.model.receipt import BuiltCore, Receipt, SpeedTable
+from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.request import Risk
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.guard_files import GUARD_ENTRIES
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.plan.plan import Plan
@@ -79,7 +84,7 @@ class CompletedPlan:
     """What a carried-out plan left.
 
     Attributes:
-        receipt: as written.
+        receipt: as it was committed.
         after: the target as it was verified, with its transaction still open.
         window_ns: how long the renames took, nanoseconds.
     """
@@ -94,11 +99,11 @@ class _Work:
     """What is at hand while a plan is carried out.
 
     Attributes:
-        plan: the plan.
-        context: tools and places.
-        observers: eyes.
-        watch: notices others.
-        interpreter: the target's Python.
+        plan: what is carried out.
+        context: what builds, fetches and installs, and where the cache lies.
+        observers: how the target is looked at and judged.
+        watch: notices other programs' changes to the stack.
+        interpreter: the target's Python, asked before anything was built.
         before: what the target was.
     """
 
@@ -135,11 +140,11 @@ class StagedStack:
     """What is ready to be swapped in, and what became of it when it was used.
 
     Attributes:
-        tree: where it lies.
+        tree: the laid-out files.
         built: the wheel that it is made of.
         runtime: what happened when it was imported and used.
-        core: the imaging core.
-        stack_version: what `PIL/_version.py` says.
+        core: the imaging core in that tree, for the receipt.
+        stack_version: the version that `PIL/_version.py` has.
         speed: before and after, or None if it was not timed.
         left_out: kernels that the wheel says it goes without.
     """
@@ -157,9 +162,9 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
     """Carry out a plan that was consented to.
 
     Args:
-        plan: its steps.
-        context: tools and places.
-        observers: eyes.
+        plan: consented to; its steps are carried out in the order of their stages.
+        context: what builds, fetches and installs, and where the cache lies.
+        observers: how the target is looked at and judged.
 
     Raises:
         FailedError: something failed; the environment is as it was.
@@ -218,7 +223,7 @@ def _refuse_harmful_records(
 
 
 def _stage_stack(work: _Work, built: BuildResult | None, transaction: Transaction) -> StagedStack:
-    """What comes in; where nothing is built yet, after others have changed that it is built upon."""
+    """Stage what comes in; where nothing is built yet, after the changes that the build needs."""
     if built is None:
         _change_others(work, transaction)
         return _stage_wheel(work, build_wheel(work.plan.steps, work.interpreter, work.context), transaction)
@@ -273,7 +278,7 @@ def _lay_out_tree(work: _Work, built: BuildResult, transaction: Transaction) -> 
 
 
 def _swap_stack(work: _Work, tree: StagedTree, transaction: Transaction) -> None:
-    """The renames, unless what they replace is not what was observed."""
+    """Rename, unless what is replaced is not what was observed."""
     work.context.emit(Started(stage="swap", message="replacing the files"))
     linked = tree.linked.root if tree.linked is not None else None
     moves = get_required_step(work.plan.steps, Swap).list_moves(tree.site_packages, linked, work.before)
@@ -283,7 +288,7 @@ def _swap_stack(work: _Work, tree: StagedTree, transaction: Transaction) -> None
 
 
 def _verify_result(work: _Work, staged: StagedStack, stamp: Stamp) -> tuple[Receipt, Facts]:
-    """The receipt, where doctor's checks find no error, and what they looked at."""
+    """Return the receipt, if doctor's checks find no error, and what they looked at."""
     work.context.emit(Started(stage="verify", message="running doctor's checks on it"))
     after = work.observers.after(work.interpreter)
     receipt = replace(make_receipt(work.plan, staged, work.before, stamp), jpeg=find_loaded_jpeg(after))
@@ -309,7 +314,7 @@ def _refuse_other_owners(plan: Plan, before: Facts) -> None:
 
 
 def _builds_upon_changes(steps: Iterable[Step]) -> bool:
-    """Whether other packages come first, because the build links them (`--link env`)."""
+    """Return whether other packages come first, because the build links them (`--link env`)."""
     kinds = [type(step) for step in steps]
     changes = ChangeCondaPackages in kinds and Build in kinds
     return changes and kinds.index(ChangeCondaPackages) < kinds.index(Build)
@@ -337,7 +342,7 @@ def _write_records(work: _Work, staged: StagedStack, transaction: Transaction) -
 
 @contextmanager
 def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
-    """What the system refuses (a full disk, a quota) is a failure like others, that of the cache no less."""
+    """Turn what the system refuses (a full disk, a quota) into a failure like others, that of the cache no less."""
     try:
         yield
     except BrokenPipeError:  # nobody listens any more: not a matter of disks
@@ -347,13 +352,13 @@ def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
 
 
 def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -> Receipt:
-    """The receipt of a transaction.
+    """Make the receipt of a transaction.
 
     Args:
         plan: what was carried out.
-        staged: what came in.
+        staged: the stack that was swapped in.
         before: the target as it was.
-        stamp: the transaction's identity.
+        stamp: identifier and time of the transaction.
     """
     step = get_required_step(plan.steps, Build)
     artefact = step.source or step.prebuilt
@@ -387,6 +392,6 @@ def make_receipt(plan: Plan, staged: StagedStack, before: Facts, stamp: Stamp) -
 
 
 def find_loaded_jpeg(facts: Facts) -> LoadedLibrary | None:
-    """The libjpeg that the core in place resolves to."""
+    """Return the libjpeg that the core in place resolves to."""
     libraries = facts.stack.core.libraries if facts.stack.core is not None else ()
     return next((library for library in libraries if library.is_called_libjpeg), None)

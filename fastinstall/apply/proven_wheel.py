@@ -6,30 +6,32 @@ If kernels do not compile or fail the proof, this module decides which to leave 
 what was left out.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
-from fastinstall.core import files, foreign
+from fastinstall.apply.guilty_kernels import find_guilty_kernels
+from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.core import files, foreign, temporary_directories
+from fastinstall.core.codec import digest, document, dump, open_document
 from fastinstall.core.errors import DocumentError, UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import digest, document, dump, immutable, open_document
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import rank, tunable_for
-from fastinstall.elf.description import Cpu
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.artefact import Artefact, WheelOrder
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Kernel
+from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.steps.build import Build
-from fastinstall.steps.kind import FetchedInputs
-from fastinstall.steps.kinds import Preparing, Step, find_step, get_required_step
-from fastinstall.steps.private_headers import PrivateHeaders
+from fastinstall.steps.kinds import Step, get_required_step
 from fastinstall.steps.prove import Prove
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildResult
@@ -37,37 +39,6 @@ from fastinstall.wheelbuild.build_inputs import BuildResult
 if TYPE_CHECKING:
     from fastinstall.proof.quick import QuickProof
     from fastinstall.proof.runs import ProofStack
-
-
-def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInputs:
-    """Install system packages, unpack private headers and make a private toolchain, as the steps of a plan say.
-
-    Raises:
-        FastinstallError: something cannot be had; nothing of the target is touched.
-    """
-    fetched = [step.fetch(context) for step in steps if isinstance(step, Preparing)]
-    return FetchedInputs(
-        includes=tuple(directory for each in fetched for directory in each.includes),
-        headers=tuple(package for each in fetched for package in each.headers),
-        variables={name: value for each in fetched for name, value in each.variables.items()},
-    )
-
-
-def fetch_sources(steps: Sequence[Step], context: ExecutionContext) -> None:
-    """Download what the wheel will be made of into the cache, if it has to be made.
-
-    C headers come first: they come from a place of their own, and are small.
-
-    Raises:
-        FastinstallError: something cannot be had.
-    """
-    step, headers = get_required_step(steps, Build), find_step(steps, PrivateHeaders)
-    if step.cached:
-        return
-    if headers is not None:
-        headers.fetch_packages(context)
-    for artefact in step.list_artefacts():
-        context.index.fetch(artefact, context.cache, context.emit)
 
 
 def build_wheel(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
@@ -92,7 +63,7 @@ class ProofContext:
     """Where a proof runs.
 
     Attributes:
-        interpreter: the target's Python.
+        interpreter: the target's Python, which runs the proof.
         cpu: as it shows itself, for what runs on it and how it rounds.
         reference: the official wheel of the same version, or None if there is none.
     """
@@ -106,10 +77,10 @@ def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, cont
     """Make the wheel; where the recipe has kernels, prove it, and make it again without those that fail.
 
     Args:
-        step: what to build.
+        step: the build that the plan asks for.
         make: makes a wheel of a step.
         proof_context: where it is proven.
-        context: tools.
+        context: where the cache lies, and who is told what goes on.
 
     Raises:
         UnprovenError: it does not compile or prove, and no kernel is to blame that could be left out.
@@ -129,7 +100,7 @@ def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, cont
 
 
 def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext) -> ProofSubject:
-    """What is proven: a build, on the levels that this machine can run."""
+    """Return what is proven: a build, on the levels that this machine can run."""
     interpreter = proof_context.interpreter
     here = rank(proof_context.cpu.level)
     runnable = tuple(level for level in step.levels if not rank(level) or not here or rank(level) <= here)
@@ -145,7 +116,7 @@ def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext
 def prepare_trial(
     subject: ProofSubject, tree: Path, proof_context: ProofContext, context: ExecutionContext
 ) -> "QuickProof":
-    """What is put to the proof: every level of an unpacked build, beside the official wheel."""
+    """Prepare what is put to the proof: every level of an unpacked build, beside the official wheel."""
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
     return QuickProof(
@@ -204,7 +175,7 @@ def _run_proof(
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
     context.emit(Started(stage="prove", message=f"proving {built.wheel.name}"))
-    with files.temporary_directory("proof", within=context.cache / "tmp") as space:
+    with temporary_directories.temporary_directory("proof", within=context.cache / "tmp") as space:
         unpack_wheel(built.wheel, space / "tree")
         proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, context))
     context.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
@@ -212,7 +183,7 @@ def _run_proof(
 
 
 def _make_stacks_of_levels(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
-    """The same tree for each level; the loader is kept from a higher one than is meant."""
+    """Yield the same tree for each level; the loader is kept from a higher one than is meant."""
     for level in levels:
         hidden = tunable_for(level) if level != levels[-1] else ""
         stack = replace(whole, label=level)
@@ -252,20 +223,3 @@ def _read_proof(path: Path) -> Proof | None:
         return open_document(Proof, "proof", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None  # not there, or of another time: it is proven again
-
-
-def find_guilty_kernels(
-    kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Names of the kernels that a failure points at, in the recipe's order.
-
-    Args:
-        kernels: the recipe's.
-        files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
-        operations: that compute something else than they should.
-    """
-    known = tuple(kernels)
-    own = {kernel.name for kernel in known if str(PurePosixPath(kernel.file).with_name(f"{kernel.name}.h")) in files}
-    refused = own or {kernel.name for kernel in known if kernel.file in files}
-    wrong = {kernel.name for kernel in known if any(each.startswith(kernel.operations) for each in operations)}
-    return tuple(kernel.name for kernel in known if kernel.name in refused | wrong)

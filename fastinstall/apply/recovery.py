@@ -2,32 +2,34 @@
 
 This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is put into
 words. A project that a rollback leaves pinned is told of, and not changed.
-
-What is on disk also tells whether an interruption came in time or after the work was done.
 """
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Protocol
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.core.errors import InterruptedAfterCompletion, RefusedError
+from fastinstall.apply.late_interrupts import report_late_interruptions
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
-from fastinstall.journal import snapshot
-from fastinstall.journal.recover import Recovered, receipt_if_readable, recover
+from fastinstall.journal import creation_note
+from fastinstall.journal.recover import Recovered, recover
+from fastinstall.journal.rollback import receipt_if_readable
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.history import (
+from fastinstall.model.environment import Environment
+from fastinstall.model.interruption import (
     Interruption,
     UnfinishedRun,
     describe_finished_interruption,
     describe_interruption,
     unpinning_command,
 )
-from fastinstall.model.request import Environment
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import Session
 from fastinstall.pins.earlier_pins import find_noted_project, read_record
 
@@ -37,7 +39,7 @@ class LockedEnvironment:
     """An environment whose lock is held.
 
     Attributes:
-        store: of it.
+        store: of the environment, whose lock is held.
         sentences: what had been interrupted, and how things are now; empty if nothing was.
     """
 
@@ -52,8 +54,8 @@ def lock_recovered_environment(
     """Work alone on an environment, with everything at its end that an earlier run left unfinished; says so.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: the listener that is told what was recovered.
+        environment: the one to be locked and recovered.
         force: move aside what has replaced ours since, instead of refusing.
 
     Raises:
@@ -107,7 +109,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
         RefusedError: another program works there, or there is more than such a run leaves; nothing of that has changed.
         FastinstallError: as `lock_recovered_environment` says.
     """
-    cut = snapshot.creation_interruption(prefix)
+    cut = creation_note.creation_interruption(prefix)
     if cut is None or cut.cut is not UnfinishedRun.CREATION or is_at_work(prefix):
         return
     with hold_environment_lock(prefix):
@@ -116,18 +118,18 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
             session.emit(
                 Noted(message=describe_finished_interruption(_convert_to_interruption(recovered)), changed=True)
             )
-        strange = snapshot.find_unknown_entries(prefix)
+        strange = creation_note.find_unknown_entries(prefix)
         if strange:
             raise RefusedError(
                 f"{prefix}: creating it was interrupted, and now it also holds: {listing(strange)}",
                 hint=f"set it up as it is: fastinstall setup --prefix {quote(prefix)}",
             )
-        snapshot.clear(prefix)
+        creation_note.clear(prefix)
     session.emit(Noted(message=describe_finished_interruption(cut, cleared=True), changed=True))
 
 
 def describe_interruptions(environment: Environment) -> tuple[str, ...]:
-    """What a dead run left, for those who only look: one sentence for each thing, with the command that mends it."""
+    """Describe interruptions for commands that only look: a sentence each, with the command that recovers it."""
     prefix = Path(environment.prefix)
     interruptions = read_environment_history(prefix, sized=False).interruptions
     return tuple(describe_interruption(each, prefix) for each in interruptions)
@@ -176,7 +178,7 @@ _UNSEEN = (UnfinishedRun.BEGINNING, UnfinishedRun.END)
 
 
 def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
-    """Each thing is told when it has happened, since the next one may fail."""
+    """Recover one thing after the other, and tell each when it has happened, since the next one may fail."""
     noted = find_noted_project(store.prefix)
     recovered = recover(store, force=force)
     if recovered is not None:
@@ -186,9 +188,9 @@ def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
             tell(f"kept: {path}", changed=changed)
         for lost in recovered.undone.lost:
             tell(f"could not be restored, because it had been removed: {lost}", changed=changed)
-    making = snapshot.creation_interruption(store.prefix)
+    making = creation_note.creation_interruption(store.prefix)
     if making is not None:
-        snapshot.finish(store.prefix)
+        creation_note.finish(store.prefix)
         tell(describe_finished_interruption(making), changed=False)
     for sentence in find_pin_left_behind(store, noted) if recovered is not None else ():
         tell(sentence, changed=False)
@@ -198,68 +200,9 @@ def _convert_to_interruption(recovered: Recovered) -> Interruption:
     return Interruption(cut=recovered.cut, verb=recovered.verb, at=recovered.at, file=Path(), id=recovered.id)
 
 
-@contextlib.contextmanager
-def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
-    """Raise `InterruptedAfterCompletion` if the block is interrupted after it has changed which transactions hold.
-
-    Args:
-        prefix: of the environment that the block works on.
-        verb: what is being done ("setup").
-
-    Raises:
-        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
-    """
-    before = _list_held_setups(prefix)
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        if _list_held_setups(prefix) == before:
-            raise
-        raise _make_late_interruption(prefix, verb) from interruption
-
-
-@contextlib.contextmanager
-def report_interruption_after_recovery(prefix: Path) -> Iterator[None]:
-    """Raise `InterruptedAfterCompletion` where the block, which only recovers, is interrupted when that was done.
-
-    Args:
-        prefix: of the environment that the block recovers.
-
-    Raises:
-        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
-    """
-    before = read_environment_history(prefix, sized=False).interruptions
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        if not before or read_environment_history(prefix, sized=False).interruptions:
-            raise
-        raise _make_late_interruption(prefix, "recovery") from interruption
-
-
-@contextlib.contextmanager
-def report_interruption_after_completion(prefix: PurePath, verb: str) -> Iterator[None]:
-    """Raise `InterruptedAfterCompletion` where the block is interrupted: it tells of work that is done.
-
-    Args:
-        prefix: of the environment that was worked on.
-        verb: what was done ("setup").
-
-    Raises:
-        InterruptedAfterCompletion: instead of the KeyboardInterrupt.
-    """
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        raise _make_late_interruption(prefix, verb) from interruption
-
-
-def _make_late_interruption(prefix: PurePath, verb: str) -> InterruptedAfterCompletion:
-    look = f"fastinstall doctor --prefix {quote(prefix)}"
-    return InterruptedAfterCompletion(
-        f"interrupted after the {verb} was done: the environment is complete; check: {look}"
-    )
-
-
-def _list_held_setups(prefix: Path) -> tuple[str, ...]:
-    return read_environment_history(prefix, sized=False).setups
+def recover_first(session: Session, target: NamedTarget) -> None:
+    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    if target.new is None:
+        recover_environment(session, find(session, target))
+    else:
+        clear_cut_creation(session, expand_home(target.new).absolute())

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
-from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
+from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.apply.proven_wheel import ProofContext, make_proven_wheel
 from fastinstall.conda.engines.choose import find_microarchitectures
 from fastinstall.conda.package import pack_stack, publish_packages
 from fastinstall.core.errors import UnprovenError
@@ -13,8 +14,9 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
+from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.request import Environment, Request
+from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, kind_of_prefix
 from fastinstall.observe.observation import ObservationRequest, facts_of, recipe_named
 from fastinstall.observe.session import Session
@@ -35,7 +37,7 @@ class BuildOutcome:
     """What came of a build.
 
     Attributes:
-        result: the wheel.
+        result: the wheel, where it lies now, and its hash.
         stack: the conda packages it became, or None if none were requested.
     """
 
@@ -48,7 +50,7 @@ class BuiltWheel:
     """A wheel in the cache.
 
     Attributes:
-        result: the wheel.
+        result: the wheel's file in the cache, and its hash.
         step: how it was made.
         interpreter: the Python that it is for.
     """

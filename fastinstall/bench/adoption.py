@@ -24,12 +24,11 @@ from fastinstall.bench.report import (
     Workload,
 )
 from fastinstall.core.errors import UsageError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import format_bytes, quote
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import FindingFactory
-from fastinstall.model.history import format_bytes
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.machine import LoaderLimits
-from fastinstall.model.request import Environment, EnvironmentKind
 
 
 @immutable

@@ -14,8 +14,9 @@ from typing import Any
 from fastinstall.bench.catalogue import all_adapters
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine, LoadingRate, WorkerStart
 from fastinstall.core import process
+from fastinstall.core.codec import encode
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import encode, immutable
+from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
 _PROGRAM = Path(__file__).with_name("_loading.py")

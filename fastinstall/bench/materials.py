@@ -36,7 +36,7 @@ from fastinstall.bench.catalogue import (
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
-from fastinstall.core import files, lock, process, sealed_trees, values
+from fastinstall.core import codec, lock, process, sealed_trees, temporary_directories
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
@@ -237,7 +237,7 @@ def _missing(reason: str) -> NotLoadedError:
 
 def _place(requirements: Sequence[str], fetching: PackageFetching) -> Path:
     interpreter = fetching.interpreter
-    key = values.digest(
+    key = codec.digest(
         {
             "requirements": sorted(requirements),
             "python": f"{interpreter.implementation} {interpreter.version.rpartition('.')[0]} {interpreter.abi}",
@@ -264,7 +264,7 @@ def _refuse_full_disk(name: str, fetching: PackageFetching) -> None:
 def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, place: Path) -> None:
     """Fetch with pip: only wheels, except packages without wheels that compile nothing."""
     sdists = ("--no-binary", ",".join(fetching.sdists)) if fetching.sdists else ()
-    with files.temporary_directory("libraries", within=fetching.cache / "tmp") as space:
+    with temporary_directories.temporary_directory("libraries", within=fetching.cache / "tmp") as space:
         words = ("install", "--quiet", "--progress-bar", "off", "--no-compile", "--only-binary", ":all:", *sdists)
         environment = {**pip_environment(fetching.variables), "TMPDIR": str(space)}
         try:

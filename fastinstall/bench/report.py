@@ -9,7 +9,7 @@ from pathlib import PurePath
 from fastinstall.core.values import immutable, published_as
 from fastinstall.model.finding import Finding
 from fastinstall.model.machine import Filesystem, LoaderLimits
-from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.speed import SpeedTable
 
 
 class Stage(StrEnum):

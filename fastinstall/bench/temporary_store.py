@@ -12,9 +12,10 @@ from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import ImageStore, NotLoadedError, run_program
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.core import files
+from fastinstall.core.codec import encode
 from fastinstall.core.events import Emit, Noted, ignore
-from fastinstall.core.values import encode, immutable
-from fastinstall.model.history import format_bytes
+from fastinstall.core.messages import format_bytes
+from fastinstall.core.values import immutable
 
 MOST_BYTES = 1 << 30
 PART_OF_FREE = 10

@@ -10,8 +10,9 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
 from fastinstall.core.errors import UsageError
 from fastinstall.core.home import expand_home
+from fastinstall.model.environment import Environment
 from fastinstall.model.recipe_names import describe_renaming, find_current_name
-from fastinstall.model.request import Environment, Request
+from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import Session, open_session
 
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 def tell(context: Context, name: str, value: T, render: Callable[[T, "Page"], str]) -> None:
     """Print a result on stdout: its document with --json, else its text."""
-    from fastinstall.core.values import document, dump  # noqa: PLC0415 (doctor has its own outlet)
+    from fastinstall.core.codec import document, dump  # noqa: PLC0415 (doctor has its own outlet)
 
     console = context.console
     console.data(dump(document(name, value)) if console.json else render(value, console.out))

@@ -14,7 +14,7 @@ from argcomplete.shell_integration import shellcode
 
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.parser import VERBS, build_parser, verbs_of
-from fastinstall.core.surroundings import user_directories
+from fastinstall.core.directories import user_directories
 
 VARIABLE = "_ARGCOMPLETE"
 """Set by the script where it asks."""

@@ -32,6 +32,8 @@ from fastinstall.cli.console import (
 from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.core import signals
+from fastinstall.core.codec import dump
+from fastinstall.core.directories import user_directories
 from fastinstall.core.errors import (
     DocumentError,
     EnvironmentDamagedError,
@@ -44,14 +46,14 @@ from fastinstall.core.errors import (
     UndeterminedError,
     UsageError,
 )
-from fastinstall.core.files import find_temporary_directory
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import explain_full_disk, explain_refusal
 from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.signals import handle_interruptions
-from fastinstall.core.surroundings import make_private, restrict_surroundings, user_directories
-from fastinstall.core.values import dump, immutable
+from fastinstall.core.surroundings import make_private, restrict_surroundings
+from fastinstall.core.temporary_directories import find_temporary_directory
+from fastinstall.core.values import immutable
 
 _KEPT = 50
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS, CompilerNeed, WheelCompiler
 from fastinstall.compilers.flags import RECORD_SWITCHES
-from fastinstall.core import files, sealed_trees
+from fastinstall.core import files, sealed_trees, temporary_directories
 from fastinstall.core.architecture import X86_64, Architecture, architecture_of
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.events import Emit, Started
@@ -98,7 +98,7 @@ class Clang(WheelCompiler):
         place = cache / TOOLCHAINS / f"clang-{key[:16]}"
         if not sealed_trees.is_intact(place, cache=cache, but=(_OWN_CACHE,)):
             emit(Started(stage="toolchain", message=f"unpacking clang from {wheel.name}"))
-            with files.temporary_directory("clang", within=cache / "tmp") as space:
+            with temporary_directories.temporary_directory("clang", within=cache / "tmp") as space:
                 fresh = space / "fresh"
                 unpack_zip(wheel, fresh, lambda name: name.startswith(kept))
                 files.write_text(fresh / "cc", program, mode=0o755)

@@ -10,8 +10,8 @@ from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Facts
-from fastinstall.model.machine import Compiler
 from fastinstall.model.request import Request, ToolchainSource
+from fastinstall.model.toolchain import Compiler
 
 TOOLCHAINS = "toolchains"
 """The cache's directory for private toolchains."""

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from fastinstall.compilers.compiler import CompilerSource
 from fastinstall.core.errors import FailedError, UsageError
-from fastinstall.core.files import temporary_directory
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.core.surroundings import find_program
-from fastinstall.model.machine import Compiler
+from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.model.request import ToolchainSource
+from fastinstall.model.toolchain import Compiler
 
 
 class System(CompilerSource):

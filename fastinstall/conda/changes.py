@@ -19,7 +19,7 @@ from fastinstall.core.events import Emit, Started, ignore
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import CondaEngine
-from fastinstall.journal import external_changes
+from fastinstall.journal import conda_records
 from fastinstall.journal.entries import ExternalChange
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage
@@ -52,10 +52,10 @@ def change_conda_packages(
     """
     external = describe_external_change(change, engine, prefix)
     gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
-    expected = frozenset(external_changes.names(prefix)) - gone | come
+    expected = frozenset(conda_records.names(prefix)) - gone | come
     emit(Started(stage="conda", message=f"{engine.description}: {_describe_change(change)}"))
     transaction.run_external_change(external, lambda: engine.change(prefix, change))
-    found = frozenset(external_changes.names(prefix))
+    found = frozenset(conda_records.names(prefix))
     if found != expected:
         lacking = (f"missing: {name.removesuffix('.json')}" for name in sorted(expected - found))
         strange = (f"present but not planned: {name.removesuffix('.json')}" for name in sorted(found - expected))
@@ -72,21 +72,21 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     Raises:
         FailedError: a package that goes is not installed, or its record cannot be read.
     """
-    names = tuple(external_changes.names(prefix))
+    names = tuple(conda_records.names(prefix))
     # The Python that is there in the end.
     pythons = [each.version for each in change.linked if each.name == "python"]
-    pythons += [name.rsplit("-", 2)[1] for name in names if external_changes.package(name) == "python"]
+    pythons += [name.rsplit("-", 2)[1] for name in names if conda_records.package(name) == "python"]
     python = ".".join(pythons[0].split(".")[:2]) if pythons else ""
     going = [path for package in change.unlinked for path in _list_going_files(package, prefix)]
     coming: list[str] = []
     for package in change.linked:
-        coming += (*engine.read_contents(package, python=python), f"{external_changes.RECORDS}/{package.record}")
+        coming += (*engine.read_contents(package, python=python), f"{conda_records.RECORDS}/{package.record}")
     # Records of packages that stay and claim the same files: py-rattler writes those anew.
     paths, involved = {*going, *coming}, {package.record for package in (*change.linked, *change.unlinked)}
     sharing = (
-        f"{external_changes.RECORDS}/{name}"
+        f"{conda_records.RECORDS}/{name}"
         for name in names
-        if name not in involved and not paths.isdisjoint(external_changes.claims(prefix, name))
+        if name not in involved and not paths.isdisjoint(conda_records.claims(prefix, name))
     )
     # conda parks a file that is about to go under such a name; scripts of packages leave words for the user.
     temporary = (*(f"{path}.c~" for path in going), ".messages.txt")
@@ -94,14 +94,14 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
 
 
 def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
-    record = f"{external_changes.RECORDS}/{package.record}"
-    claimed = tuple(external_changes.claims(prefix, package.record))
+    record = f"{conda_records.RECORDS}/{package.record}"
+    claimed = tuple(conda_records.claims(prefix, package.record))
     if not (prefix / record).is_file():
         raise FailedError(
             f"{prefix}: {package.dist} is not installed, so it cannot be changed",
             hint=f"fastinstall plan --prefix {quote(prefix)}",
         )
-    if not claimed and not external_changes.is_readable(prefix, package.record):
+    if not claimed and not conda_records.is_readable(prefix, package.record):
         raise FailedError(
             f"{prefix / record}: cannot be read, so the files of {package.name} are unknown",
             hint=f"python -m json.tool {quote(prefix / record)}",

@@ -17,11 +17,12 @@ from datetime import datetime
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
-from fastinstall.journal.fingerprints import HISTORY
+from fastinstall.journal.conda_revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
-from fastinstall.model.conda_packages import GUARD, name_of
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.conda_packages import GUARD
+from fastinstall.model.match_specs import name_of
+from fastinstall.model.move import Move, MoveKind
 
 _MARK = "simd_"
 

@@ -28,12 +28,12 @@ from typing import Any
 
 from fastinstall import __version__
 from fastinstall.conda.engines.choose import make_missing_extra_error
-from fastinstall.core import files, foreign, process
+from fastinstall.core import files, foreign, process, temporary_directories
 from fastinstall.core.architecture import architecture_of, architecture_of_subdir
+from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.core.surroundings import hooks_directory
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
@@ -70,7 +70,7 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         FailedError: the wheel is damaged, is another than was planned, or has paths of this machine in it.
         RefusedError: conda-package-streaming is not installed.
     """
-    with files.temporary_directory("package") as root:
+    with temporary_directories.temporary_directory("package") as root:
         metadata = lay_out_wheel(wheel, interpreter, root)
         headers = HeaderParser().parsestr(foreign.read_text(metadata / "METADATA"))
         name = re.sub(r"[-_.]+", "-", str(headers["Name"])).lower()
@@ -179,7 +179,7 @@ def write_archive(
     target = channel / package.subdir / f"{package.dist}.conda"
     everything = {**members, **_make_information(package, members, about)}
     undated = io.BytesIO()
-    with files.temporary_directory("conda") as space:
+    with temporary_directories.temporary_directory("conda") as space:
         # of zstd: a seventh of a second for each 10 MB; 9 makes it a tenth smaller and takes three times as long
         with conda_builder(package.dist, space, compression_level=3) as archive:
             for path, member in sorted(everything.items()):
@@ -320,7 +320,7 @@ def publish_packages(
         FailedError: the channel cannot be written, or a package in it cannot be read; then nothing there has changed.
         EnvironmentDamagedError: it could be written in part only, and that not be taken back.
     """
-    with files.temporary_directory("channel") as scratch:
+    with temporary_directories.temporary_directory("channel") as scratch:
         packed = _pack_unlike_others(pack, channel, scratch)
         file = f"{packed.subdir}/{packed.dist}.conda"
         package = replace(packed, channel=channel.absolute().as_uri(), url=(channel / file).absolute().as_uri())

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing, quote
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, GUARD, IJG, TURBO
-from fastinstall.model.conda_packages import name_of as name_of_conda_specs
+from fastinstall.model.match_specs import name_of as name_of_conda_specs
 
 FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that write their files over those of another one, and never get their place back from us."""

@@ -12,17 +12,18 @@ from pathlib import Path, PurePath
 
 from fastinstall import __version__
 from fastinstall.conda.package import pack_guard, pack_stack, write_index
-from fastinstall.core import files, foreign, sealed_trees
+from fastinstall.core import files, foreign, sealed_trees, temporary_directories
+from fastinstall.core.codec import decode, digest, dump, encode
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import decode, digest, dump, encode, immutable
+from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
 from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.wheel_files import metadata_directory
 
@@ -116,7 +117,7 @@ def pack_channel(
     kept = context.cache / "conda" / "packed" / digest(decisive)
     package = _find_kept_package(kept) if sealed_trees.is_intact(kept, cache=context.cache) else None
     if package is None:
-        with files.temporary_directory("packed", within=context.cache / "tmp") as space:
+        with temporary_directories.temporary_directory("packed", within=context.cache / "tmp") as space:
             package = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
             files.write_text(space / "packed" / "packed.json", dump(encode(package)))
             sealed_trees.publish(space / "packed", kept, space / "aside", cache=context.cache)

@@ -10,7 +10,8 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaChange, CondaPackage
-from fastinstall.model.conda_packages import GUARD, bounds_of, is_ours, name_of
+from fastinstall.model.conda_packages import GUARD, is_ours
+from fastinstall.model.match_specs import bounds_of, name_of
 from fastinstall.model.recipe import PROVIDERS
 
 _SHOWN = 3

@@ -40,7 +40,7 @@ class Architecture:
 
     Attributes:
         machine: as the kernel names it (`uname -m`).
-        title: for people.
+        title: the name for people: "x86-64".
         supported: whether stacks are built for it.
         levels: its feature levels, the lowest first.
         cpuinfo: a key of /proc/cpuinfo, and the word there that only this architecture has.

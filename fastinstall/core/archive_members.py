@@ -1,23 +1,17 @@
-"""The members of an archive as its headers tell them, which of them are refused, and the safe writing of the others.
+"""The members of an archive as its headers tell them, and which of them are refused.
 
 The rules are the same for sdists and wheels, which need no links. Objections concern names, kinds and declared sizes
-alone; whoever reads a member sees to it that its content is not longer than declared. Members are written into
-directories of ours, through no link and with modes of ours, or not at all.
+alone; whoever reads a member sees to it that its content is not longer than declared.
 
 Sources: PEP 706 (tar filters), CVE-2007-4559, D. Fifield, "A better zip bomb" (WOOT 2019).
 """
 
-import itertools
-import os
 import re
 import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import Self
 
-from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
@@ -97,7 +91,7 @@ _ODD = ("Cc", "Cs", "Zl", "Zp")
 
 
 def explain_archive_objection(members: Iterable[ArchiveMember], archive_bytes: int) -> Objection | None:
-    """The first reason against unpacking, or None.
+    """Return the first reason against unpacking, or None.
 
     Args:
         members: in the archive's order; read only as far as nothing is wrong.
@@ -121,7 +115,11 @@ def explain_archive_objection(members: Iterable[ArchiveMember], archive_bytes: i
 
 
 def simplify_member_name(name: str) -> str:
-    """A member's name without what says nothing: "./" before it and "/" behind it."""
+    """Return a member's name without what says nothing.
+
+    >>> simplify_member_name("./PIL/")
+    'PIL'
+    """
     return name.removeprefix("./").rstrip("/")
 
 
@@ -157,7 +155,7 @@ class _Names:
         self._files: set[str] = set()
 
     def clash(self, member: ArchiveMember) -> str:
-        """Why this one cannot stand beside the others; empty if it can."""
+        """Return why this one cannot stand beside the others; empty if it can."""
         name = simplify_member_name(member.name)
         is_file = member.kind is not MemberKind.DIRECTORY
         if name in self._files or (is_file and self._spelled.get(_fold_path(name)) == name):
@@ -183,7 +181,7 @@ class ArchiveError(FailedError):
     """An archive is damaged or hostile; nothing of it is left on disk.
 
     Args:
-        file: the archive.
+        file: the archive, which the message names.
         objection: what is wrong, and with which member.
     """
 
@@ -194,70 +192,3 @@ class ArchiveError(FailedError):
         hint = f"nothing from it was used: remove it here and where it came from: rm {quote(file)}"
         super().__init__(f"{file}: damaged or hostile: {what}", hint=hint)
         self.objection = objection
-
-
-_NO_FOLLOWING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class Unpacking:
-    """A tree while it is written. Where the block fails, what it wrote is taken away again.
-
-    Modes are 0755 and 0644 less the umask, whatever the archive says.
-
-    Args:
-        root: the directory that receives it; made if it is not there.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._made: set[str] = set()
-        self._tops: set[str] = set()
-        missing = itertools.takewhile(lambda each: not each.is_dir(), (root, *root.parents))
-        self._outermost = next(reversed(list(missing)), None)
-
-    def directory(self, name: str) -> None:
-        """Make a directory, with those above it."""
-        if name and name not in self._made:
-            self.directory(name.rpartition("/")[0])
-            (self._root / name).mkdir(0o755)
-            self._note_top(name)
-            self._made.add(name)
-
-    def file(self, name: str, content: Iterable[bytes], *, executable: bool, mtime: int | None = None) -> None:
-        """Write a file that is not there yet.
-
-        Args:
-            name: relative to the root, with slashes.
-            content: piece by piece.
-            executable: whether it may be run.
-            mtime: seconds since 1970; None for now.
-
-        Raises:
-            OSError: as the kernel says.
-        """
-        self.directory(name.rpartition("/")[0])
-        descriptor = os.open(self._root / name, _NO_FOLLOWING, 0o755 if executable else 0o644)
-        self._note_top(name)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.writelines(content)
-        if mtime is not None:
-            os.utime(self._root / name, (mtime, mtime), follow_symlinks=False)
-
-    def __enter__(self) -> Self:
-        """The directory is there."""
-        self._root.mkdir(0o755, parents=True, exist_ok=True)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing is left of what failed."""
-        if kind is None:
-            return
-        for name in self._tops:
-            files.discard(self._root / name)
-        if self._outermost is not None:
-            files.discard(self._outermost)
-
-    def _note_top(self, name: str) -> None:
-        self._tops.add(name.partition("/")[0])

@@ -28,10 +28,10 @@ from fastinstall.core.archive_members import (
     ArchiveMember,
     MemberKind,
     Objection,
-    Unpacking,
     explain_archive_objection,
     simplify_member_name,
 )
+from fastinstall.core.unpacking import Unpacking
 
 _CHUNK = 1 << 18
 BROKEN = (
@@ -78,7 +78,7 @@ class SoundZip:
     """An open wheel whose structure and members were found sound.
 
     Args:
-        file: the archive.
+        file: the archive, for messages.
         opened: by the standard library.
         members: all of them, in the archive's order.
     """
@@ -94,7 +94,7 @@ class SoundZip:
         return tuple(member.name for member in self.members if member.kind is MemberKind.FILE)
 
     def read(self, name: str) -> bytes:
-        """All of a member's content.
+        """Return all of a member's content.
 
         Raises:
             ArchiveError: it is damaged.
@@ -103,7 +103,7 @@ class SoundZip:
         return b"".join(self.content(name))
 
     def content(self, name: str) -> Iterator[bytes]:
-        """A member's content, piece by piece.
+        """Yield a member's content, piece by piece.
 
         Raises:
             ArchiveError: it is damaged, or longer or shorter than declared.
@@ -148,7 +148,7 @@ def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
     """Unpack a wheel.
 
     Args:
-        archive: the file.
+        archive: the wheel, which may be hostile.
         directory: where to; made if it is not there.
         wanted: says by its name whether a member is unpacked.
 
@@ -168,7 +168,7 @@ def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
 
 
 def _read_zip_end(archive: Path, stream: BinaryIO, size: int) -> tuple[int, int]:
-    """Where the directory at the end begins, and how many members it counts; before its entries are read."""
+    """Return where the directory at the end begins and how many members it counts, without reading its entries."""
     stream.seek(max(0, size - _END_OF_ZIP.size - _LONGEST_COMMENT))
     tail = stream.read()
     place = tail.rfind(b"PK\5\6")
@@ -187,7 +187,7 @@ def _read_zip_end(archive: Path, stream: BinaryIO, size: int) -> tuple[int, int]
 
 
 def _explain_zip_objection(infos: list[zipfile.ZipInfo], start: int, count: int) -> Objection | None:
-    """Why members are not read; they must lie one behind the other, from the first byte to the directory's."""
+    """Return why members are not read; they must lie one behind the other, from the first byte to the directory's."""
     if len(infos) != count:
         return Objection(reason=f"declares {count} members but lists {len(infos)}")
     in_order = sorted(infos, key=lambda info: info.header_offset)
@@ -226,7 +226,7 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
     """Unpack an sdist, which has one top directory, with the dates of its files.
 
     Args:
-        archive: the file.
+        archive: the sdist, which may be hostile.
         directory: where to; made if it is not there.
         wanted: says by its name whether a member is unpacked.
 
@@ -259,7 +259,7 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: b
     """Return the content of the first member with a wanted name; empty without one.
 
     Args:
-        archive: the file.
+        archive: the sdist, which may be hostile.
         wanted: says by its name whether it is that member.
         thorough: look for damage behind that member too, which takes a second for each 50 MB.
 
@@ -351,7 +351,7 @@ def _read_tar_content(opened: tarfile.TarFile, info: tarfile.TarInfo) -> Iterato
 
 
 def _require_end_of_tar(opened: tarfile.TarFile) -> None:
-    """Nothing but zeros from where the last member ends; reading them verifies the checksum of what compressed it."""
+    """Refuse anything but zeros behind the last member; reading them verifies the checksum of the compression."""
     stream = cast("BinaryIO", opened.fileobj)
     stream.seek(opened.offset)
     found = 0

@@ -75,7 +75,7 @@ def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[Pat
 
     Args:
         way: all steps from "/" to the cache, or to a link that leads on.
-        person: who runs this.
+        person: the user who runs this, and who called sudo.
         entries: of the directory at the end of the way.
     """
     unmapped = {way[0].place.owner}  # root's number in a user namespace; who owns "/" can replace everything
@@ -93,10 +93,10 @@ def find_distrust(way: Sequence[PathStep], person: Person, entries: Sequence[Pat
 
 
 def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
-    """Our cache directory, made where it is missing and can be made.
+    """Return our cache directory, judged; it is made where it is missing and can be made.
 
     Args:
-        cache: its path.
+        cache: the directory, made where it is missing.
         variables: SUDO_UID tells who called sudo.
 
     Raises:
@@ -207,7 +207,7 @@ def _look(path: Path) -> PathStep:
 
 
 def _has_other_members(path: Path, group: int) -> bool:
-    """Whether somebody else is in a group that may write there.
+    """Return whether somebody else is in a group that may write there.
 
     Root's group and a group without a name, as Kubernetes gives volumes, have no users of this machine; a group of the
     user's own name has none by convention (USERGROUPS_ENAB in login.defs(5)) and no other member that it lists.

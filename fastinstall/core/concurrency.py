@@ -48,7 +48,7 @@ def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
 
 
 def await_future(future: "Future[T]") -> T:
-    """The result of a future; its exception is raised."""
+    """Return the result of a future; its exception is raised."""
     wait_for_futures((future,))
     return future.result()
 

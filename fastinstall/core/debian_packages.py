@@ -20,11 +20,11 @@ from fastinstall.core.archive_members import (
     ArchiveError,
     ArchiveMember,
     Objection,
-    Unpacking,
     explain_archive_objection,
     simplify_member_name,
 )
 from fastinstall.core.archives import BROKEN, make_tar_member, open_bounded_tar, unpack_tar_member
+from fastinstall.core.unpacking import Unpacking
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -78,8 +78,8 @@ class LaterDocumentError(DocumentError):
     """A document that a later fastinstall has written, in a form that this one cannot read; nothing is done about it.
 
     Args:
-        file: the document.
-        key: as of `DocumentError`.
+        file: the document that a later version wrote.
+        key: the dotted path of the key inside it; empty for the document as a whole.
         problem: what is not understood.
         version: of the fastinstall that wrote it; empty if it does not say.
     """
@@ -132,11 +132,11 @@ class UnprovenError(FailedError):
     """A build that must not be installed: it does not compile, or it computes something else than it should.
 
     Args:
-        message: what is wrong.
+        message: what does not compile, or which operation gives another result.
         version: of the source that was built.
         files: of the source, where they do not compile.
         operations: that failed their proof.
-        details: each failure.
+        details: one line for each failure, printed below.
     """
 
     tag = "Unproven"
@@ -161,7 +161,7 @@ class InterruptedAfterCompletion(KeyboardInterrupt):
     """An interruption that came when what was asked for had happened.
 
     Args:
-        message: what holds now.
+        message: what holds now, and how to check it.
     """
 
     def __init__(self, message: str) -> None:

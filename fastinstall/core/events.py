@@ -12,7 +12,7 @@ class Started:
 
     Attributes:
         stage: stable name ("download", "compile", "bundle", "stage", "prove", "measure", "swap", "verify").
-        message: for people.
+        message: a sentence for people, in the present tense ("proving NAME").
     """
 
     stage: str
@@ -45,7 +45,7 @@ class Noted:
     """Something that the user should read.
 
     Attributes:
-        message: for people.
+        message: one sentence for people.
         warning: whether it asks for attention.
         changed: whether it tells of a change to the target that holds however the run ends.
         detail: whether only those who ask for more need it.
@@ -78,4 +78,4 @@ Emit = Callable[[Event], None]
 
 
 def ignore(_event: Event) -> None:
-    """An `Emit` for callers that do not listen."""
+    """Ignore an event: an `Emit` for callers that do not listen."""

@@ -46,7 +46,9 @@ class Extension:
             raise ImportError(f"{self.module} cannot be imported: {type(error).__name__}: {error}") from error
 
     def directory(self) -> Path:
-        """Where the module lies, for the sake of the files beside it; it is not imported, but packages around it are.
+        """Return where the module lies, for the sake of the files beside it.
+
+        It is not imported, but packages around it are.
 
         Raises:
             ImportError: there is no such module, or a package around it cannot be imported.
@@ -74,13 +76,13 @@ class Ignored:
     holder: str
 
     def __str__(self) -> str:
-        """One sentence for people."""
+        """Return one sentence for people."""
         extension = self.extension
         return f"{extension.name!r} of {extension.distribution} is ignored: {self.holder} already has that name"
 
 
 def find_installed_extensions(group: str) -> tuple[Extension, ...]:
-    """The extensions of a group that are installed beside fastinstall, by distribution and name."""
+    """Return the extensions of a group that are installed beside fastinstall, by distribution and name."""
     return _find_installed(group, tuple(sys.path))
 
 
@@ -114,7 +116,10 @@ def _find_installed(group: str, path: tuple[str, ...]) -> tuple[Extension, ...]:
 
 @cache
 def _load_entry_points(path: tuple[str, ...]) -> tuple[bytes, ...]:
-    """Every entry_points.txt of the path: a few milliseconds, where importlib.metadata takes forty to be imported."""
+    """Read every entry_points.txt of the path.
+
+    That takes a few milliseconds, where importlib.metadata takes forty to be imported.
+    """
     return tuple(_read_entry_points(path))
 
 

@@ -1,22 +1,16 @@
-"""The one door to changes of the filesystem: each of them durable, atomic, and never a deletion of what is not ours.
-
-What the kernel refused, in words: where, why, and a command that shows more. Not for what we refuse ourselves.
-"""
+"""The one door to changes of the filesystem: each of them durable, atomic, and never a deletion of what is not ours."""
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import itertools
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import FailedError
-from fastinstall.core.messages import quote
 
 _RENAME_NOREPLACE = 1
 _RENAME_EXCHANGE = 2
@@ -39,8 +33,8 @@ def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool 
 
     Args:
         path: the file; its directory is made where it is missing.
-        content: all of it.
-        mode: its permissions.
+        content: the whole content of the file.
+        mode: permission bits, whatever the umask is.
         durable: False does not wait for the disk (some 5 ms): after a power loss the file may be empty.
     """
     make_directories(path.parent, durable=durable)
@@ -66,7 +60,7 @@ def make_directories(directory: Path, *, durable: bool = True) -> None:
     """Make a directory and those above it where they are missing.
 
     Args:
-        directory: the innermost.
+        directory: the innermost one.
         durable: also force the entry of each that was made to the disk: what is written into a directory whose own
             entry gets lost is lost with it. Source: fsync(2), notes.
     """
@@ -206,7 +200,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """The hexadecimal digest of a file.
+    """Compute the hexadecimal digest of a file.
 
     Raises:
         OSError: it cannot be read, is no file, or is larger than any wheel or library.
@@ -227,91 +221,11 @@ def discard(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
-def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """A directory of our own that goes away with the block.
-
-    Args:
-        prefix: of its name, after ours.
-        within: a directory of ours where it is made, which may be missing; what dead processes left there goes away
-            first. Without it, the machine's directory for temporary files.
-
-    Raises:
-        FailedError: no directory for temporary files can be written, and none is named.
-        OSError: as the kernel says.
-    """
-    import tempfile  # noqa: PLC0415 (like `write_bytes`)
-
-    if within is None:
-        find_temporary_directory()
-        with tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-") as name:
-            yield Path(name)
-        return
-    within.mkdir(parents=True, exist_ok=True)
-    mark = _mark_of_this_boot()
-    _discard_abandoned(within, mark)
-    with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # removed before the lock ends
-        while True:
-            made = tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-", suffix=mark, dir=within)
-            directory = Path(held.enter_context(made))
-            if _lock_directory(directory, locks):
-                break
-        yield directory
-
-
-def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
-    """Lock a directory until `locks` ends; False where another process has taken it for an abandoned one."""
-    try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    locks.callback(os.close, descriptor)
-    with contextlib.suppress(OSError):  # where nothing can be locked, nothing is found abandoned
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return directory.is_dir()
-
-
-def _mark_of_this_boot() -> str:
-    """The end of the names of directories whose locks this kernel knows; empty if it does not tell.
-
-    A cache may be shared by machines that do not see each other's locks. Source: random(4), boot_id.
-    """
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").replace("-", "").strip()
-    except (OSError, ValueError):
-        return ""
-    return f".{boot[:12]}"
-
-
-def _discard_abandoned(within: Path, mark: str) -> None:
-    """Discard the temporary directories whose processes have died: the lock of each ended with its process."""
-    for directory in within.glob(f"fastinstall-*{mark}") if mark else ():
-        with contextlib.suppress(OSError):  # it is in use, or another process is at it
-            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                discard(directory)
-            finally:
-                os.close(descriptor)
-
-
-def find_temporary_directory() -> Path:
-    """Return the machine's directory for temporary files.
-
-    Raises:
-        FailedError: none can be written, as in a container whose file system is read-only.
-    """
-    import tempfile  # noqa: PLC0415 (like `write_bytes`)
-
-    try:
-        return Path(tempfile.gettempdir())
-    except FileNotFoundError as error:  # its text lists what was tried
-        message = error.strerror or "no usable temporary directory"
-        raise FailedError(message, hint="name one that can be written: TMPDIR=DIR fastinstall ...") from error
-
-
 def _to_sync(tree: str) -> Iterator[str]:
-    """A file or tree, what is in a directory before itself; links have no content but their directory's."""
+    """Yield the files and directories of a tree, what is in a directory before itself.
+
+    Links have no content but their directory's.
+    """
     if os.path.islink(tree):  # noqa: PTH114 (hundreds of paths are not worth as many objects)
         return
     if os.path.isdir(tree):  # noqa: PTH112 (likewise)
@@ -331,7 +245,7 @@ def _sync(path: str) -> None:
 
 
 def _copy_content(reader: int, writer: int) -> None:
-    """By the kernel, which shares the blocks where the filesystem can; else by reading and writing."""
+    """Copy by the kernel, which shares the blocks where the filesystem can; else by reading and writing."""
     try:
         while os.copy_file_range(reader, writer, _CHUNK):
             pass
@@ -364,46 +278,3 @@ def _find_renameat2() -> Callable[..., int] | None:
     function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
     function.restype = ctypes.c_int
     return cast("Callable[..., int]", function)
-
-
-FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What the kernel says where there is no room."""
-
-_LOOK: Mapping[int, str] = {
-    errno.ENOSPC: "free some space, then run the same command again: df -h {place} && df -i {place}",
-    errno.EDQUOT: "free some space, then run the same command again: quota -s",
-    errno.EROFS: "check how it is mounted: findmnt -T {place}",
-    errno.EIO: "check what the kernel says about the disk: dmesg | tail",
-    errno.EMFILE: "check how many files may be open: ulimit -n",
-    errno.ENFILE: "check how many files may be open: cat /proc/sys/fs/file-nr",
-}
-_OTHERWISE = "check what it is and who owns it: ls -ld {place}"
-
-
-def reason(error: OSError, place: Path) -> str:
-    """Where and why: "/env/share: No space left on device".
-
-    Args:
-        error: the kernel's; one about an open file names no path.
-        place: stands for the path then.
-    """
-    names = (error.filename, error.filename2)
-    where = " -> ".join(str(name) for name in names if name and not isinstance(name, int))
-    return f"{where or place}: {error.strerror or error}"
-
-
-def advice(error: OSError, place: Path) -> str:
-    """A hint: what to look at, with a command that can be pasted.
-
-    Args:
-        error: the kernel's.
-        place: there, and on the filesystem in question where the error names no path.
-    """
-    named = error.filename2 or error.filename  # of two, the one that was to be written
-    path = Path(named) if isinstance(named, str) and named.startswith("/") else place
-    return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(find_nearest(path)))
-
-
-def find_nearest(path: Path) -> Path:
-    """Return a path, or what is there on the way to it."""
-    return next((each for each in (path, *path.parents) if os.access(each, os.F_OK)), path)

@@ -1,7 +1,7 @@
 """Files that somebody else may have put there, read: nothing blocks, nothing but a file is read, and none without end.
 
 A FIFO is not waited for, a device or directory is refused, and a file is read up to a bound. What is not readable for
-such a reason is an OSError like any other, whose text says why. What the content means is for `model.parsing`.
+such a reason is an OSError like any other, whose text says why. What the content means is for `core.parsing`.
 """
 
 import errno
@@ -11,10 +11,10 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fastinstall.core.codec import open_document
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data, parse_json, parse_toml
-from fastinstall.core.values import open_document
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ _KINDS = (
 
 
 def open_foreign_file(path: Path | str) -> BufferedReader:
-    """A file to be read; a FIFO is not waited for.
+    """Open a file for reading; a FIFO is not waited for.
 
     Raises:
         OSError: it is not there, cannot be opened, or is no file: as the kernel says, or with what it is.
@@ -50,10 +50,10 @@ def open_foreign_file(path: Path | str) -> BufferedReader:
 
 
 def read_bytes(path: Path | str, *, limit: int = LISTING) -> bytes:
-    """The content of a file.
+    """Read the content of a file.
 
     Args:
-        path: the file.
+        path: of a regular file.
         limit: bytes that it may have.
 
     Raises:
@@ -68,7 +68,7 @@ def read_bytes(path: Path | str, *, limit: int = LISTING) -> bytes:
 
 
 def read_text(path: Path | str, encoding: str = "utf-8", errors: str = "strict", *, limit: int = LISTING) -> str:
-    """The content of a file as text, its lines ended by newlines alone; like `read_bytes`.
+    """Read the content of a file as text, its lines ended by newlines alone; like `read_bytes`.
 
     Raises:
         OSError: as of `read_bytes`.
@@ -79,7 +79,7 @@ def read_text(path: Path | str, encoding: str = "utf-8", errors: str = "strict",
 
 
 def bytes_or_empty(path: Path | str) -> bytes:
-    """The content of a file; empty if it cannot be read, for whatever reason."""
+    """Read the content of a file; empty if it cannot be read, for whatever reason."""
     try:
         return read_bytes(path)
     except OSError:
@@ -87,7 +87,7 @@ def bytes_or_empty(path: Path | str) -> bytes:
 
 
 def text_or_empty(path: Path | str, errors: str = "replace") -> str:
-    """The content of a file as text, likewise."""
+    """Read the content of a file as text; empty if it cannot be read, for whatever reason."""
     try:
         return read_text(path, errors=errors)
     except OSError:
@@ -95,7 +95,7 @@ def text_or_empty(path: Path | str, errors: str = "replace") -> str:
 
 
 def list_names(directory: Path | str) -> list[str]:
-    """The names in a directory, sorted; none if it cannot be read, for whatever reason."""
+    """Return the names in a directory, sorted; none if it cannot be read, for whatever reason."""
     try:
         return sorted(os.listdir(directory))  # noqa: PTH208 (thousands of paths are not worth as many objects)
     except OSError:
@@ -117,7 +117,7 @@ def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
 
 
 def text_if_there(path: Path, *, limit: int = LISTING) -> str:
-    """The content of a file as text, with bytes that are none escaped; empty if nothing is.
+    """Read the content of a file as text; bytes that are none are escaped, and it is empty if nothing is there.
 
     Raises:
         DocumentError: something is there and cannot be read; names the file.
@@ -126,12 +126,12 @@ def text_if_there(path: Path, *, limit: int = LISTING) -> str:
 
 
 def read_kept(cls: type[T], name: str, path: Path) -> T | None:
-    """A document that is kept for convenience; None if it is not there, damaged, or of another time.
+    """Read a document that is kept for convenience; None if it is missing, damaged, or of another time.
 
     Args:
-        cls: what it holds.
-        name: of its schema.
-        path: its file.
+        cls: the class of the document's content.
+        name: of its schema: NAME in "fastinstall.NAME/1".
+        path: of a file that may be missing.
     """
     try:
         return open_document(cls, name, json_data(read_text(path)), file=path)
@@ -140,7 +140,7 @@ def read_kept(cls: type[T], name: str, path: Path) -> T | None:
 
 
 def read_json(path: Path, *, limit: int = DOCUMENT) -> Any:  # noqa: ANN401 (JSON is what it is)
-    """The data of a JSON file.
+    """Read the data of a JSON file.
 
     Raises:
         DocumentError: it cannot be read, or is not JSON; names the file.
@@ -149,7 +149,7 @@ def read_json(path: Path, *, limit: int = DOCUMENT) -> Any:  # noqa: ANN401 (JSO
 
 
 def read_toml(path: Path, *, limit: int = DOCUMENT) -> dict[str, Any]:
-    """The data of a TOML file.
+    """Read the data of a TOML file.
 
     Raises:
         DocumentError: it cannot be read, or is not TOML; names the file.

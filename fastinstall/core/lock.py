@@ -1,8 +1,9 @@
-"""One run at a time per environment: a lock that leaves no file behind and dies with its holder; and of work in caches.
+"""One run at a time in an environment, and one at work in a place of a cache: locks that die with their holders.
 
-The lock is flock(2) on the environment's directory itself. Where a filesystem locks no directories (NFS), a file in
-the environment stands for it while it is held: the server keeps the runs of all users and machines apart. Where no file
-can be locked either, one in the machine's temporary directory keeps the runs of one user on one machine apart.
+An environment's lock is flock(2) on its directory itself, and leaves no file behind. Where a filesystem locks no
+directories (NFS), a file in the environment stands for it while it is held: the server keeps the runs of all users and
+machines apart. Where no file can be locked either, one in the machine's temporary directory keeps the runs of one user
+on one machine apart.
 """
 
 import errno
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from fastinstall.core import signals
 from fastinstall.core.errors import RefusedError, UndeterminedError
+from fastinstall.core.lock_holder import find_holder
 from fastinstall.core.messages import quote
 
 _NO_LOCKS_HERE = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -65,33 +67,6 @@ def reserve_file(file: Path, on_wait: Callable[[int | None], None]) -> Iterator[
         yield
 
 
-def holder(locks: str, *, device: int, inode: int) -> int | None:
-    """Find the process that holds a flock(2) in the text of /proc/locks, or return None.
-
-    Source: proc_locks(5). Some filesystems show another device there than stat(2) does; then a
-    single holder of that inode is believed.
-    """
-    rows = [words for words in map(str.split, locks.splitlines()) if words[1:2] == ["FLOCK"] and int(words[4]) > 0]
-    candidates = [words for words in rows if int(words[5].rpartition(":")[2]) == inode]
-    exact = [words for words in candidates if _parse_device(words[5]) == device]
-    chosen = exact or candidates
-    return int(chosen[0][4]) if len(chosen) == 1 else None
-
-
-def find_holder(status: os.stat_result) -> int | None:
-    """Find the process that holds a flock(2) on this file or directory, or return None where nobody tells."""
-    try:
-        locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return None
-    return holder(locks, device=status.st_dev, inode=status.st_ino)
-
-
-def _parse_device(column: str) -> int:
-    major, minor, _ = column.split(":")
-    return os.makedev(int(major, 16), int(minor, 16))
-
-
 def _acquire(prefix: Path, held: ExitStack) -> None:
     try:
         directory = os.open(prefix, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -107,7 +82,7 @@ def _acquire(prefix: Path, held: ExitStack) -> None:
 
 
 def _try_lock(lock: Callable[[], int]) -> int | None:
-    """The descriptor that holds it, or None if the filesystem has no such locks."""
+    """Return the descriptor that holds it, or None if the filesystem has no such locks."""
     try:
         return lock()
     except OSError as error:

@@ -6,7 +6,13 @@ from pathlib import PurePath
 
 
 def quote(word: PurePath | str) -> str:
-    """A word as a shell would take it, on one line; control characters as bash, zsh and POSIX of 2024 write them."""
+    r"""Return a word as a shell takes it, on one line.
+
+    Control characters are written as bash, zsh and POSIX of 2024 write them.
+
+    >>> quote("a b"), quote("tab\there")
+    ("'a b'", "$'tab\\011here'")
+    """
     text = str(word)
     if not any(character < " " or character == "\x7f" for character in text):
         return shlex.quote(text)
@@ -15,7 +21,11 @@ def quote(word: PurePath | str) -> str:
 
 
 def listing(items: Iterable[str], most: int | None = None) -> str:
-    """Items for a sentence: "a, b and c"; with `most` those beyond are counted: "a, b and 7 more"."""
+    """Return items for a sentence; with `most`, those beyond are counted.
+
+    >>> listing(["a", "b", "c"]), listing("abcdefghi", most=2)
+    ('a, b and c', 'a, b and 7 more')
+    """
     words = list(items)
     if most is not None and len(words) > most:
         words[most:] = [f"{len(words) - most} more"]
@@ -25,12 +35,12 @@ def listing(items: Iterable[str], most: int | None = None) -> str:
 
 
 def recover_command(prefix: PurePath) -> str:
-    """The command that brings an interrupted run to its end, and changes nothing where none was interrupted."""
+    """Return the command that brings an interrupted run to its end, and changes nothing where none was interrupted."""
     return f"fastinstall rollback --interrupted --yes --prefix {quote(prefix)}"
 
 
 def fix_command(prefix: PurePath) -> str:
-    """The command that repairs an environment."""
+    """Return the command that repairs an environment."""
     return f"fastinstall doctor --fix --prefix {quote(prefix)}"
 
 
@@ -38,3 +48,10 @@ def pin_command(project: PurePath, prefix: PurePath) -> str:
     """Return the command that pins an environment's stack in the project that makes it."""
     place = quote(project)
     return f"fastinstall guard pin --prefix {quote(prefix)} --project {place} | git -C {place} apply"
+
+
+def format_bytes(count: int) -> str:
+    """Return bytes for people: "22.5 MB", in powers of 1000."""
+    units = ("B", "kB", "MB", "GB", "TB")
+    power = min((len(str(count)) - 1) // 3, len(units) - 1)
+    return f"{count / 1000**power:.1f} {units[power]}" if power else f"{count} B"

@@ -1,18 +1,17 @@
 """Recognise programs that change packages, and which environment they change, by command line and variables. Pure.
 
-A command line is read for its tool, its verb and the values of its options. Only commands that change something count.
-If the words leave open which environment is meant, all possible ones are reported: waiting for an unrelated program
-costs a minute, meeting one in the middle costs the environment.
+Only commands that change something count. If the words leave open which environment is meant, all possible ones are
+reported: waiting for an unrelated program costs a minute, meeting one in the middle costs the environment.
 """
 
 import hashlib
-import re
 import shlex
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import PurePath
 
+from fastinstall.core.command_lines import is_on, option, positional, script_of, unwrap_command
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text
@@ -24,8 +23,8 @@ class RunningProgram:
     """A running process, as far as its command says what it does.
 
     Attributes:
-        number: of the process.
-        words: its argv.
+        number: the process ID.
+        words: the command line, word by word.
         variables: it was started with; empty if that is not for us to see.
         directory: it works in; relative paths on its command line start there.
         interpreter: what it runs, by the name that it was called by.
@@ -66,7 +65,7 @@ class ConcurrentInstaller:
     """A program that is changing packages of an environment.
 
     Attributes:
-        process: its number.
+        process: the process ID.
         tool: "pip", "uv", "conda" ...
         action: its command, for people.
     """
@@ -74,85 +73,6 @@ class ConcurrentInstaller:
     process: int
     tool: str
     action: str
-
-
-_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*[a-z]*")
-_VALUED = frozenset({"-W", "-X", "--check-hash-based-pycs"})
-_MODULE, _COMMAND = re.compile(r"-[A-Za-z]*m"), re.compile(r"-[A-Za-z]*c")
-"""Options of one letter may be joined: `python -Im pip`."""
-_NUMBERED = re.compile(r"(pip)[0-9.]+")
-_ENTRANCES = ("__main__.py", "__pip-runner__.py")
-"""Files by which a package is run as a program."""
-
-
-def unwrap_command(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The tool that a command line runs, by its own name ("pip"), and its arguments.
-
-    Scripts and modules that Python runs are told by their names; a tool that is no script, by the name of its file.
-    Empty if Python runs something else (`-c`, or its prompt).
-    """
-    if not words:
-        return "", ()
-    name = PurePath(words[0]).name
-    if _PYTHON.fullmatch(name) is None:
-        return _strip_version_suffix(name), tuple(words[1:])
-    place = 1
-    while place < len(words) and words[place].startswith("-"):
-        if _MODULE.fullmatch(words[place]):
-            return _strip_version_suffix("".join(words[place + 1 : place + 2])), tuple(words[place + 2 :])
-        if words[place] == "-" or _COMMAND.fullmatch(words[place]):
-            return "", ()
-        place += 2 if words[place] in _VALUED else 1
-    if place >= len(words):
-        return "", ()
-    return _strip_version_suffix(_name_script(PurePath(words[place]))), tuple(words[place + 1 :])
-
-
-def script_of(words: Sequence[str]) -> PurePath | None:
-    """The file that Python was told to run, where a tool is one."""
-    return next((PurePath(word) for word in words[1:] if not word.startswith("-") and "/" in word), None)
-
-
-def positional(arguments: Sequence[str], valued: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """The first word that is no option, and those behind it.
-
-    Args:
-        arguments: of the tool.
-        valued: options whose value is a word of its own.
-    """
-    place = 0
-    while place < len(arguments) and arguments[place].startswith("-"):
-        place += 2 if arguments[place] in valued else 1
-    return "".join(arguments[place : place + 1]), tuple(arguments[place + 1 :])
-
-
-def option(arguments: Sequence[str], *names: str) -> str | None:
-    """The value of an option, the last one that is given: `--name VALUE`, `--name=VALUE`, `-nVALUE`."""
-    found = None
-    for place, word in enumerate(arguments):
-        for name in names:
-            if word == name and place + 1 < len(arguments):
-                found = arguments[place + 1]
-            elif word.startswith(f"{name}=") and name.startswith("--"):
-                found = word.removeprefix(f"{name}=")
-            elif word.startswith(name) and len(name) == 2 and len(word) > 2:  # noqa: PLR2004 (a dash and a letter)
-                found = word.removeprefix(name).removeprefix("=")
-    return found
-
-
-def is_on(arguments: Sequence[str], *flags: str) -> bool:
-    """Whether one of several flags is given."""
-    return any(flag in arguments for flag in flags)
-
-
-def _name_script(path: PurePath) -> str:
-    return path.parent.name if path.name in _ENTRANCES else path.name
-
-
-def _strip_version_suffix(name: str) -> str:
-    name = name.removesuffix(".pyz")
-    numbered = _NUMBERED.fullmatch(name)
-    return numbered[1] if numbered is not None else name
 
 
 WORKER = "_rattler_worker.py"
@@ -202,12 +122,12 @@ def change_of(program: RunningProgram) -> Change | None:
 
 
 def could_change(words: tuple[str, ...]) -> bool:
-    """Whether a command is worth a closer look."""
+    """Return whether a command is worth a closer look."""
     return unwrap_command(words)[0] in _TOOLS
 
 
 def describe_concurrent_installers(installers: tuple[ConcurrentInstaller, ...]) -> str:
-    """Who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
+    """Describe who is at work, for people: "process 42 (pip install pillow) changes packages there"."""
     told = listing(f"process {installer.process} ({installer.action})" for installer in installers)
     return f"{told} {'changes' if len(installers) == 1 else 'change'} packages there"
 
@@ -294,7 +214,7 @@ def _recognise_conda(program: RunningProgram, arguments: tuple[str, ...]) -> _Fo
 
 
 def _find_conda_root(program: RunningProgram, arguments: tuple[str, ...]) -> str:
-    """Where the base environment is: told, or where the script or program lies (`ROOT/bin/conda`)."""
+    """Return where the base environment is: as told, or where the script or program lies (`ROOT/bin/conda`)."""
     told = option(arguments, "--root-prefix", "-r") or program.variables.get("MAMBA_ROOT_PREFIX")
     script = script_of(program.words) or program.interpreter
     return told or str(script.parent.parent)
@@ -314,7 +234,10 @@ def _recognise_poetry(program: RunningProgram, arguments: tuple[str, ...]) -> _F
 
 
 def _compute_poetry_digest(project: PurePath) -> str:
-    """What stands in the name of an environment of poetry's own; source: `EnvManager.generate_env_name` of poetry."""
+    """Return the digest in the name of an environment of poetry's own.
+
+    Source: `EnvManager.generate_env_name` of poetry.
+    """
     return urlsafe_b64encode(hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).digest()).decode()[:8]
 
 
@@ -328,7 +251,7 @@ def _recognise_pixi(program: RunningProgram, arguments: tuple[str, ...]) -> _Fou
 
 
 def _recognise_own_worker(_program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
-    """Ours: its orders are a document in JSON."""
+    """Recognise our own worker, whose orders are a document in JSON."""
     for word in arguments:
         try:
             orders = json_data(word)
@@ -340,7 +263,7 @@ def _recognise_own_worker(_program: RunningProgram, arguments: tuple[str, ...]) 
 
 
 def _list_upwards(start: str | None, program: RunningProgram, name: str) -> tuple[PurePath, ...]:
-    """A name in a directory and in all those above it, which is how projects are looked for."""
+    """Return a name in a directory and in all those above it, which is how projects are looked for."""
     first = program.directory / (start or ".")
     return tuple(directory / name for directory in (first, *first.parents))
 

@@ -59,7 +59,7 @@ def json_data(content: bytes | str, *, any_text: bool = False) -> Any:  # noqa: 
     """Read JSON, for readers that pass over what they cannot read.
 
     Args:
-        content: as of `parse_json`.
+        content: text, or bytes in UTF-8 or another encoding of JSON.
         any_text: also take texts that no path and no message can hold; who reads looks at each.
 
     Raises:

@@ -1,10 +1,7 @@
 """The one place that starts subprocesses: argv tuples, never a shell, never a bare name of pip or conda.
 
 A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both streams. Children are
-killed with their whole process group on a timeout or an interruption. A probe that waits for a subprocess can run
-beside others.
-
-The module also lists the machine's processes as the kernel does, without those that vanish or belong to others.
+killed with their whole process group on a timeout or an interruption.
 """
 
 import os
@@ -15,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Generic, TypeVar
+from typing import IO, TypeVar
 
 from fastinstall.core import signals
 from fastinstall.core.errors import FailedError
@@ -31,10 +28,10 @@ class Completed:
     """A command that ended.
 
     Attributes:
-        argv: what ran.
+        argv: the command line, word by word.
         exit_code: negative where a signal ended it (-4 for SIGILL).
         stdout: what it printed, decoded with replacement.
-        stderr: likewise.
+        stderr: what it printed there, decoded likewise; empty where it was joined to stdout.
     """
 
     argv: tuple[str, ...]
@@ -111,8 +108,8 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     Args:
         argv: the program and its arguments; the program with a path unless the system's PATH is meant.
         environment: the whole environment of the child; None for ours.
-        directory: its working directory.
-        stdin: what it reads.
+        directory: the child's working directory; None for ours.
+        stdin: text that it may read, before it sees the end of its input.
         timeout: seconds before its process group is killed.
         check: raise on a non-zero exit.
         on_line: called with each line of stdout as it comes, stderr joined to it.
@@ -150,7 +147,7 @@ class Conversation:
         """Send one line and wait for one.
 
         Args:
-            line: without its end.
+            line: the question, without a newline.
             timeout: seconds before its process group is killed.
 
         Raises:
@@ -310,92 +307,4 @@ def _list_last_lines(completed: Completed) -> tuple[str, ...]:
     )
 
 
-PROCESSES = Path("/proc")
-
-
-def commands(processes: Path = PROCESSES) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Every process with its argv. Source: proc_pid_cmdline(5); threads of the kernel have none, and are left out.
-
-    Args:
-        processes: where the kernel lists them.
-    """
-    for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (a path object each is dear)
-        words = words_of(f"{processes}/{name}/cmdline") if name.isdigit() else ()
-        if words:
-            yield int(name), words
-
-
-def words_of(file: str) -> tuple[str, ...]:
-    """The words of a file in /proc that separates them by zeros; none if it cannot be read."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:  # it has ended, or is not for us to see
-        return ()
-    try:
-        content = b""
-        while piece := os.read(descriptor, 1 << 16):
-            content += piece
-    except OSError:
-        return ()
-    finally:
-        os.close(descriptor)
-    return tuple(os.fsdecode(content).removesuffix("\0").split("\0")) if content else ()
-
-
-def parents(number: int, processes: Path = PROCESSES) -> Iterator[int]:
-    """The process that started one, that one's, and so on. Source: proc_pid_stat(5)."""
-    seen = {number}
-    while (number := _read_parent(number, processes)) not in seen and number > 0:
-        seen.add(number)
-        yield number
-
-
-def has_children(number: int, processes: Path = PROCESSES) -> bool:
-    """Whether a process has started programs that still run; assumed where the kernel does not tell."""
-    try:
-        return bool((processes / str(number) / "task" / str(number) / "children").read_bytes().strip())
-    except OSError:
-        return True
-
-
-def _read_parent(number: int, processes: Path) -> int:
-    try:
-        text = (processes / str(number) / "stat").read_text("utf-8", "replace")
-        return int(text.rpartition(")")[2].split()[1])  # a program's name may have blanks and parentheses
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
 T = TypeVar("T")
-
-
-class RunningProbe(Generic[T]):
-    """A probe under way.
-
-    Its thread is no daemon: whatever goes wrong meanwhile, its subprocess is waited for and never orphaned.
-    """
-
-    def __init__(self, probe: Callable[[], T]) -> None:
-        self._probe = probe
-        self._results: list[T] = []
-        self._errors: list[BaseException] = []
-        self._under_way = threading.Lock()  # an interruption splits `Thread.join`, but not a wait for this
-        self._under_way.acquire()
-        self._thread = threading.Thread(target=self._run_probe)
-        self._thread.start()
-
-    def result(self) -> T:
-        """What the probe answered; its exception is raised here."""
-        with self._under_way:
-            self._thread.join()
-        if self._errors:
-            raise self._errors[0]
-        return self._results[0]
-
-    def _run_probe(self) -> None:
-        try:
-            self._results.append(self._probe())
-        except BaseException as error:  # noqa: BLE001 (raised again where the result is asked for)
-            self._errors.append(error)
-        finally:
-            self._under_way.release()

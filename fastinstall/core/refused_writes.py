@@ -1,28 +1,71 @@
-"""What the system refuses while a run works in several places, in words: which disk it was, and how to use another.
+"""What the system refused to write, in words: where, why and what to do; which disk, where several are written to.
 
 An error about an open file names no path, and a program that fails on a full disk names one of its own: then the disk
 with the least room is named.
 """
 
+import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.core.files import FULL, advice, find_nearest, reason
 from fastinstall.core.messages import quote
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the kernel says where there is no room."""
+
+_LOOK: Mapping[int, str] = {
+    errno.ENOSPC: "free some space, then run the same command again: df -h {place} && df -i {place}",
+    errno.EDQUOT: "free some space, then run the same command again: quota -s",
+    errno.EROFS: "check how it is mounted: findmnt -T {place}",
+    errno.EIO: "check what the kernel says about the disk: dmesg | tail",
+    errno.EMFILE: "check how many files may be open: ulimit -n",
+    errno.ENFILE: "check how many files may be open: cat /proc/sys/fs/file-nr",
+}
+
+_OTHERWISE = "check what it is and who owns it: ls -ld {place}"
 
 MOVE_CACHE = "move the cache: XDG_CACHE_HOME=DIR fastinstall ... (FASTINSTALL_CACHE_DIR=DIR where that is set)"
 
-_FULL = tuple(os.strerror(number) for number in FULL)
+_FULL_SIGNS = tuple(os.strerror(number) for number in FULL)
+
+
+def reason(error: OSError, place: Path) -> str:
+    """Say where the kernel refused, and why: "/env/share: No space left on device".
+
+    Args:
+        error: the kernel's; one about an open file names no path.
+        place: stands for the path then.
+    """
+    names = (error.filename, error.filename2)
+    where = " -> ".join(str(name) for name in names if name and not isinstance(name, int))
+    return f"{where or place}: {error.strerror or error}"
+
+
+def advice(error: OSError, place: Path) -> str:
+    """Return a hint: what to look at, with a command that can be pasted.
+
+    Args:
+        error: what the kernel raised, with one path, two, or none.
+        place: there, and on the filesystem in question where the error names no path.
+    """
+    named = error.filename2 or error.filename  # of two, the one that was to be written
+    path = Path(named) if isinstance(named, str) and named.startswith("/") else place
+    return _LOOK.get(error.errno or 0, _OTHERWISE).format(place=quote(find_nearest(path)))
+
+
+def find_nearest(path: Path) -> Path:
+    """Return a path, or what is there on the way to it."""
+    return next((each for each in (path, *path.parents) if os.access(each, os.F_OK)), path)
 
 
 def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> FailedError:
     """Return what the kernel refused, with the place and what to do.
 
     Args:
-        error: the kernel's.
-        cache: our cache directory.
+        error: what the kernel raised.
+        cache: our cache directory, for which another advice is given.
         others: directories that are written to, the likeliest first.
     """
     place = _find_place(error, cache, others)
@@ -31,7 +74,7 @@ def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> Fail
 
 def explain_full_disk(error: FailedError, cache: Path, others: Iterable[Path]) -> FailedError:
     """Return a program's failure with the full disk as its cause, if its words say so; else the error itself."""
-    if "df -h" in (error.hint or "") or not any(sign in line for line in _list_lines(error) for sign in _FULL):
+    if "df -h" in (error.hint or "") or not any(sign in line for line in _list_lines(error) for sign in _FULL_SIGNS):
         return error
     full = OSError(FULL[0], os.strerror(FULL[0]))
     found = explain_refusal(full, cache, others)

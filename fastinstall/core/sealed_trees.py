@@ -15,7 +15,7 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from fastinstall.core import files, foreign, values
+from fastinstall.core import codec, files, foreign
 from fastinstall.core.cache_directory import find_trusted_owners
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
@@ -40,7 +40,7 @@ def publish(fresh: Path, place: Path, aside: Path, *, cache: Path, but: Collecti
     """Put a finished tree into the cache with its manifest; like `files.publish`.
 
     Args:
-        fresh: the tree.
+        fresh: the finished tree, on the cache's filesystem.
         place: its place in the cache.
         aside: where what is there may go.
         cache: our cache directory, opened.
@@ -53,11 +53,11 @@ def publish(fresh: Path, place: Path, aside: Path, *, cache: Path, but: Collecti
 def seal(fresh: Path, place: Path, *, cache: Path, but: Collection[str] = ()) -> None:
     """Write the manifest of a tree that is, or is about to be, in its place."""
     manifest = TreeManifest(files={name: _digest(fresh / name) for name, _ in _walk(fresh, but)})
-    files.write_text(_locate(place, cache), values.dump(values.document("tree", manifest)))
+    files.write_text(_locate(place, cache), codec.dump(codec.document("tree", manifest)))
 
 
 def is_intact(place: Path, *, cache: Path, but: Collection[str] = ()) -> bool:
-    """Whether a tree is what it was made as, and every file in it root's or the user's own.
+    """Return whether a tree is what it was made as, and every file in it root's or the user's own.
 
     Args:
         place: in the cache; need not be there.
@@ -66,7 +66,7 @@ def is_intact(place: Path, *, cache: Path, but: Collection[str] = ()) -> bool:
     """
     path = _locate(place, cache)
     try:
-        manifest = values.open_document(TreeManifest, "tree", json_data(foreign.read_text(path)), file=path)
+        manifest = codec.open_document(TreeManifest, "tree", json_data(foreign.read_text(path)), file=path)
         owners = find_trusted_owners(cache)
         if not all(_is_own(status, owners) for status in (place.stat(), *(each for _, each in _walk(place)))):
             return False

@@ -23,7 +23,7 @@ _CONDA_TOKEN = re.compile(r"(://[^/\s]+(?:/[^/\s]+)*?)/t/[^/\s]*")
 
 
 def redact_text(text: str, known: Collection[str] = ()) -> str:
-    """A text as it may be shown and kept: addresses without users, passwords and tokens, and no value of a secret.
+    """Return a text as it may be shown and kept: without users and passwords of addresses, tokens, secret values.
 
     Args:
         text: any number of lines; JSON stays JSON.
@@ -39,7 +39,7 @@ def redact_text(text: str, known: Collection[str] = ()) -> str:
 
 
 def find_secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Values of environment variables that are secret, as they are, percent-encoded and in base64; longest first."""
+    """Return the secret values of variables as they are, percent-encoded and in base64; the longest first."""
     found = dict.fromkeys(form for value in _list_secret_values(variables) for form in _list_forms(value))
     return tuple(sorted(found, key=len, reverse=True))
 
@@ -50,17 +50,17 @@ def remove_secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable of this name holds a secret: UV_INDEX_MINE_PASSWORD, ANACONDA_API_KEY, GITHUB_TOKEN."""
+    """Return whether a variable of this name holds a secret: UV_INDEX_MINE_PASSWORD, ANACONDA_API_KEY, GITHUB_TOKEN."""
     return _NAME.search(name) is not None
 
 
 def has_credentials(text: str) -> bool:
-    """Whether an address in a text bears user, password or token."""
+    """Return whether an address in a text bears user, password or token."""
     return redact_text(text) != text
 
 
 def remove_credentials(url: str) -> str:
-    """The URL without user name, password and fragment; one that is malformed, without what may be a password."""
+    """Return a URL without user name, password and fragment; of a malformed one, what cannot be a password."""
     from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 (doctor has no URL)
 
     try:
@@ -71,7 +71,10 @@ def remove_credentials(url: str) -> str:
 
 
 def public_text(text: str) -> str:
-    """A text without the credentials and conda's tokens in its URLs, as if there had been none.
+    """Return a text without the credentials and conda's tokens in its URLs, as if there had been none.
+
+    >>> public_text("https://user:password@host/t/TOKEN/channel")
+    'https://host/channel'
 
     Source: `url_remove_auth` and `mask_anaconda_token` of conda, "https://user:password@host/t/TOKEN/channel".
     """
@@ -129,7 +132,7 @@ def _list_secret_values(variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _list_userinfo(url: str) -> Iterator[str]:
-    """The password of an address, both parts with their colon, and a token that stands alone."""
+    """Yield the password of an address, both parts with their colon, and a token that stands alone."""
     from urllib.parse import urlsplit  # noqa: PLC0415 (only where a variable has credentials)
 
     try:

@@ -2,7 +2,7 @@
 
 An exception may come between any two calls, and much of the standard library does not outlive that: a lock that
 `threading` has taken is never released, or twice. So the exception is raised when such code has left, after a second at
-the latest; what waits long should not do so in there (see `together.awaited`). Code of ours takes what it has to give
+the latest; what waits long should not do so in there (see `concurrency`). Code of ours takes what it has to give
 back while signals are deferred.
 """
 
@@ -28,7 +28,7 @@ _DELICATE = (*(_LIBRARY + name for name in _NAMES), "<frozen importlib._bootstra
 
 @contextmanager
 def handle_interruptions() -> Iterator[None]:
-    """While the block runs, the signals that ask for an end raise KeyboardInterrupt.
+    """Have the signals that ask for an end raise KeyboardInterrupt while the block runs.
 
     Those that follow within a few seconds are the same request: they must not cut short what the first has set going.
     A signal that the parent had ignored stays so: nohup(1), and a shell that starts a job in the background.
@@ -95,7 +95,7 @@ class _Interrupter:
         _thread.start_new_thread(self._remind, (number,))
 
     def forget(self) -> None:
-        """An interruption that has waited until everything was done comes too late."""
+        """Drop an interruption that has waited until everything was done: it comes too late."""
         self._waits = False
 
     def _remind(self, number: int) -> None:
@@ -105,7 +105,7 @@ class _Interrupter:
 
 
 def _is_delicate(frame: FrameType | None) -> bool:
-    """Whether code runs that an exception would split: what our own has called, up to there."""
+    """Return whether code runs that an exception would split: what our own has called, up to there."""
     while frame is not None and not frame.f_code.co_filename.startswith(_OURS):
         # What is raised where an object is taken away is lost.
         if frame.f_code.co_filename.startswith(_DELICATE) or frame.f_code.co_name == "__del__":

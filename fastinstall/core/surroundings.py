@@ -1,11 +1,8 @@
-"""What a run takes from outside without being told: umask, PATH, directories, files nearby, an existing cache.
+"""What a run takes from outside without being told: umask, PATH, programs and files nearby.
 
 It decides which places on disk are trusted: what anybody could have put there is neither run nor obeyed. What counts is
 who could have put a file where it is found, not how tidy a machine is. Where everybody may write everywhere, as in
 images for CI that open `/opt` for all, files still belong to root or to the user, and count.
-
-The user's directories for cache, state and settings are found here. Source: XDG Base Directory Specification 0.8.
-Recipes and hooks lie in the installed package, or at the top of a checkout.
 """
 
 import os
@@ -16,7 +13,6 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.files import sync_directory
-from fastinstall.core.home import find_home
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 
@@ -30,9 +26,9 @@ class TrustedPath:
     """A file or directory, and who rules over it.
 
     Attributes:
-        path: absolute.
+        path: the absolute path, links not followed.
         mode: permissions with the sticky bit.
-        owner: user ID.
+        owner: the owner's user ID.
     """
 
     path: PurePath
@@ -45,7 +41,7 @@ class Person:
     """Who runs this.
 
     Attributes:
-        user: effective user ID.
+        user: the effective user ID.
         before: the user who called sudo, or None if nobody did.
     """
 
@@ -59,14 +55,14 @@ class Person:
 
 
 def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Person) -> str:
-    """Why a file is not to be run or obeyed where it was found; empty if it is.
+    """Return why a file is not to be run or obeyed where it was found; empty if it is.
 
     Another user's file is an objection only where everybody may write: elsewhere somebody has made that user
     responsible (software of a cluster, a project's directory that a group shares).
 
     Args:
         file: what was found; of a symbolic link, the link itself.
-        directory: where it lies.
+        directory: the directory that holds it.
         person: who would run it.
     """
     if not directory.mode & _EVERYBODY_WRITES:
@@ -95,12 +91,12 @@ def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Coll
 
 
 def restrict_umask(mask: int) -> int:
-    """A umask under which nothing that is made can be written by everybody; a group's share in it stays."""
+    """Return a umask under which nothing that is made can be written by everybody; a group's share in it stays."""
     return mask if mask & _EVERYBODY_WRITES else mask | 0o022
 
 
 def describe_place(place: TrustedPath, owner: str) -> str:
-    """A place for a message: "/tmp (mode 1777, owner root)"."""
+    """Return a place for a message: "/tmp (mode 1777, owner root)"."""
     return f"{place.path} (mode {place.mode:04o}, owner {owner or place.owner})"
 
 
@@ -110,7 +106,7 @@ def _is_public(mode: int) -> bool:
 
 @contextmanager
 def restrict_surroundings() -> Iterator[None]:
-    """While the block runs, make nothing that everybody may write, and search no PATH that anybody may fill."""
+    """Make nothing that everybody may write while the block runs, and search no PATH that anybody may fill."""
     before, path = os.umask(0o022), os.environ.get("PATH")
     os.umask(restrict_umask(before))
     if path is not None:
@@ -165,7 +161,7 @@ def make_private(directory: Path, *, durable: bool = False) -> Path:
     root would lock its owner out.
 
     Args:
-        directory: the innermost.
+        directory: the innermost one.
         durable: also force the entry of each that was made to the disk.
 
     Source: XDG Base Directory Specification 0.8, "Referencing this specification": 0700.
@@ -207,7 +203,7 @@ def _read_modes(path: str) -> dict[str, int]:
 
 
 def _holds_planted_file(directory: str) -> bool:
-    """Whether a file in an open directory is another user's: what we start looks there for `as`, `ld` and `uname`."""
+    """Return whether an open directory, where programs look for `as`, `ld` and `uname`, holds another user's file."""
     person, owner = find_person(os.environ), Path(directory).stat().st_uid
     try:
         with os.scandir(directory) as entries:
@@ -238,60 +234,3 @@ def name_user(user: int) -> str:
         return pwd.getpwuid(user).pw_name
     except KeyError:
         return ""
-
-
-_NAME = "fastinstall"
-
-
-@immutable
-class Directories:
-    """Where fastinstall keeps what is its own.
-
-    Attributes:
-        cache: built wheels, downloads; may be removed at any time.
-        state: logs.
-        config: `fastinstall.toml`.
-        data: builds that projects are pinned to.
-    """
-
-    cache: Path
-    state: Path
-    config: Path
-    data: Path
-
-
-def user_directories(environment: Mapping[str, str]) -> Directories:
-    """The XDG directories; FASTINSTALL_CACHE_DIR moves the cache.
-
-    Relative paths in XDG variables are ignored, as the specification asks.
-    """
-    cache = environment.get("FASTINSTALL_CACHE_DIR")
-    return Directories(
-        cache=Path(cache).absolute() if cache else _find_directory(environment, "XDG_CACHE_HOME", ".cache"),
-        state=_find_directory(environment, "XDG_STATE_HOME", ".local/state"),
-        config=_find_directory(environment, "XDG_CONFIG_HOME", ".config"),
-        data=_find_directory(environment, "XDG_DATA_HOME", ".local/share"),
-    )
-
-
-def _find_directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
-    named = environment.get(variable, "")
-    return (Path(named) if named.startswith("/") else find_home(environment) / default) / _NAME
-
-
-_PACKAGE = Path(__file__).resolve().parent.parent
-
-
-def recipes_directory() -> Path:
-    """The directory of the recipes that come with fastinstall."""
-    return _find("recipes")
-
-
-def hooks_directory() -> Path:
-    """The directory of the files that a guard puts into an environment."""
-    return _find("hooks")
-
-
-def _find(name: str) -> Path:
-    installed = _PACKAGE / "_data" / name
-    return installed if installed.is_dir() else _PACKAGE.parent / name

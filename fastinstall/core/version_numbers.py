@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def base_version(version: str) -> str:
-    """The version of Pillow that a version follows: "12.1.1.post0" and "12.1.1+simd.v3" follow "12.1.1".
+    """Return the version of Pillow that a version follows.
+
+    >>> base_version("12.1.1.post0"), base_version("12.1.1+simd.v3"), base_version("13.0.0rc1")
+    ('12.1.1', '12.1.1', '13.0.0rc1')
 
     Raises:
         ValueError: not a version (PEP 440).
@@ -27,7 +30,7 @@ def base_version(version: str) -> str:
 
 
 def parse_version_number(version: str) -> "Version":
-    """A version that can be compared.
+    """Parse a version, to be compared.
 
     Raises:
         ValueError: not a version (PEP 440).
@@ -57,11 +60,14 @@ _COMPARISONS: dict[str, Callable[[Release, Release], bool]] = {
 
 
 def contains(specifier: str, version: str) -> bool:
-    """Whether a version lies in a range; pre-releases count like any other.
+    """Return whether a version lies in a range; pre-releases count like any other.
+
+    >>> contains(">=10.3.0,<12.2.0", "12.1.1"), contains("<12.3", "12.2.0rc1"), contains("==12.1.*", "12.1.1")
+    (True, True, True)
 
     Args:
         specifier: one that `is_specifier` takes.
-        version: of PEP 440.
+        version: a version of PEP 440, in any spelling.
 
     Raises:
         ValueError: one of them is none.
@@ -77,7 +83,7 @@ def contains(specifier: str, version: str) -> bool:
 
 
 def is_specifier(text: str) -> bool:
-    """Whether a text is a version specifier."""
+    """Return whether a text is a version specifier."""
     if _PLAIN_RANGE.fullmatch(text):
         return True
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 (like `contains`)
@@ -90,7 +96,7 @@ def is_specifier(text: str) -> bool:
 
 
 def is_version(text: str) -> bool:
-    """Whether a text is a version."""
+    """Return whether a text is a version."""
     if is_plain(text):
         return True
     if not _WORDS.issuperset(_LETTERS.findall(text.lower().partition("+")[0])):
@@ -105,12 +111,16 @@ def is_version(text: str) -> bool:
 
 
 def is_plain(version: str) -> bool:
-    """Whether a version is a release and nothing else, in its normal form: "12.1.1"."""
+    """Return whether a version is a release and nothing else, in its normal form.
+
+    >>> is_plain("12.1.1"), is_plain("12.1.1rc1"), is_plain("v12.1")
+    (True, False, False)
+    """
     return _PLAIN_VERSION.fullmatch(version) is not None
 
 
 def _parse_release(version: str) -> Release:
-    """A release that compares: trailing zeros say nothing."""
+    """Parse a release that compares: trailing zeros say nothing."""
     numbers = [int(number) for number in version.split(".")]
     while numbers and not numbers[-1]:
         numbers.pop()

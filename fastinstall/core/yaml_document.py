@@ -35,13 +35,13 @@ class YamlNode:
     """A part of a document.
 
     Attributes:
-        kind: what it is.
+        kind: scalar, list or mapping.
         line: where it begins, from 1.
         last: the line where it ends.
         column: behind its end, on that line, from 0.
         text: of a scalar, without quotes and with its lines folded.
         plain: a scalar without quotes, for which an empty text means that there is none.
-        items: of a list.
+        items: the elements, if it is a list.
         entries: of a mapping, as they stand there.
         size: how many nodes it comes to.
     """
@@ -57,7 +57,7 @@ class YamlNode:
     size: int = 1
 
     def pairs(self) -> dict[str, tuple["YamlNode", "YamlNode"]]:
-        """The keys of a mapping, each with its own node and its value; those that "<<" brings rank lower."""
+        """Return the keys of a mapping, each with its own node and its value; those that "<<" brings rank lower."""
         own = {key.text: (key, value) for key, value in self.entries if key.kind is YamlKind.SCALAR}
         merged = own.pop(_MERGE, None)
         for each in _merge_mappings(merged[1]) if merged is not None else ():
@@ -66,7 +66,7 @@ class YamlNode:
         return own
 
     def value(self, *names: str) -> "YamlNode | None":
-        """What stands behind the first of these keys that is there."""
+        """Return what stands behind the first of these keys that is there."""
         pairs = self.pairs()
         return next((pairs[name][1] for name in names if name in pairs), None)
 
@@ -75,8 +75,8 @@ def read_yaml(text: str, file: PurePath) -> YamlNode | None:
     """Read a document.
 
     Args:
-        text: of the file.
-        file: for messages.
+        text: the content of the file.
+        file: its name, for messages.
 
     Returns:
         None if the file is empty.
@@ -155,7 +155,7 @@ def _make_scalar(event: "yaml.ScalarEvent") -> YamlNode:
 def _make_collection(
     start: "yaml.CollectionStartEvent", parts: list[YamlNode], end: "yaml.CollectionEndEvent"
 ) -> YamlNode:
-    """One in block style has no end of its own: the next thing begins where it is over."""
+    """Make a list or mapping; one in block style has no end of its own, and is over where the next thing begins."""
     mapping = type(start).__name__ == "MappingStartEvent"
     line, _ = _place(start.start_mark)
     last, column = _place(end.end_mark)

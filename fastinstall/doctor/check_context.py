@@ -9,7 +9,8 @@ from datetime import date
 from typing import TypedDict, Unpack
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Host, ImagingCore, Linkage
+from fastinstall.elf.cpu import Host
+from fastinstall.elf.description import ImagingCore, Linkage
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt

@@ -12,8 +12,8 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import is_unclaimed, package_of
 from fastinstall.doctor.remedies import IMPORT_CORE, run_python, show_needed, trace_search
 from fastinstall.elf.description import Codec, ImagingCore, LoadedFile, LoadedLibrary, MissingLibrary
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Remedy
-from fastinstall.model.request import EnvironmentKind
 
 
 def _find_obstacle(context: CheckContext) -> str:

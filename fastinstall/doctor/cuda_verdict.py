@@ -16,7 +16,7 @@ from fastinstall.core.architecture import X86_64
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, Nvml
+from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice, Nvml
 
 _SAY = FindingFactory("cuda")
 _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"

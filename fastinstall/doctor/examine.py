@@ -6,16 +6,18 @@ from dataclasses import field, replace
 
 from fastinstall import __version__
 from fastinstall.core.errors import UsageError
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import check_names, ignored_findings, needs_runtime, report, run_checks
-from fastinstall.elf.description import Cpu, Host
-from fastinstall.model.facts import Facts, Interpreter, LiveProcess, Runtime
+from fastinstall.elf.cpu import Cpu, Host
+from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import EnvironmentReport
+from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, Request
+from fastinstall.model.request import Request
 from fastinstall.observe.observation import (
     Binaries,
     ObservationRequest,

@@ -16,9 +16,9 @@ from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.conda import CondaClaim, CondaPackage, CondaRevision
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts, InstalledStack, Owner
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import EnvironmentKind
 
 _OTHER_LIBCS = {
     "glibc": ("musl (a musllinux wheel, as for Alpine Linux)", "musl", "libc.musl-"),

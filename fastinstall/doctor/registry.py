@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from fastinstall.core.errors import UsageError
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command
+from fastinstall.model.environment import Environment
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
-from fastinstall.model.request import Environment
 
 if TYPE_CHECKING:
     from fastinstall.core.extensions import Extension, Ignored

@@ -10,10 +10,12 @@ from pathlib import PurePath
 from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.index.upgrades import requirement
-from fastinstall.model.conda_packages import conda_command, dependants_of
-from fastinstall.model.facts import Facts, LiveProcess
+from fastinstall.model.conda_packages import conda_command
+from fastinstall.model.dependants import dependants_of
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Remedy
-from fastinstall.model.request import EnvironmentKind
+from fastinstall.model.live_process import LiveProcess
 
 _FORCED = ("--force-reinstall", "--no-deps")
 _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"

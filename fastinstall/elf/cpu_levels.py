@@ -1,11 +1,10 @@
-"""Which micro-architecture level a CPU has, what hides it, and what glibc's loader makes of it."""
+"""Which micro-architecture level a CPU has, and what hides it."""
 
 import re
 from collections.abc import Collection
-from contextlib import suppress
 
-from fastinstall.core.architecture import ARCHITECTURES, X86_64, architecture_of
-from fastinstall.elf.description import Cpu
+from fastinstall.core.architecture import ARCHITECTURES, X86_64
+from fastinstall.elf.cpu import Cpu
 
 LEVELS: dict[str, tuple[str, ...]] = {level.name: level.requires for level in X86_64.levels}
 """What the levels of x86-64 require beyond the one below."""
@@ -20,22 +19,18 @@ _BY_NAME = {level.name: level for level in X86_64.levels}
 
 LOADER_WITH_LEVELS = (2, 33)  # of glibc
 
-_INTEL = "GenuineIntel"
-_HASWELL = frozenset({"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt"})
-_XEON_PHI = frozenset({"avx512cd", "avx512er", "avx512pf"})
-_AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
-_SAVED = frozenset({"avx2", "fma"}) | _XEON_PHI | _AVX512_1
-_BITS = {X86_64.platform: 2, "avx512_1": 4}
-_TUNABLE = {"abm": "LZCNT"}
-
 
 def rank(level: str | None) -> int:
-    """The number of a level of its architecture, from 1; 0 for what cannot be compared ("native", None)."""
+    """Return the number of a level of its architecture, from 1; 0 for what cannot be compared.
+
+    >>> rank("x86-64-v3"), rank("native"), rank(None)
+    (3, 0, 0)
+    """
     return _RANKS.get(level or "", 0)
 
 
 def knows_levels(libc: str, version: str) -> bool:
-    """Whether a C library's loader searches the level directories of glibc-hwcaps (glibc 2.33 and later).
+    """Return whether a C library's loader searches the level directories of glibc-hwcaps (glibc 2.33 and later).
 
     One of unknown version is taken to do so.
     """
@@ -46,7 +41,7 @@ def knows_levels(libc: str, version: str) -> bool:
 
 
 def tunable_for(level: str) -> str:
-    """The setting of glibc by which its loader takes this level on a CPU that has a higher one; empty if none does.
+    """Return the setting of glibc that makes its loader take this level on a CPU of a higher one; else empty.
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
@@ -56,55 +51,14 @@ def tunable_for(level: str) -> str:
     return f"glibc.cpu.hwcaps=-{switch}" if switch else ""
 
 
-def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
-    """What glibc's loader calls a CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37.
-
-    Args:
-        cpu: its architecture, maker and features count.
-        tunables: the variable GLIBC_TUNABLES; its features are named as since glibc 2.32.
-    """
-    name = _NAMINGS.get(cpu.architecture)
-    return name(cpu, tunables) if name is not None else (architecture_of(cpu.architecture).platform, ())
-
-
-def _name_x86_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
-    """Tell the names of an x86-64 CPU; all but the usual one are for Intel's, whatever another maker's can do.
-
-    Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
-    """
-    settings = {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
-    usable = _select_usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
-    usual = X86_64.platform
-    capabilities = ("avx512_1", usual) if usable >= _AVX512_1 and "avx512er" not in usable else (usual,)
-    mask = None
-    with suppress(ValueError):
-        mask = int(settings.get("glibc.cpu.hwcap_mask", ""), 0)
-    kept = tuple(name for name in capabilities if mask is None or mask & _BITS[name])
-    if usable >= _XEON_PHI:
-        return "xeon_phi", kept
-    return "haswell" if usable >= _HASWELL else usual, kept
-
-
-_NAMINGS = {X86_64.machine: _name_x86_platform}
-
-
-def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
-    """The features that the setting leaves; some are usable only while registers can be saved."""
-    words = setting.split(",")
-    usable = frozenset(flag for flag in flags if f"-{_TUNABLE.get(flag, flag.upper())}" not in words)
-    if "-OSXSAVE" in words or usable.isdisjoint({"xsave", "xsavec"}):
-        return usable - _SAVED
-    return usable
-
-
 def list_level_features(level: str) -> tuple[str, ...]:
-    """Every feature of a level, those of the lower ones included."""
+    """Return every feature of a level, those of the lower ones included."""
     names = list(LEVELS)
     return tuple(flag for name in names[: names.index(level) + 1] for flag in LEVELS[name])
 
 
 def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]:
-    """The features of `level` that are not among `flags`; empty if it is reached."""
+    """Return the features of `level` that are not among `flags`; empty if it is reached."""
     return tuple(flag for flag in list_level_features(level) if flag not in flags)
 
 
@@ -115,14 +69,14 @@ def level_of(flags: Collection[str]) -> str | None:
 
 
 def find_offered_level(cpu: Cpu) -> str | None:
-    """The level that programs can use, whatever GLIBC_TUNABLES makes the loader believe, or by the features alone."""
+    """Return the level that programs can use, by the features where GLIBC_TUNABLES misleads the loader."""
     if cpu.level is not None and not cpu.tunables:
         return cpu.level
     return max(cpu.level, level_of(cpu.flags), key=rank)
 
 
 def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
-    """Features of the next level that such a CPU has, and that something hides from us.
+    """Return features of the next level that such a CPU has, and that something hides from us.
 
     Told from features that never come without the others, or from the family that `name` belongs to.
     """

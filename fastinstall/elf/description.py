@@ -1,9 +1,8 @@
-"""Values that describe compiled files: the imaging core, what a process would load, CPU features, and the processor.
+"""Values that describe the imaging core, and what a process would load.
 
 They hold what was read from files or simulated by the loader's rules; nothing is loaded, and nothing is read here.
 """
 
-from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable, published_as
@@ -21,7 +20,7 @@ class LoadedLibrary:
             "zlib-ng compat"; of another codec its name; empty if not identified.
         version: of the implementation; empty if unknown.
         simd: whether the library contains SIMD code of its own; None if it cannot be told.
-        sha256: of the file.
+        sha256: of the file, hexadecimal; empty where it was not identified.
         abi: of a libjpeg the interface that it offers: "62", "70", "80", "90"; empty if unknown.
         size: of the file in bytes; 0 where it was not identified.
         inode: of the file; 0 where it was not identified.
@@ -51,12 +50,12 @@ class CoreLevel:
 
     Attributes:
         level: "x86-64-v3"; of the baseline what its note says, or "baseline".
-        path: the file.
+        path: where the copy lies, or would lie.
         sha256: hexadecimal.
         loaded: whether the loader would take this copy on this machine.
         simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
-        unoptimised_share: as of `ImagingCore`.
-        isa_note: as of `ImagingCore`.
+        unoptimised_share: the share of functions that begin as at -O0; see `ImagingCore`.
+        isa_note: the x86 level that the file declares to need, if any.
         problem: why it cannot take the core's place (missing, damaged, another library); empty if it can.
     """
 
@@ -97,7 +96,7 @@ class ImagingCore:
     hash are the stub's, and everything else speaks of the copy that would be loaded here.
 
     Attributes:
-        path: the file.
+        path: of `PIL/_imaging*.so`, as it was looked for.
         size: in bytes.
         mtime_ns: modification time in nanoseconds since the epoch.
         sha256: hexadecimal.
@@ -228,93 +227,3 @@ class Linkage:
     bindings: tuple[Binding, ...] = ()
     codecs: tuple[Codec, ...] = ()
     problem: str = ""
-
-
-@immutable
-class Cpu:
-    """The processor as programs on this machine see it.
-
-    Attributes:
-        architecture: as the kernel names it: "x86_64", "aarch64".
-        vendor: "AuthenticAMD", "GenuineIntel"; empty if unknown.
-        name: the marketing name; empty if unknown.
-        flags: feature names in the kernel's spelling (/proc/cpuinfo).
-        level: the highest x86-64 micro-architecture level, "x86-64-v1" to "x86-64-v4"; None otherwise.
-        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "py-cpuinfo".
-        masked: features of the next level that a CPU with these others usually has, hidden by a
-            virtual machine or the kernel; empty when nothing seems hidden.
-        tunables: what GLIBC_TUNABLES hides from the loader, so that `level` is lower than what programs
-            can use ("glibc.cpu.hwcaps=-AVX2"); empty if it hides nothing.
-        hypervisor: True inside a virtual machine.
-        cores: logical CPUs that this process may run on.
-        quota: CPUs granted by the control group, None if unlimited.
-    """
-
-    architecture: str
-    vendor: str = ""
-    name: str = ""
-    flags: tuple[str, ...] = ()
-    level: str | None = None
-    level_source: str = ""
-    masked: tuple[str, ...] = ()
-    tunables: str = ""
-    hypervisor: bool = False
-    cores: int = 1
-    quota: float | None = None
-
-
-class Confidence(StrEnum):
-    """How sure a scan is of what it says."""
-
-    CERTAIN = "certain"
-    """Decoded, and nothing in the file chooses code at run time: whatever is there may run."""
-    LIKELY = "likely"
-    """Decoded; the file chooses code at run time, and which of it runs unasked is an estimate."""
-    UNVERIFIED = "unverified"
-    """Not decoded: what the file's note or its recorded switches say."""
-
-
-@immutable
-class IsaScan:
-    """What the code of one file asks of a CPU. Features are named as in /proc/cpuinfo ("avx2", "pni", "abm").
-
-    Attributes:
-        path: the file.
-        sha256: hexadecimal; the key under which a scan is kept.
-        confidence: how sure it is.
-        requires: features without which it dies or computes wrongly, beyond those of x86-64-v1.
-        contains: features that it uses where a dispatcher of its own found them.
-        silent: those of `requires` whose absence gives wrong results instead of a signal ("abm": LZCNT).
-        level: the least x86-64 level that has all of `requires`; None if none has them, or on other machines.
-        shares: of each feature, the share of the decoded instructions that need it, 0.0 to 1.0.
-        declared: the level that the file itself declares; where a CPU lacks it, the loader refuses the file.
-        instructions: how many were decoded.
-        evidence: why, in words: "no dispatcher: neither CPUID, IRELATIVE nor __cpu_model".
-        problem: why there is no scan; empty if there is one.
-    """
-
-    path: PurePath
-    sha256: str
-    confidence: Confidence
-    requires: tuple[str, ...] = ()
-    contains: tuple[str, ...] = ()
-    silent: tuple[str, ...] = ()
-    level: str | None = None
-    shares: dict[str, float]
-    declared: str | None = None
-    instructions: int = 0
-    evidence: tuple[str, ...] = ()
-    problem: str = ""
-
-
-@immutable
-class Host:
-    """Another machine that a build is judged for.
-
-    Attributes:
-        name: for people: the file's name, or the host's.
-        cpu: its processor.
-    """
-
-    name: str
-    cpu: Cpu

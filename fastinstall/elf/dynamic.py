@@ -1,15 +1,11 @@
-"""What an ELF file tells the dynamic loader: what it needs, where to look, for which CPU, and its symbol versions.
+"""What an ELF file tells the dynamic loader: what it needs, where to look, and for which CPU.
 
 What that resolves to is not decided here.
-
-Sources: Linux Standard Base Core, "Symbol Versioning"; glibc's elf/dl-version.c, which follows the offsets from entry
-to entry and ignores all counts.
 """
 
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import field
 from pathlib import Path
 
 from fastinstall.core.architecture import Architecture, architecture_of
@@ -40,7 +36,7 @@ class DynamicFile:
         default_directories: False if it was linked with `-z nodefaultlib`.
         symbolic: its references are bound to its own definitions first (`-Bsymbolic`).
         isa_needed: the x86-64 level without which the loader refuses it ("x86-64-v3").
-        build_id: hexadecimal.
+        build_id: the linker's digest of the content, hexadecimal; None without the note.
     """
 
     machine: str
@@ -91,7 +87,7 @@ def _read_interpreter(image: ElfImage) -> str | None:
 
 
 def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
-    """Kinds and contents of GNU's notes; a malformed one ends its segment, as it does for the loader."""
+    """Yield kinds and contents of GNU's notes; a malformed one ends its segment, as it does for the loader."""
     for segment in (*image.of_kind(NOTE)[:_MOST_NOTES], *image.of_kind(GNU_PROPERTY)[:1]):
         content = image.read(segment.offset, min(segment.size, _LARGEST_NOTE))
         alignment = 8 if segment.alignment == 8 else 4  # noqa: PLR2004 (p_align of ELF-64 notes)
@@ -107,7 +103,7 @@ def _read_gnu_notes(image: ElfImage) -> Iterator[tuple[int, bytes]]:
 
 
 def _find_isa_needed(architecture: Architecture, properties: list[bytes]) -> str | None:
-    """The highest level that a property names, one bit for each (x86-64 psABI, "Program Property")."""
+    """Return the highest level that a property names, one bit for each (x86-64 psABI, "Program Property")."""
     every_level = (1 << len(architecture.levels)) - 1
     for content in properties:
         offset = 0
@@ -122,109 +118,3 @@ def _find_isa_needed(architecture: Architecture, properties: list[bytes]) -> str
 
 def _round_up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
-
-
-VERSYM, VERDEF, VERNEED = 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE
-
-_NEED = struct.Struct("<HHIII")
-_NEEDED_NAME = struct.Struct("<IHHII")
-_DEFINITION = struct.Struct("<HHHHIII")
-_DEFINED_NAME = struct.Struct("<II")
-_FORMAT, _BASE, _WEAK, _INDEX = 1, 1, 2, 0x7FFF
-
-
-@immutable
-class SymbolVersions:
-    """The versions of a file's symbols.
-
-    Attributes:
-        needed: what it cannot do without, in the file's order: versions by library, as DT_NEEDED names it.
-        defined: what it defines, in the file's order, without the base version, which is the file's own name.
-    """
-
-    needed: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    defined: tuple[str, ...] = ()
-
-
-@immutable
-class Version:
-    """A version that symbols may have.
-
-    Attributes:
-        index: by which the symbols refer to it.
-        name: "LIBJPEG_8.0".
-        library: of which it is needed; empty for one that the file defines.
-        weak: it is needed, and may be missing.
-    """
-
-    index: int
-    name: str
-    library: str = ""
-    weak: bool = False
-
-
-def read_versions(path: Path) -> SymbolVersions:
-    """Read the versions that a file defines and needs.
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    with open_image(path) as image:
-        needed: dict[str, list[str]] = {}
-        for version in read_needed_versions(image):
-            if not version.weak:
-                needed.setdefault(version.library, []).append(version.name)
-        return SymbolVersions(
-            needed={library: tuple(names) for library, names in needed.items()},
-            defined=tuple(version.name for version in read_defined_versions(image)),
-        )
-
-
-def read_needed_versions(image: ElfImage) -> Iterator[Version]:
-    """The versions that an open file needs.
-
-    Raises:
-        ElfError: the table is malformed.
-    """
-    left = _INDEX
-    for address, (_, _, library, first, _) in _read_entries(image, VERNEED, _NEED):
-        source = image.strings.text(library)
-        for _, (_, flags, index, name, _) in _read_linked_records(image, address + first, _NEEDED_NAME):
-            left -= 1
-            if left < 0:
-                raise ElfError(image.path, "malformed: more symbol versions than symbols can refer to")
-            text = image.strings.text(name)
-            yield Version(index=index & _INDEX, name=text, library=source, weak=bool(flags & _WEAK))
-
-
-def read_defined_versions(image: ElfImage) -> Iterator[Version]:
-    """The versions that an open file defines, without the base version.
-
-    Raises:
-        ElfError: the table is malformed.
-    """
-    for address, (_, flags, index, _, _, first, _) in _read_entries(image, VERDEF, _DEFINITION):
-        if not flags & _BASE:
-            name, _ = image.unpack(_DEFINED_NAME, address + first)
-            yield Version(index=index & _INDEX, name=image.strings.text(name))
-
-
-def _read_entries(image: ElfImage, tag: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Addresses and fields of the entries of a table; none without the table."""
-    address = image.tags.get(tag, 0)
-    for place, fields in _read_linked_records(image, address, layout) if address else ():
-        if fields[0] != _FORMAT:
-            raise ElfError(image.path, f"malformed: symbol versions of format {fields[0]}")
-        yield place, fields
-
-
-def _read_linked_records(image: ElfImage, address: int, layout: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Addresses and fields of records of which the last field is the step to the next, 0 in the last one."""
-    for _ in range(_INDEX):
-        fields = image.unpack(layout, address)
-        yield address, fields
-        if not fields[-1]:
-            return
-        address += fields[-1]
-    raise ElfError(image.path, "malformed: symbol versions without an end")

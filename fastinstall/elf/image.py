@@ -39,7 +39,7 @@ class ElfError(ValueError):
     """A file that is empty, truncated, malformed, or no ELF file for a 64-bit little-endian machine.
 
     Args:
-        path: the file.
+        path: the file, which the message names.
         problem: what is wrong with it, in words.
     """
 
@@ -63,12 +63,12 @@ class Segment:
     """One program header.
 
     Attributes:
-        kind: `p_type`.
+        kind: `p_type`: `LOAD`, `DYNAMIC` and so on.
         flags: `p_flags`, of `EXECUTABLE`, `WRITABLE` and readable.
         offset: of its bytes in the file.
         address: where the loader puts them.
         size: of its bytes in the file.
-        alignment: `p_align`.
+        alignment: `p_align`, in bytes.
     """
 
     kind: int
@@ -83,7 +83,7 @@ class ElfImage:
     """The headers of an open ELF file, and bounded reads from it.
 
     Attributes:
-        path: the file.
+        path: the file, for messages.
         size: of the file, in bytes.
         machine: what it is for, as the kernel names it: "x86_64", "aarch64".
         segments: its program headers, in order.
@@ -111,7 +111,7 @@ class ElfImage:
         self._loaded = self.of_kind(LOAD)
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at an offset of the file, all of them.
+        """Read the bytes at an offset of the file, all of them.
 
         Raises:
             ElfError: the file does not hold them, or they are implausibly many.
@@ -129,7 +129,7 @@ class ElfImage:
         return content
 
     def read_at(self, address: int, size: int) -> bytes:
-        """The bytes that the loader puts at an address.
+        """Read the bytes that the loader puts at an address.
 
         Raises:
             ElfError: no segment holds them.
@@ -140,12 +140,12 @@ class ElfImage:
         return self.read(segment.offset + address - segment.address, size)
 
     def read_up_to(self, address: int, limit: int) -> bytes:
-        """The bytes from an address to the end of the segment that holds it, at most `limit` of them."""
+        """Read from an address to the end of the segment that holds it, at most `limit` bytes."""
         segment = self._find_segment(address)
         return self.read_at(address, min(limit, segment.address + segment.size - address))
 
     def unpack(self, layout: struct.Struct, address: int) -> tuple[int, ...]:
-        """The fields of the record at an address; neighbours share one read.
+        """Unpack the record at an address; neighbours share one read.
 
         Raises:
             ElfError: no segment holds the whole record.
@@ -158,7 +158,7 @@ class ElfImage:
         return layout.unpack_from(self._window, start)
 
     def of_kind(self, kind: int) -> tuple[Segment, ...]:
-        """The segments of one `p_type`, in order."""
+        """Return the segments of one `p_type`, in order."""
         return tuple(segment for segment in self.segments if segment.kind == kind)
 
     @cached_property
@@ -187,7 +187,7 @@ class ElfImage:
         return Strings(self, self.read_at(self.tags[STRTAB], self.tags.get(STRSZ, 0)))
 
     def constants(self) -> bytes:
-        """What the loader maps for reading alone; where the linker put constants beside the code, that too.
+        """Read what the loader maps for reading alone; where the linker put constants beside the code, that too.
 
         Raises:
             ElfError: the file does not hold them, or they are implausibly many.
@@ -239,7 +239,7 @@ def open_image(path: Path) -> Iterator[ElfImage]:
 
 
 def read_whole(path: Path) -> bytes:
-    """The content of a file, for a scan of its bytes.
+    """Read the content of a file, for a scan of its bytes.
 
     Raises:
         ElfError: it is no regular file, or implausibly large for a library.
@@ -276,8 +276,8 @@ class Strings:
     """A string table.
 
     Args:
-        image: the open file.
-        content: the table.
+        image: the open file, for messages.
+        content: the bytes of the table.
     """
 
     __slots__ = ("_image", "_left", "content")
@@ -289,7 +289,7 @@ class Strings:
         self._left = min(_SHARED * size, size + _MOST_SHARED) + _LONGEST_STRING
 
     def text(self, offset: int) -> str:
-        """The string at an offset.
+        """Return the string at an offset.
 
         Raises:
             ElfError: it begins or ends outside the table, or the strings that were asked for overlap so
@@ -306,7 +306,7 @@ class Strings:
         return os.fsdecode(self.content[offset:end])
 
     def offsets(self, texts: Iterable[str]) -> dict[int, str]:
-        """Where in the table a string begins that is one of `texts`; it may be the end of another."""
+        """Return where in the table a string begins that is one of `texts`; it may be the end of another."""
         found = {}
         for text in texts:
             wanted = os.fsencode(text) + b"\0"

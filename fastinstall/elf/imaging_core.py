@@ -1,116 +1,22 @@
 """The imaging core, `PIL/_imaging*.so`, from its file alone: what it is, what it would load, what is wrong with it.
 
-A core may be a stub, with copies of the code behind it, one per CPU level. The stub asks for a library by name; the
-loader finds it below the level directories of glibc-hwcaps or, for every other CPU and every loader before glibc 2.33,
-beside them. Which one it takes is decided by the simulated loader.
-
-Package notes are read with pyelftools, which trusts what it reads: every read it makes is bounded here.
+Of several copies for CPU levels, the one that counts is that which the simulated loader takes.
 """
 
 import hashlib
-import json
 import os
 import re
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
 
-from fastinstall.core import foreign
-from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable
 from fastinstall.elf import symbols as symbol_tables
-from fastinstall.elf.description import BuildTraces, CoreLevel, ImagingCore
-from fastinstall.elf.dynamic import DynamicFile, read_dynamic, read_versions
-from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image, read_whole
+from fastinstall.elf.core_copies import Stub, read_levels, read_stub
+from fastinstall.elf.description import CoreLevel, ImagingCore
+from fastinstall.elf.dynamic import DynamicFile, read_dynamic
+from fastinstall.elf.image import ElfError, open_image, read_whole
 from fastinstall.elf.libraries import describe_jpeg
 from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
-
-if TYPE_CHECKING:
-    from elftools.elf.elffile import ELFFile
-
-CODE_PREFIX = "lib_imaging_core-"
-"""How the soname of the code behind a stub begins; the rest tells one wheel's from another's."""
-
-ENTRY = "PyInit__imaging"
-BASELINE = "baseline"
-LEVEL_DIRECTORIES = "glibc-hwcaps"
-
-
-@immutable
-class Stub:
-    """A file that takes the core's place and holds none of its code.
-
-    Attributes:
-        path: the file.
-        file: its dynamic section.
-        code: the soname that it asks for.
-    """
-
-    path: Path
-    file: DynamicFile
-    code: str
-
-
-def read_stub(path: Path) -> Stub | None:
-    """Read the stub of a core, or return None if the core holds the code itself.
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    file = read_dynamic(path)
-    code = next((name for name in file.needed if name.startswith(CODE_PREFIX)), None)
-    return Stub(path=path, file=file, code=code) if code is not None else None
-
-
-def read_levels(stub: Stub, loaded: Path | None, symbols: tuple[str, ...]) -> tuple[CoreLevel, ...]:
-    """Every copy of the code behind a stub, the baseline first, even where it is missing.
-
-    Args:
-        stub: the stub.
-        loaded: the copy that the loader would take here, or None if it finds none.
-        symbols: which to look for.
-    """
-    if loaded is not None:  # the baseline is where that copy belongs to
-        above = loaded.parent.parent
-        home = above.parent if above.name == LEVEL_DIRECTORIES else loaded.parent
-    else:  # where the stub looks first
-        first = (stub.file.runpath or stub.file.rpath or "$ORIGIN").partition(":")[0]
-        origin = str(stub.path.parent.absolute())
-        home = Path(os.path.normpath(first.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)))
-    names = foreign.list_names(home / LEVEL_DIRECTORIES)
-    copies = (home / LEVEL_DIRECTORIES / name / stub.code for name in names)
-    places = (home / stub.code, *(copy for copy in copies if os.path.lexists(copy)))
-    return tuple(_describe_copy(stub, path, symbols, loaded=path == loaded) for path in places)
-
-
-def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: bool) -> CoreLevel:
-    level = path.parent.name if path.parent.parent.name == LEVEL_DIRECTORIES else ""
-    copy = CoreLevel(level=level or BASELINE, path=path, sha256="", loaded=loaded)
-    try:
-        copy = replace(copy, sha256=hashlib.sha256(read_whole(path)).hexdigest())
-        file, defined = read_dynamic(path), symbol_tables.find_defined_names(path, (*symbols, ENTRY))
-        problem = "" if ENTRY in defined else f"it does not define {ENTRY}"
-        if file.machine != stub.file.machine:
-            problem = f"built for {file.machine}, not for {stub.file.machine}"
-        elif file.soname != stub.code:
-            problem = f"its soname is {file.soname or 'missing'}, not {stub.code}"
-        return replace(
-            copy,
-            level=level or file.isa_needed or BASELINE,
-            simd_symbols=tuple(symbol for symbol in symbols if symbol in defined),
-            unoptimised_share=symbol_tables.measure_unoptimised_share(path),
-            isa_note=file.isa_needed,
-            problem=problem,
-        )
-    except FileNotFoundError:
-        return replace(copy, problem="it is missing")
-    except OSError as error:
-        return replace(copy, problem=f"it cannot be read: {error.strerror or error}")
-    except ElfError as error:
-        return replace(copy, problem=error.problem)
-
 
 _VERSION = re.compile(rb"\0(\d+\.\d+\.\d+(?:\.post\d+|\.dev\d+)?)(?=\0)")
 
@@ -130,8 +36,8 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         path: the core, or a stub in its place whose code the loader picks among several copies.
         symbols: which to look for (a recipe's `expect.symbols`).
         main: the interpreter that would load it.
-        hwcaps: see `resolve_libraries`.
-        library_path: see `resolve_libraries`.
+        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first.
+        library_path: the directories of LD_LIBRARY_PATH.
         expected_version: what `PIL/_version.py` says, to be told from the versions of libraries.
     """
     seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)
@@ -171,17 +77,8 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
         return replace(seen, problem=error.problem)
 
 
-def describe_making(core: ImagingCore) -> ImagingCore:
-    """Add what the code tells about its making, which no verdict needs."""
-    code = next((copy.path for copy in core.levels if copy.loaded), core.path)
-    try:
-        return replace(core, making=read_details(Path(code)))
-    except (OSError, ElfError):
-        return core
-
-
 def _choose_copy(core: ImagingCore, stub: Stub, found: ResolvedLibrary | None) -> CoreLevel:
-    """The copy that the loader would take, by which a stub is described.
+    """Return the copy that the loader would take, by which a stub is described.
 
     Raises:
         ElfError: it would find none, or none that can take the core's place.
@@ -206,7 +103,7 @@ def _read_own_machine(path: Path, main: Path | None) -> DynamicFile:
 
 
 def _choose_version(content: bytes, expected: str | None) -> str:
-    """The version string compiled in.
+    """Return the version string compiled in.
 
     A core holds its own version and those of libraries it was compiled against, in no certain order.
     A fork's has ".post"; else Pillow's is the highest (it has been above 9 since 2022, they are below).
@@ -220,85 +117,3 @@ def _choose_version(content: bytes, expected: str | None) -> str:
 def _rank(version: str) -> tuple[bool, tuple[int, ...]]:
     release = re.split(r"\.(?:post|dev)", version)[0]
     return ".post" in version, tuple(int(part) for part in release.split("."))
-
-
-_PACKAGE_NOTE: tuple[str, object] = ("FDO", 0xCAFE1A7E)
-_GLIBC = re.compile(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?")
-_RELATIVE_RELOCATIONS = "GLIBC_ABI_DT_RELR"
-_MOST_READS = 1 << 16
-_MOST_BYTES = 1 << 26
-
-
-def read_details(path: Path) -> BuildTraces:
-    """Read what a file tells about its making.
-
-    The package metadata follow the UAPI group's "Package Metadata for Executable Files".
-
-    Raises:
-        ElfError: the file, its sections, a note or the metadata are malformed; `ForeignElfError` where
-            it is for a 32-bit or big-endian machine.
-        OSError: it cannot be opened.
-    """
-    from elftools.elf.elffile import ELFFile  # noqa: PLC0415 (it costs ten times what doctor may spend on a file)
-
-    names = [name for versions in read_versions(path).needed.values() for name in versions]
-    required = [(int(match[1]), int(match[2])) for match in map(_GLIBC.fullmatch, names) if match]
-    if _RELATIVE_RELOCATIONS in names:  # packed ones, which came with 2.36
-        required.append((2, 36))
-    with open_image(path) as image:
-        try:
-            elf = ELFFile(cast("IO[bytes]", _Stream(image)))
-            return BuildTraces(
-                compilers=symbol_tables.read_lines(image, ".comment"),
-                package=_read_package_note(elf, image),
-                glibc="{}.{}".format(*max(required)) if required else "",
-                stripped=all(
-                    section.kind != symbol_tables.STATIC_SYMBOLS for section in symbol_tables.read_sections(image)
-                ),
-            )
-        except ElfError:
-            raise
-        except Exception as error:  # pyelftools lets whatever a file provokes through
-            raise ElfError(path, f"malformed: {type(error).__name__}: {error}") from error
-
-
-class _Stream:
-    """An image as the stream that pyelftools reads; it ends after as many reads as no honest file takes."""
-
-    def __init__(self, image: ElfImage) -> None:
-        self._image = image
-        self._position = 0
-        self._reads_left = _MOST_READS
-        self._bytes_left = _MOST_BYTES
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """As of a file."""
-        self._position = offset + (0, self._position, self._image.size)[whence]
-        return self._position
-
-    def tell(self) -> int:
-        """As of a file."""
-        return self._position
-
-    def read(self, size: int = -1) -> bytes:
-        """As of a file; what is behind the end is left out."""
-        rest = max(0, self._image.size - self._position)
-        size = min(size, rest) if size >= 0 else rest
-        self._reads_left -= 1
-        self._bytes_left -= size
-        if self._reads_left < 0 or self._bytes_left < 0 or self._position < 0:
-            raise ElfError(self._image.path, "malformed: its tables are cyclic or point outside it")
-        content = self._image.read(self._position, size) if size else b""
-        self._position += size
-        return content
-
-
-def _read_package_note(elf: "ELFFile", image: ElfImage) -> dict[str, str]:
-    from elftools.elf.notes import iter_notes  # noqa: PLC0415 (as above)
-
-    for segment in image.of_kind(NOTE):
-        for note in iter_notes(elf, segment.offset, segment.size):
-            if (note["n_name"], note["n_type"]) == _PACKAGE_NOTE:
-                values = json_data(bytes(note["n_descdata"]).rstrip(b"\0"))
-                return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
-    return {}

@@ -2,198 +2,28 @@
 
 A shared library is recognised by the functions that it exports, not by its name; one linked into another file by the
 messages of its code, which a file that only uses the library does not have. A fingerprint shows when the file changes.
-Some libraries tell their version only when asked; that is read from the code that would answer, without running it: a
-function that returns a constant, or stores three of them. If its code is of no known form, the version is unknown.
-
-- zlib: zlib itself, zlib-ng under names of its own, or zlib-ng in zlib's place. A file compiled against zlib-ng's
-  headers has zlib-ng's version among its strings, and may be bound to the host's zlib all the same, so that string
-  alone counts for nothing. What counts is that the file exports the functions, or holds the code's own messages.
-  Sources: inftrees.c, deflate.c, inflate.c, zutil.c of zlib from 1.2.0 to 1.3.2 and of zlib-ng from 2.0.0 to 2.3.3.
-- libjpeg: the table of messages comes along wherever a libjpeg is linked in, with its release and copyright; a file
-  that only uses a libjpeg has none of it. The order of the rules matters: mozjpeg contains the marks of libjpeg-turbo,
-  which contains those of the IJG's libjpeg. Sources: jversion.h, jerror.h and jcmaster.c of the releases of the IJG's
-  libjpeg from 6b to 9f, of libjpeg-turbo from 0.0.90 to 3.2.0 and of mozjpeg from 1.0 to 4.1.5.
 """
 
 import re
-import struct
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePath
 
-from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.files import sha256
-from fastinstall.core.values import immutable
+from fastinstall.elf.code_constants import freetype_version, read_returned_number
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.elf.dynamic import read_dynamic
-from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
-from fastinstall.elf.lookup import find_all_definitions, find_definitions, find_symbols
-
-
-@immutable
-class SearchedFile:
-    """A file as it is searched for libraries; its code is not read where the linker kept it apart from constants.
-
-    Attributes:
-        path: the file.
-        machine: what it is for, as the kernel names it: "x86_64", "aarch64".
-        constants: what is mapped for reading alone, its strings among it.
-        offered: which of the functions that were asked about it defines for others.
-    """
-
-    path: Path
-    machine: str
-    constants: bytes
-    offered: frozenset[str]
-
-    def text(self, pattern: re.Pattern[bytes]) -> str:
-        """Return the first group of a pattern's first match, or "" if nothing matches.
-
-        A pattern that begins with a literal is searched for by that, at a speed of gigabytes a second.
-        """
-        match = pattern.search(self.constants)
-        return match[1].decode("ascii", "replace") if match else ""
-
-
-@immutable
-class Identity:
-    """A library that was found in a file. What cannot be told is empty or None.
-
-    Attributes:
-        kind: "jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2".
-        implementation: "libjpeg-turbo", "mozjpeg", "IJG libjpeg"; "zlib", "zlib-ng", "zlib-ng compat";
-            "libtiff" and so on; empty if none of the marks is there.
-        version: of the implementation, as far as its marks tell: "3.1.3", "9e", but "1.3" of a libjpeg-turbo
-            that says no more than that.
-        simd: of a libjpeg, whether it contains SIMD code.
-        abi: of a libjpeg, the interface that it offers: "62", "70", "80", "90".
-        inside: it is linked into the file, and its functions are offered to nobody.
-    """
-
-    kind: str
-    implementation: str
-    version: str = ""
-    simd: bool | None = None
-    abi: str = ""
-    inside: bool = False
-
-
-_LONGEST = 256
-
-# endbr64; push %rbp; mov %rsp,%rbp; mov $number,%eax; pop %rbp; ret. All but the third and the last are optional.
-_RETURNS = re.compile(rb"(?:\xf3\x0f\x1e\xfa)?(?:\x55\x48\x89\xe5)?\xb8(.{4})\x5d?\xc3", re.DOTALL)
-# bti c; mov w0,#low; movk w0,#high,lsl #16; ret
-_BTI, _MOVE, _MOVE_HIGH, _RETURN = 0xD503245F, 0x52800000, 0x72A00000, 0xD65F03C0
-_IMMEDIATE = 0xFFFF << 5
-
-# movl $number,offset(%register)
-_STORES = tuple(
-    re.compile(rb"\xc7[\x40-\x47]" + offset + rb"(.{4})", re.DOTALL) for offset in (b"\x08", b"\x0c", b"\x10")
-)
-# mov distance(%rip),%register
-_FROM_CONSTANT = re.compile(rb"\x48\x8b[\x05\x0d\x15\x1d\x25\x2d\x35\x3d](.{4})", re.DOTALL)
-
-
-def read_returned_number(path: Path, name: str) -> int | None:
-    """Return the constant that a function returns, or None if it is missing or does anything else.
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    with open_image(path) as image:
-        _, code = _find_function(image, name)
-    decode = _DECODERS.get(image.machine)
-    return decode(code) if decode is not None else None
-
-
-def freetype_version(path: Path) -> str:
-    """The version of a FreeType, "2.13.3", which its `FT_New_Library` stores in what it makes; empty if unknown.
-
-    The numbers stand behind a pointer, at 8, 12 and 16 (`FT_LibraryRec_` in ftobjs.h). Compilers store the first
-    two of them one by one, or both at once.
-
-    Raises:
-        ElfError: the file cannot be read as one.
-        OSError: it cannot be opened.
-    """
-    with open_image(path) as image:
-        address, code = _find_function(image, "FT_New_Library")
-        if image.machine not in _KNOWN_CODE:
-            return ""
-        stores = [each.search(code) for each in _STORES]
-        numbers = [int.from_bytes(found[1], "little") for found in stores if found is not None]
-        load = _FROM_CONSTANT.search(code)
-        if not any(stores[:2]) and load is not None:
-            distance = int.from_bytes(load[1], "little", signed=True)
-            numbers = [*struct.unpack("<II", image.read_at(address + load.end() + distance, 8)), *numbers]
-    if len(numbers) != 3 or numbers[0] != 2:  # noqa: PLR2004 (FreeType 2, minor and patch)
-        return ""
-    return ".".join(map(str, numbers))
-
-
-def _find_function(image: ElfImage, name: str) -> tuple[int, bytes]:
-    """The address of a function and the beginning of its code; none if it is missing."""
-    symbols = find_symbols(image, name)
-    address = next((fields[4] for _, fields in symbols if fields[4]), 0)
-    return address, image.read_up_to(address, _LONGEST) if address else b""
-
-
-def _decode_x86_return(code: bytes) -> int | None:
-    found = _RETURNS.match(code)
-    return int.from_bytes(found[1], "little") if found else None
-
-
-def _decode_arm_return(code: bytes) -> int | None:
-    words = [word for (word,) in struct.iter_unpack("<I", code[:16]) if word != _BTI]
-    if len(words) < 3 or words[0] & ~_IMMEDIATE != _MOVE:  # noqa: PLR2004 (of up to four instructions)
-        return None
-    number = (words[0] & _IMMEDIATE) >> 5
-    if words[1] & ~_IMMEDIATE == _MOVE_HIGH:
-        number |= (words[1] & _IMMEDIATE) << 11
-        words.pop(1)
-    return number if words[1] == _RETURN else None
-
-
-_DECODERS = {X86_64.machine: _decode_x86_return, AARCH64.machine: _decode_arm_return}
-"""How each machine's code returns a constant."""
-
-_KNOWN_CODE = frozenset({X86_64.machine})
-"""Machines whose other code is told: the stores of FreeType's version, mozjpeg 1.0's comparison, SIMD constants."""
-
-
-JPEG, ZLIB = "jpeg", "zlib"
-_INFLATE, _INFLATE_OF_NG = "inflate", "zng_inflate"
-
-_MESSAGES = (b"invalid distance too far back\0", b"incorrect header check\0")
-_NG_VERSION = re.compile(rb" zlib-ng (\d+\.\d+\.\d+[\w.]*)")
-_NG_AS_ZLIB = b".zlib-ng\0"
-_VERSIONS = (
-    re.compile(rb" inflate (\d+(?:\.\d+)+) Copyright"),
-    re.compile(rb" deflate (\d+(?:\.\d+)+) Copyright"),
-)
-
-
-def _find_zlib(contents: SearchedFile) -> Identity | None:
-    shared = bool(contents.offered.intersection((_INFLATE, _INFLATE_OF_NG)))
-    if not shared and not all(message in contents.constants for message in _MESSAGES):
-        return None
-    compatible = _INFLATE in contents.offered or _NG_AS_ZLIB in contents.constants
-    version = contents.text(_NG_VERSION)
-    if _INFLATE_OF_NG in contents.offered or (version and not compatible):
-        implementation = "zlib-ng"
-    elif version or _NG_AS_ZLIB in contents.constants:
-        implementation = "zlib-ng compat"
-    else:
-        version = next(filter(None, map(contents.text, _VERSIONS)), "")
-        implementation = "zlib" if version else ""
-    return Identity(kind=ZLIB, implementation=implementation, version=version, inside=not shared)
+from fastinstall.elf.image import ElfError, open_image
+from fastinstall.elf.libjpeg_marks import ENTRY, JPEG, JPEG_FUNCTIONS, find_jpeg
+from fastinstall.elf.lookup import find_all_definitions, find_definitions
+from fastinstall.elf.searched_file import Identity, SearchedFile
+from fastinstall.elf.zlib_marks import ZLIB, ZLIB_FUNCTIONS, find_zlib
 
 
 def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> LoadedLibrary:
-    """An identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
+    """Describe an identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
 
     Args:
-        identity: what it is.
+        identity: as `identify` found it.
         path: where the target has its file.
         place: that file on this machine.
         soname: what it was asked for by; empty for one that is linked into the file.
@@ -218,7 +48,7 @@ def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "
 
 
 def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
-    """A library that something asks for, identified if it is a libjpeg; else by its name and place alone.
+    """Describe a library that something asks for, identified if it is a libjpeg; else by name and place alone.
 
     Args:
         soname: the name asked for.
@@ -234,100 +64,6 @@ def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
         return plain
 
 
-ENTRY = "jpeg_read_header"
-_MOZJPEG_ENTRY = "jpeg_c_set_bool_param"
-_SIMD_ENTRY = "jsimd_can_rgb_ycc"
-
-_MESSAGE = b"JPEG parameter struct mismatch: library"
-_RELEASE_DATE = re.compile(rb"  \d{1,2}-[A-Z][a-z]{2}-\d{4}\0")
-_RELEASE_BEFORE_DATE = re.compile(rb"(?<![\w.])(\d{1,2}[a-z]?)$")
-
-_PROJECTS_YEAR = re.compile(rb"\(C\) 1991-(\d{4}) The libjpeg-turbo Project and many others\0")
-_COMMANDERS_YEAR = re.compile(rb"\(C\) 2009-(\d{4}) D\. R\. Commander\n")
-
-_MOZJPEG_VERSION = re.compile(rb"mozjpeg version (\d[\w.]*)")
-_MOZJPEG_MESSAGE = b"\0Bogus parameter value\0"
-_MOZILLA = b"Copyright (C) 2014 Mozilla Corporation"
-_MOZJPEG_OF_YEAR = {"2014": "3", "2016": "3", "2017": "3", "2020": "4"}
-_EARLY_MOZJPEG_YEAR = "2013"
-_EARLY_MOZJPEG_SIZES = {"62": 0x228, "70": 0x258, "80": 0x268}
-"""Of `struct jpeg_compress_struct` in mozjpeg 1.0, which has eight fields more than libjpeg-turbo's, by interface."""
-
-_TURBO_VERSION = re.compile(rb"libjpeg-turbo version (\d+(?:\.\d+)+)")
-_TURBO_VERSION_OF_PROJECT = re.compile(rb" version (\d+(?:\.\d+)+) \(build [^)\0]*libjpeg-turbo\)")
-_TURBO_MARKS = (b"LIBJPEGTURBO_", b"\0Sorry, arithmetic coding is not implemented\0")
-_TURBO_OF_COMMANDERS_YEAR = {"2012": "1.2", "2013": "1.3", "2014": "1.3"}
-_TURBO_OF_YEAR = {
-    "2014": "1.4",
-    "2015": "1.4",
-    "2016": "1.5",
-    "2017": "1.5",
-    "2018": "2.0",
-    "2019": "2.0",
-    "2020": "2.0",
-    "2021": "2.1",
-}
-"""The version stands in the code that compresses, from 1.5 on: else the copyright tells, of releases, not of betas."""
-
-_IJG_COPYRIGHT = re.compile(rb"Copyright \(C\) (?:\d{4}-)?\d{4}, Thomas G\. Lane")
-
-# Factors of the conversions from RGB and to RGB in libjpeg-turbo's x86 code, repeated to fill a vector.
-_SIMD_CONSTANTS = (bytes.fromhex("8b4c4656") * 4, bytes.fromhex("e6a72e49") * 4)
-_SIMD_SWITCH = b"JSIMD_FORCE"
-
-
-def _find_jpeg(contents: SearchedFile) -> Identity | None:
-    shared = ENTRY in contents.offered
-    # The IJG's releases that the libraries in a file are or stand for, as in "6b  27-Mar-1998".
-    dates = (date.start() for date in _RELEASE_DATE.finditer(contents.constants))
-    before = (_RELEASE_BEFORE_DATE.search(contents.constants[max(0, start - 4) : start]) for start in dates)
-    releases = {found[1].decode("ascii") for found in before if found}
-    if not shared and (_MESSAGE not in contents.constants or not releases):
-        return None
-    release = releases.pop() if len(releases) == 1 else ""
-    number = release.rstrip("abcdefghijklmnopqrstuvwxyz")
-    abi = "62" if number == "6" else number and f"{number}0"  # 6b is 62, 7 is 70, 8d is 80, 9e is 90
-    implementation, version = _identify_jpeg(contents, release, abi)
-    simd = None
-    if implementation == "IJG libjpeg":
-        simd = False
-    elif implementation:  # the switch is not in every build
-        marked = any(mark in contents.constants for mark in (_SIMD_SWITCH, *_SIMD_CONSTANTS))
-        simd = marked if marked or contents.machine in _KNOWN_CODE else None
-    return Identity(kind=JPEG, implementation=implementation, version=version, simd=simd, abi=abi, inside=not shared)
-
-
-def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str, str]:
-    """Implementation and version, from the release of the IJG's and the interface that it is or stands for."""
-    year, commanders_year = contents.text(_PROJECTS_YEAR), contents.text(_COMMANDERS_YEAR)
-    moz_version, of_mozilla = contents.text(_MOZJPEG_VERSION), _MOZILLA in contents.constants
-    has_moz_marks = _MOZJPEG_ENTRY in contents.offered or _MOZJPEG_MESSAGE in contents.constants
-    if has_moz_marks or of_mozilla or moz_version:
-        return "mozjpeg", moz_version or _MOZJPEG_OF_YEAR.get(year, "2" if of_mozilla else "")
-    if commanders_year == _EARLY_MOZJPEG_YEAR and _is_early_mozjpeg(contents, abi):
-        return "mozjpeg", "1.0"
-    turbo_version = contents.text(_TURBO_VERSION)
-    marks = (*_TURBO_MARKS, *_SIMD_CONSTANTS)  # of one without the copyright that it has from 1.2 on
-    has_turbo_marks = _SIMD_ENTRY in contents.offered or any(mark in contents.constants for mark in marks)
-    if year or commanders_year or turbo_version or has_turbo_marks:
-        by_year = _TURBO_OF_YEAR.get(year) or _TURBO_OF_COMMANDERS_YEAR.get(commanders_year, "")
-        return "libjpeg-turbo", turbo_version or contents.text(_TURBO_VERSION_OF_PROJECT) or by_year
-    if release and _IJG_COPYRIGHT.search(contents.constants):
-        return "IJG libjpeg", release
-    return "", ""
-
-
-def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
-    """Mozjpeg 1.0 has the messages of libjpeg-turbo 1.3; it compares its caller's structure with another size."""
-    if contents.machine not in _KNOWN_CODE or abi not in _EARLY_MOZJPEG_SIZES:
-        return False
-    size = re.escape(_EARLY_MOZJPEG_SIZES[abi].to_bytes(4, "little"))
-    comparison = rb"[\x48\x49](?:\x3d|\x81[\xf8-\xff])" + size  # cmp $size,%r64
-    with open_image(contents.path) as image:
-        code = [image.read(each.offset, each.size) for each in image.of_kind(LOAD) if each.flags & EXECUTABLE]
-    return re.search(comparison, b"".join(code)) is not None
-
-
 _OPENJPEG_ENTRY = "opj_create_decompress"
 _TIFF_VERSION = re.compile(rb"LIBTIFF, Version (\d+(?:\.\d+)+)")
 _OPENJPEG_VERSION = re.compile(rb"\0(2\.\d+\.\d+)\0")
@@ -338,7 +74,7 @@ def _read_tiff_version(contents: SearchedFile) -> str:
 
 
 def _read_openjpeg_version(contents: SearchedFile) -> str:
-    """In a library of its own alone: elsewhere the number may be another's."""
+    """Read it in a library of its own alone: elsewhere the number may be another's."""
     return contents.text(_OPENJPEG_VERSION) if _OPENJPEG_ENTRY in contents.offered else ""
 
 
@@ -366,8 +102,8 @@ _MARKS: Mapping[str, tuple[str, str, bytes, Callable[[SearchedFile], str]]] = {
 """By kind of library its name, a function that it alone offers, a string of its code and of no user's, its version."""
 
 _FUNCTIONS = {
-    JPEG: (ENTRY, _MOZJPEG_ENTRY, _SIMD_ENTRY),
-    ZLIB: (_INFLATE, _INFLATE_OF_NG),
+    JPEG: JPEG_FUNCTIONS,
+    ZLIB: ZLIB_FUNCTIONS,
     **{kind: (entry,) for kind, (_, entry, _, _) in _MARKS.items()},
 }
 """By kind of library, every one that can be told: which functions of a file to ask about."""
@@ -377,7 +113,7 @@ def identify(path: Path, *, kinds: Iterable[str] = tuple(_FUNCTIONS)) -> tuple[I
     """Tell which libraries a file is or contains; none for a file that only uses them.
 
     Args:
-        path: the file.
+        path: of an ELF file, a library or an extension module.
         kinds: which kinds to look for.
 
     Raises:
@@ -394,7 +130,7 @@ def identify(path: Path, *, kinds: Iterable[str] = tuple(_FUNCTIONS)) -> tuple[I
 
 def _find_library(kind: str, contents: SearchedFile) -> Identity | None:
     if kind in (JPEG, ZLIB):
-        return _find_jpeg(contents) if kind == JPEG else _find_zlib(contents)
+        return find_jpeg(contents) if kind == JPEG else find_zlib(contents)
     implementation, entry, message, read_version = _MARKS[kind]
     shared = entry in contents.offered
     if not shared and message not in contents.constants:

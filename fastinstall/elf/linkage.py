@@ -12,7 +12,8 @@ from pathlib import Path, PurePath
 from fastinstall.elf.description import Binding, Codec, Linkage
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.libraries import describe, identify
-from fastinstall.elf.loader.search import MappedFile, ProcessSettings
+from fastinstall.elf.loader.process_settings import ProcessSettings
+from fastinstall.elf.loader.search import MappedFile
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, references
 
@@ -87,7 +88,7 @@ def _bind_references(
 
 
 def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
-    """What a file wants of the libraries behind the codecs.
+    """Return what a file wants of the libraries behind the codecs.
 
     Most files have no such name among their strings, and need no closer look; a linker may store a name as the end of
     another one.
@@ -102,7 +103,7 @@ def _read_entry_references(user: MappedFile) -> tuple[Reference, ...]:
 
 
 def _list_codecs(process: SimulatedProcess, bindings: list[Binding], begun: frozenset[MappedFile]) -> Iterator[Codec]:
-    """The libraries in what was opened; in what the program brought along, those that something is bound to."""
+    """Yield the libraries in what was opened; in what the program brought along, those that something is bound to."""
     users: defaultdict[tuple[PurePath | None, str], list[PurePath]] = defaultdict(list)
     for each in bindings:
         users[each.provider, _KINDS[each.symbol]].append(each.user)

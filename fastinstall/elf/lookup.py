@@ -1,25 +1,18 @@
-"""What an ELF file defines under a name and what it needs from others, by its hash tables, as the loader sees it.
+"""What an ELF file defines under a name and what it needs from others, as the loader sees it.
 
-The hash tables tell which symbols may have a name, and how many there are. Which of several files a reference is bound
-to depends on their order in the process, and is decided by `loader`.
-
-Sources: glibc's elf/dl-lookup.c (`do_lookup_x`, `check_match`) and elf/dl-setup_hash.c; System V ABI, chapter 5, "Hash
-Table".
+Which of several files a reference is bound to depends on their order in the process, and is decided by `loader`.
+Source: glibc's elf/dl-lookup.c (`check_match`).
 """
 
-import struct
 from collections.abc import Iterable, Iterator
 from itertools import repeat
 from pathlib import Path
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import GNU_HASH, HASH, SYMTAB, VERSYM, Version, read_defined_versions, read_needed_versions
-from fastinstall.elf.image import INTERP, STRTAB, ElfError, ElfImage, open_image
-
-SYMBOL = struct.Struct("<IBBHQQ")
-"""Name, binding and type, visibility, section, address and size."""
-
-RELA, RELASZ, JMPREL, PLTRELSZ = 7, 8, 23, 2
+from fastinstall.elf.dynamic import SYMTAB
+from fastinstall.elf.dynamic_symbols import SYMBOL, count_symbols, count_unhashed, find_symbols
+from fastinstall.elf.image import INTERP, ElfImage, open_image
+from fastinstall.elf.symbol_versions import VERSYM, Version, read_defined_versions, read_needed_versions
 
 _ABSOLUTE = 0xFFF1
 _WEAK, _THREAD_LOCAL = 2, 6
@@ -64,7 +57,7 @@ class Reference:
 
 
 def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
-    """What a file defines for others under a name, one definition per version, in the loader's order.
+    """Return what a file defines for others under a name, one definition per version, in the loader's order.
 
     Undefined symbols are no definitions, nor are those to which a program lends an address of its own:
     what is called through it is another file's. What the loader passes over is left out: hidden and
@@ -78,7 +71,7 @@ def find_definitions(path: Path, name: str) -> tuple[Definition, ...]:
 
 
 def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[Definition, ...]]:
-    """The same for several names, with the file opened once.
+    """Find the definitions of several names as `find_definitions` does, with the file opened once.
 
     Raises:
         ElfError: the file cannot be read as one.
@@ -103,7 +96,7 @@ def find_all_definitions(path: Path, names: tuple[str, ...]) -> dict[str, tuple[
 
 
 def definition_for(definitions: tuple[Definition, ...], reference: Reference) -> Definition | None:
-    """Which of a file's definitions of a name the loader would bind a reference to; None if it goes on searching.
+    """Return which of a file's definitions of a name the loader binds a reference to, or None if it searches on.
 
     A reference with a version takes that version, else a definition without any. One without a
     version takes the oldest, else the default if there is just one (`check_match`).
@@ -117,7 +110,7 @@ def definition_for(definitions: tuple[Definition, ...], reference: Reference) ->
 
 
 def references(path: Path) -> dict[str, Reference]:
-    """What a file wants of others (the undefined symbols of .dynsym), by name.
+    """Return what a file wants of others (the undefined symbols of .dynsym), by name.
 
     Of a name that is asked for in several versions, the last in the table is kept.
 
@@ -127,33 +120,6 @@ def references(path: Path) -> dict[str, Reference]:
     """
     with open_image(path) as image:
         return {reference.name: reference for reference in _read_references(image)}
-
-
-def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Indices and fields (`SYMBOL`) of the dynamic symbols of a name, by DT_GNU_HASH, or else DT_HASH.
-
-    Without either the loader finds nothing in a file, whatever its symbols are.
-
-    Raises:
-        ElfError: the table is malformed.
-    """
-    wanted, tags = name.encode("utf-8", "surrogateescape"), image.tags
-    indices: Iterator[int] = iter(())
-    if tags.keys() >= {SYMTAB, STRTAB, GNU_HASH}:
-        indices = _find_by_gnu_hash(image, tags[GNU_HASH], wanted)
-    elif tags.keys() >= {SYMTAB, STRTAB, HASH}:
-        indices = _find_by_system_v_hash(image, tags[HASH], wanted)
-    for index in indices:
-        fields = image.unpack(SYMBOL, tags[SYMTAB] + index * SYMBOL.size)
-        if image.read_up_to(tags[STRTAB] + fields[0], len(wanted) + 1) == wanted + b"\0":
-            yield index, fields
-
-
-def symbol_entries(image: ElfImage) -> bytes:
-    """The table of dynamic symbols; empty if there is none."""
-    if SYMTAB not in image.tags:
-        return b""
-    return image.read_at(image.tags[SYMTAB], count_symbols(image) * SYMBOL.size)
 
 
 def _is_definition(information: int, other: int, section: int, value: int) -> bool:
@@ -172,7 +138,10 @@ def _read_version_word(image: ElfImage, index: int) -> int:
 
 
 def _read_versions(image: ElfImage) -> dict[int, Version]:
-    """By index; a program's copy of another file's data has the version that it needs of that file."""
+    """Return the versions by index.
+
+    A program's copy of another file's data has the version that it needs of that file.
+    """
     return {each.index: each for each in (*read_defined_versions(image), *read_needed_versions(image))}
 
 
@@ -194,108 +163,3 @@ def _read_references(image: ElfImage) -> Iterator[Reference]:
                 library=version.library if version else "",
                 weak=information >> 4 == _WEAK,
             )
-
-
-_GNU_HEADER = struct.Struct("<IIII")
-_FILTER = struct.Struct("<Q")
-_HASH_WORD = struct.Struct("<I")
-_PAIR = struct.Struct("<II")
-_RELOCATION_WORDS = 3
-_LONGEST_CHAIN = 1 << 16
-
-
-def count_symbols(image: ElfImage) -> int:
-    """The number of dynamic symbols, less such at the end as no lookup and no relocation leads to.
-
-    Raises:
-        ElfError: the table is malformed.
-    """
-    if GNU_HASH in image.tags:
-        return max(_count_by_gnu_hash(image, image.tags[GNU_HASH]), count_unhashed(image))
-    if HASH in image.tags:
-        return image.unpack(_PAIR, image.tags[HASH])[1]
-    return _count_relocated(image)
-
-
-def count_unhashed(image: ElfImage) -> int:
-    """The number of symbols before the first that others can find: in a library, all that are undefined.
-
-    A table with no symbol in it says 1, whatever that number is (binutils); then the relocations tell.
-    """
-    if GNU_HASH not in image.tags:
-        return count_symbols(image)
-    first = image.unpack(_GNU_HEADER, image.tags[GNU_HASH])[1]
-    return first if first > 1 else max(first, _count_relocated(image))
-
-
-def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
-    buckets, first, filters, shift = image.unpack(_GNU_HEADER, address)
-    if not buckets:
-        return
-    if not filters:
-        raise ElfError(image.path, "malformed: a symbol hash table without a filter")
-    code = 5381
-    for byte in name:
-        code = code * 33 + byte & 0xFFFFFFFF
-    (bits,) = image.unpack(_FILTER, address + 16 + 8 * (code // 64 & filters - 1))
-    if not bits >> code % 64 & bits >> (code >> shift) % 64 & 1:
-        return
-    places = address + 16 + 8 * filters
-    (start,) = image.unpack(_HASH_WORD, places + 4 * (code % buckets))
-    if start:
-        yield from (index for index, link in _walk_chain(image, places, buckets - first, start) if link | 1 == code | 1)
-
-
-def _walk_chain(image: ElfImage, places: int, shift: int, start: int) -> Iterator[tuple[int, int]]:
-    """Indices of the symbols in a bucket of DT_GNU_HASH, and their hashes, in which the last one has its lowest bit."""
-    chains = places + 4 * shift
-    for index in range(start, start + _LONGEST_CHAIN):
-        (link,) = image.unpack(_HASH_WORD, chains + 4 * index)
-        yield index, link
-        if link & 1:
-            return
-    raise _make_endless_table_error(image)
-
-
-def _find_by_system_v_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
-    buckets, count = image.unpack(_PAIR, address)
-    if not buckets:
-        return
-    code = 0
-    for byte in name:
-        code = (code << 4) + byte & 0xFFFFFFFF
-        code = (code ^ (code & 0xF0000000) >> 24) & 0x0FFFFFFF
-    starts = address + 8
-    (index,) = image.unpack(_HASH_WORD, starts + 4 * (code % buckets))
-    for _ in range(min(count, _LONGEST_CHAIN)):
-        if not index:
-            return
-        yield index
-        (index,) = image.unpack(_HASH_WORD, starts + 4 * (buckets + index))
-    if index:
-        raise _make_endless_table_error(image)
-
-
-def _make_endless_table_error(image: ElfImage) -> ElfError:
-    return ElfError(image.path, "malformed: a symbol hash table without an end")
-
-
-def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
-    """The end of the chain that begins last: DT_GNU_HASH has no count."""
-    buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
-    places = address + 16 + 8 * filters
-    last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)
-    if last < first:
-        return first
-    return 1 + max(index for index, _ in _walk_chain(image, places, buckets - first, last))
-
-
-def _count_relocated(image: ElfImage) -> int:
-    """One more than the highest index of a symbol in the relocations; 0 where they name none."""
-    highest = 0
-    for table, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
-        words = image.tags.get(size, 0) // (8 * _RELOCATION_WORDS) * _RELOCATION_WORDS
-        if table in image.tags and words:
-            content = memoryview(image.read_at(image.tags[table], 8 * words)).cast("Q")
-            highest = max(highest, max(content[1::_RELOCATION_WORDS]) >> 32)
-    return highest + 1 if highest else 0

@@ -1,18 +1,16 @@
-"""The functions of an ELF file by name and first bytes, the switches it was compiled with, and its section headers.
+"""The functions of an ELF file by name and first bytes, and the switches it was compiled with.
 
-Sections are what the linker left for tools. The loader never looks at them, and they may have been stripped, so nothing
-about loading is decided here; nor how symbols bind between libraries, nor which instructions functions contain.
+How symbols bind between libraries is not decided here, nor which instructions functions contain.
 """
 
 import re
-import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.architecture import X86_64
-from fastinstall.core.values import immutable
+from fastinstall.elf.dynamic_symbols import SYMBOL, symbol_entries
 from fastinstall.elf.image import ElfError, ElfImage, Strings, open_image
-from fastinstall.elf.lookup import SYMBOL, symbol_entries
+from fastinstall.elf.sections import read_lines, read_sections
 
 _FUNCTION = 2
 _FEWEST_FUNCTIONS, _MOST_FUNCTIONS = 10, 8192
@@ -32,10 +30,10 @@ _UNOPTIMISED = {
 
 
 def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = False) -> frozenset[str]:
-    """Which of some names a file defines, for others (.dynsym) or, where it is not stripped, for itself (.symtab).
+    """Return the names that a file defines, for others (.dynsym) or, where it is not stripped, itself (.symtab).
 
     Args:
-        path: the file.
+        path: of an ELF file.
         names: that are looked for.
         exported: whether those for others alone count.
 
@@ -53,7 +51,7 @@ def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = Fal
 
 
 def measure_unoptimised_share(path: Path) -> float | None:
-    """The share of functions that begin as `gcc -O0` begins them, 0.0 to 1.0.
+    """Measure the share of functions that begin as `gcc -O0` begins them, 0.0 to 1.0.
 
     At -O0 every function sets up a frame and stores its parameters there: on Pillow's C files the
     share is 0.99, and at -O1, -Og, -O2, -O3 at most 0.02, with or without -fno-omit-frame-pointer
@@ -82,7 +80,7 @@ def measure_unoptimised_share(path: Path) -> float | None:
 
 
 def compiler_switches(path: Path) -> tuple[str, ...]:
-    """The compiler and its switches as `-frecord-gcc-switches` recorded them, one line per distinct set.
+    """Read the compiler and its switches as `-frecord-gcc-switches` recorded them, one line per distinct set.
 
     Raises:
         ElfError: the file cannot be read as one.
@@ -93,19 +91,19 @@ def compiler_switches(path: Path) -> tuple[str, ...]:
 
 
 def _list_defined(entries: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Name's offset, type, address and size of each symbol with a section of its own."""
+    """Yield the name's offset, type, address and size of each symbol with a section of its own."""
     for name, information, _, section, address, size in SYMBOL.iter_unpack(entries):
         if section:
             yield name, information & 15, address, size
 
 
 def _list_function_sizes(entries: bytes) -> dict[int, int]:
-    """Sizes of the functions by address; a function of two names counts once."""
+    """Return sizes of the functions by address; a function of two names counts once."""
     return {address: size for _, kind, address, size in _list_defined(entries) if kind == _FUNCTION and size}
 
 
 def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
-    """The symbols that linkers go by, and the strings that they name; nothing in a file that was stripped."""
+    """Return the symbols that linkers go by, and the strings that they name; nothing in a file that was stripped."""
     sections = read_sections(image)
     section = next((section for section in sections if section.kind == STATIC_SYMBOLS), None)
     if section is None:
@@ -118,75 +116,3 @@ def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
 
 
 STATIC_SYMBOLS = 2
-
-_COMPRESSED, _LARGEST_TEXT = 0x800, 1 << 22
-_NO_BITS = 8
-_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
-
-
-@immutable
-class Section:
-    """One section header.
-
-    Attributes:
-        name: ".rodata", ".symtab".
-        kind: `sh_type`.
-        flags: `sh_flags`.
-        offset: of its bytes in the file.
-        size: of its bytes in the file; 0 where it has none there.
-        link: `sh_link`: for a symbol table, the index of its strings.
-    """
-
-    name: str
-    kind: int
-    flags: int
-    offset: int
-    size: int
-    link: int
-
-
-def read_sections(image: ElfImage) -> tuple[Section, ...]:
-    """Read the section headers in order, empty if they were stripped.
-
-    Raises:
-        ElfError: they, or the names they refer to, are malformed or not in the file.
-    """
-    offset, one, count, names_index = image.section_headers
-    if not offset or not count:
-        return ()
-    if one != _SECTION_HEADER.size:
-        raise ElfError(image.path, f"malformed: section headers of {one} bytes")
-    headers = list(_SECTION_HEADER.iter_unpack(image.read(offset, one * count)))
-    if names_index >= count:
-        raise ElfError(image.path, f"malformed: no section {names_index} for the sections' names")
-    names = Strings(image, image.read(headers[names_index][4], headers[names_index][5]))
-    return tuple(
-        Section(
-            name=names.text(name),
-            kind=kind,
-            flags=flags,
-            offset=start,
-            size=0 if kind == _NO_BITS else size,
-            link=link,
-        )
-        for name, kind, flags, _, start, size, link, _, _, _ in headers
-    )
-
-
-def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
-    """The distinct strings of a section of text, in order; none if it is absent or compressed.
-
-    Args:
-        image: the open file.
-        name: of the section: ".comment".
-
-    Raises:
-        ElfError: the sections are malformed, or this one is implausibly large.
-    """
-    for section in read_sections(image):
-        if section.name == name and not section.flags & _COMPRESSED:
-            if section.size > _LARGEST_TEXT:
-                raise ElfError(image.path, f"implausibly large: {section.size} bytes in {name}")
-            lines = image.read(section.offset, section.size).split(b"\0")
-            return tuple(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line))
-    return ()

@@ -4,8 +4,9 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable, keyed, published_as
-from fastinstall.elf.description import Cpu
-from fastinstall.model.request import EnvironmentKind, Request
+from fastinstall.elf.cpu import Cpu
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.request import Request
 
 
 class Cause(StrEnum):

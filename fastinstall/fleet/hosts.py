@@ -15,14 +15,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.foreign import DOCUMENT, open_foreign_file
 from fastinstall.core.messages import quote
-from fastinstall.core.values import decode, immutable
-from fastinstall.elf.description import Cpu
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
+from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import Environment
 from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 
 T = TypeVar("T")

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.core import foreign
+from fastinstall.core.codec import decode, open_document
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import decode, immutable, open_document
+from fastinstall.core.values import immutable
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.hosts import (
     HostDocument,

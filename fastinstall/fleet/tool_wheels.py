@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
-from fastinstall.core import files, foreign, sealed_trees, values
+from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
@@ -24,7 +24,7 @@ from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
-from fastinstall.model.artefact import ToolWheels
+from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.restored_directory import restore_on_failure
@@ -198,11 +198,11 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     """
     checkout = _find_checkout()
     contents = _list_checkout_contents(checkout) if checkout is not None else _list_installed_contents()
-    place = cache / "tool" / "own" / values.digest({name: files.sha256(path) for name, path in contents.items()})[:32]
+    place = cache / "tool" / "own" / codec.digest({name: files.sha256(path) for name, path in contents.items()})[:32]
     found = next(place.glob("fastinstall-*.whl"), None) if sealed_trees.is_intact(place, cache=cache) else None
     if found is not None:
         return found
-    with files.temporary_directory("tool", within=cache / "tmp") as space:
+    with temporary_directories.temporary_directory("tool", within=cache / "tmp") as space:
         fresh = space / "wheel"
         fresh.mkdir()
         if checkout is not None:

@@ -20,12 +20,13 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains
+from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, rank
-from fastinstall.elf.description import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, FleetHost, HostGroup, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import EnvironmentKind, LinkMode, Request
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.plan.level_choice import (
     choose_best_level,
     find_lacking_features,

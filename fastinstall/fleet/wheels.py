@@ -11,11 +11,12 @@ from pathlib import Path
 from fastinstall.apply.wheel_only import build_wheel_into
 from fastinstall.core import files, foreign
 from fastinstall.core.archives import sound_zip
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UsageError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import document, dump, immutable
+from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.fleet.fleet import Fleet, FleetArtefact
 from fastinstall.fleet.hosts import read_hosts
@@ -28,9 +29,9 @@ from fastinstall.fleet.wheel_choice import (
 )
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sums
-from fastinstall.model.artefact import parse_labelled_levels
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
+from fastinstall.model.version_labels import parse_labelled_levels
 from fastinstall.observe.active_environment import NamedTarget, base_python
 from fastinstall.observe.interpreter import interpreter_with
 from fastinstall.observe.observation import recipe_named

@@ -10,7 +10,7 @@ The module also makes the pin's part of a plan, and writes and removes the pin b
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fastinstall.core import files, foreign
+from fastinstall.core import files, foreign, temporary_directories
 from fastinstall.core.errors import RefusedError, UndeterminedError
 from fastinstall.core.events import Emit, Noted, Started
 from fastinstall.core.messages import listing, quote
@@ -19,9 +19,11 @@ from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.index.pip import PipForecast, forecast_pip_install
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.facts import Distribution, Facts, PinKind, PinState
-from fastinstall.model.receipt import Move, MoveKind
-from fastinstall.model.request import EnvironmentKind, Request
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import Distribution, Facts
+from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.pin_state import PinKind, PinState
+from fastinstall.model.request import Request
 from fastinstall.observe.pip_pins import (
     CONFIGURATION,
     CONSTRAINTS,
@@ -209,7 +211,7 @@ class PinTrial:
         names = tuple(sorted({dependant.name for dependant in self.facts.stack.dependants}))
         if not names:
             return
-        with files.temporary_directory("pin", within=self.space) as space:
+        with temporary_directories.temporary_directory("pin", within=self.space) as space:
             file, none = space / "constraints.txt", space / "none.txt"
             file.write_text(constraints_text(self.pin.requirement, self.pin.wheel.name), encoding="utf-8")
             none.touch()

@@ -13,14 +13,18 @@ from itertools import islice
 from pathlib import Path
 
 from fastinstall.core import foreign, process
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import decode, immutable
+from fastinstall.core.values import immutable
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.facts import Facts, GuardCost, GuardEvent, PinState
-from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.model.facts import Facts
+from fastinstall.model.guard_state import GuardCost, GuardEvent
+from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.pin_state import PinState
+from fastinstall.model.receipt import Receipt
 from fastinstall.observe.guard_files import GUARD_ENTRIES, GUARD_PACKAGE, entries_present, render_state, stage_guard
 
 

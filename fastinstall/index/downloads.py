@@ -23,7 +23,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path, PurePath
 
-from fastinstall.core import files, foreign, values
+from fastinstall.core import codec, files, foreign, refused_writes, temporary_directories
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.refused_writes import advise_on_cache
@@ -56,7 +56,10 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
     plain = PurePath(artefact.filename).name == artefact.filename and artefact.filename not in ("", ".", "..")
     if not plain or (artefact.sha256 and not _SHA256.fullmatch(artefact.sha256)):
         raise RefusedError(f"{artefact.filename!r} with sha256 {artefact.sha256!r} is not the name of a file to fetch")
-    with writable(cache), files.temporary_directory("download", within=cache / "downloads") as directory:
+    with (
+        writable(cache),
+        temporary_directories.temporary_directory("download", within=cache / "downloads") as directory,
+    ):
         fresh = directory / artefact.filename
         write(fresh)
         digest = files.sha256(fresh)
@@ -102,7 +105,7 @@ def private_space(cache: Path) -> Path:
 
     atexit.register(leave)
     with writable(cache):
-        return held.enter_context(files.temporary_directory("given", within=cache / "tmp"))
+        return held.enter_context(temporary_directories.temporary_directory("given", within=cache / "tmp"))
 
 
 @immutable
@@ -196,7 +199,7 @@ def record_offers(cache: Path, offered: Iterable[Artefact]) -> None:
 def _record_index(path: Path, index: str) -> None:
     known = _read_indexes(path)
     if index and index not in known:
-        text = values.dump(values.document("offered", _Offered(indexes=(*known, index))))
+        text = codec.dump(codec.document("offered", _Offered(indexes=(*known, index))))
         with suppress(OSError):  # a cache that is read-only serves all the same
             files.write_text(_locate_index_note(path), text, durable=False)
 
@@ -229,7 +232,7 @@ def writable(cache: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{files.reason(error, cache)}: cannot save the download"
+        message = f"{refused_writes.reason(error, cache)}: cannot save the download"
         raise FailedError(message, hint=advise_on_cache(error, cache)) from error
 
 
@@ -276,7 +279,7 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
         return known or Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
     with discarding_refused(path):
         found = _find_attestation(path, artefact, download)
-    files.write_text(_locate_note(path), values.dump(values.encode(found)))
+    files.write_text(_locate_note(path), codec.dump(codec.encode(found)))
     return found
 
 
@@ -293,7 +296,7 @@ def read_recorded_attestation(path: Path) -> Attestation | None:
     """Read the attestation stored beside a file, or return None if there is none."""
     note = _locate_note(path)
     try:
-        return values.decode(Attestation, json_data(foreign.read_bytes(note)), file=note)
+        return codec.decode(Attestation, json_data(foreign.read_bytes(note)), file=note)
     except (OSError, ValueError, DocumentError):
         return None
 
@@ -306,7 +309,7 @@ def _find_attestation(path: Path, artefact: Artefact, download: Callable[[str, P
     """Whoever can withhold the document can also hide that it exists, so its absence is no failure."""
     if importlib.util.find_spec("pypi_attestations") is None:
         return _make_unverifiable(f"install the extra: {EXTRA}")
-    with files.temporary_directory("attestation") as directory:
+    with temporary_directories.temporary_directory("attestation") as directory:
         document = directory / "provenance.json"
         try:
             download(artefact.provenance, document)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Cpu
+from fastinstall.elf.cpu import Cpu
 from fastinstall.index.offers import PackageIndex
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.recipe import Recipe

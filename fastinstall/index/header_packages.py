@@ -6,9 +6,9 @@ They are data (`recipes/headers/packages.toml`). No index is asked for them, so 
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from fastinstall.core import foreign, values
+from fastinstall.core import codec, foreign
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.parsing import toml_data
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact
 
@@ -79,4 +79,4 @@ def read_header_packages(file: Path | None = None) -> HeaderPackages:
         DocumentError: it is malformed.
     """
     path = file or recipes_directory() / "headers" / "packages.toml"
-    return values.decode(HeaderPackages, toml_data(foreign.read_text(path)), file=path)
+    return codec.decode(HeaderPackages, toml_data(foreign.read_text(path)), file=path)

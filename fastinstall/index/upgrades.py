@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version, contains, is_specifier, parse_version_number
+from fastinstall.model.advisories import Advisory
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Dependant, Interpreter
-from fastinstall.model.recipe import Advisory
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

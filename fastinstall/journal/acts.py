@@ -1,25 +1,19 @@
-"""Undo what a transaction did, act by act, and find what stands in the way of that.
-
-One kind of act adds text to a file that belongs to another program: it is added whole or not at all, and removed
-without touching the rest. It goes to the end of files that other programs append to (`conda-meta/history`,
-`conda-meta/pinned`), or to a place in files that people write (`pip.conf`). What others write later stays when our text
-goes; if nobody wrote since, the file is restored to the byte and to its modification time.
-"""
+"""Undo what a transaction did, act by act, and find what stands in the way of that."""
 
 import errno
-import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.core import files, foreign
+from fastinstall.core import files
 from fastinstall.core.values import immutable
-from fastinstall.journal import external_undo, fingerprints, moves
+from fastinstall.journal import external_undo, moves, remembered_directories
+from fastinstall.journal.additions import withdraw
 from fastinstall.journal.entries import Adding, Conceding, ExternalChangeBegun
 from fastinstall.journal.external_undo import LocatedExternalChange
-from fastinstall.journal.fingerprints import KnownFiles, remember
+from fastinstall.journal.fingerprints import KnownFiles
 from fastinstall.journal.log import Act, Log
-from fastinstall.journal.moves import Mover
+from fastinstall.journal.mover import Mover
 from fastinstall.journal.store import JournalStore
 
 
@@ -41,13 +35,13 @@ Placed = Batch | LocatedExternalChange | Adding
 
 
 def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
-    """An act as its journal tells it.
+    """Locate an act as its journal tells it.
 
     Args:
-        log: the journal.
+        log: the journal that holds the announcement.
         act: one of its announcements.
-        prefix: of the environment.
-        work: of the transaction.
+        prefix: of the environment, which may have moved since.
+        work: the directory with the transaction's stage and aside.
     """
     match act:
         case ExternalChangeBegun():
@@ -96,9 +90,9 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
     """Undo an act; nothing to do where that has happened already.
 
     Args:
-        act: which.
-        store: of the environment.
-        mover: of the transaction.
+        act: located by `locate_act`.
+        store: of the environment that the act changed.
+        mover: does the renames, and notes those that it cannot do at once.
         left: to another program, where something is.
 
     Raises:
@@ -115,15 +109,15 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
                     moves.undo(item, mover)
                 elif item.move.live not in left.paths:
                     moves.undo(moves.make_plain_arrival(item) if item.move.live in left.dropped else item, mover)
-            fingerprints.remove_empty(store.prefix, act.created)
+            remembered_directories.remove_empty(store.prefix, act.created)
             for directory in dict.fromkeys(
-                (*moves.parents(act.items), *fingerprints.list_changed_directories(store.prefix, act.created))
+                (*moves.parents(act.items), *remembered_directories.list_changed_directories(store.prefix, act.created))
             ):
                 files.sync_directory(directory)
 
 
 def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
-    """What can come back from nowhere, unless it came by these very acts and has gone with them."""
+    """Yield what can come back from nowhere, unless it came by these very acts and has gone with them."""
     brought: set[str] = set()
     for act in acts:
         match act:
@@ -141,127 +135,5 @@ def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
 
 
 def parents_of(path: str) -> set[str]:
-    """The directories on the way to a path."""
+    """Return the directories on the way to a path."""
     return {parent.as_posix() for parent in PurePath(path).parents}
-
-
-def describe(store: JournalStore, identifier: str, path: str, text: str, place: int = -1) -> Adding:
-    """What is about to be added, for the journal; arguments as of `Transaction.add`."""
-    live = store.prefix / path
-    before = _read(live)
-    directory = Path(path).parent.as_posix()
-    return Adding(
-        path=path,
-        text=text,
-        size=len(before) if before is not None else -1,
-        sha256=hashlib.sha256(before or b"").hexdigest(),
-        mtime_ns=live.stat().st_mtime_ns if before is not None else 0,
-        draft=f"{directory}/.fastinstall-{identifier}.draft",
-        directories=remember(store.prefix, (directory,)),
-        place=place,
-    )
-
-
-def add(store: JournalStore, adding: Adding) -> None:
-    """Put the text at its place.
-
-    Raises:
-        OSError: as the kernel says; the file is as it was.
-    """
-    before = _read(store.prefix / adding.path) or b""
-    place = adding.place if adding.place >= 0 else len(before)
-    _write(store, adding, before[:place] + adding.text.encode() + before[place:])
-
-
-def withdraw(store: JournalStore, additions: Iterable[Adding]) -> None:
-    """Take texts out of their files again, the last one first; nothing to do where that has happened, or it is gone.
-
-    Raises:
-        OSError: as the kernel says; the file is as it was.
-    """
-    for adding in reversed(tuple(additions)):
-        (store.prefix / adding.draft).unlink(missing_ok=True)
-        _withdraw(store, adding)
-
-
-def remove_addition(content: bytes, adding: Adding) -> bytes:
-    """The content of a file less our text: from the place where it was put, else from where it stands, once.
-
-    Of a text that has a place, and that somebody has written into, those lines go that are ours as they were.
-    """
-    text, place = adding.text.encode(), adding.place if adding.place >= 0 else max(adding.size, 0)
-    if content[place : place + len(text)] == text:
-        return content[:place] + content[place + len(text) :]
-    before, found, after = content.rpartition(text)
-    if found:
-        return before + after
-    return content if adding.place < 0 else _remove_lines(content, text)
-
-
-def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
-    """Return a file's content without our text, or None if we created the file and it is to be removed."""
-    rest = content if _is_as_before(content, adding) else remove_addition(content, adding)
-    return rest if rest or adding.size >= 0 else None
-
-
-def _remove_lines(content: bytes, text: bytes) -> bytes:
-    """The content less our lines, from where the first of them stands to where the last one does.
-
-    Where a program has written the file anew without comments, as `pip config set` does, our settings go wherever they
-    stand: one that stayed would name a file that goes.
-    """
-    ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
-    lines = content.split(b"\n")
-    bare = [line.rstrip(b"\r") for line in lines]
-    if ours[0] not in bare or ours[-1] not in bare[bare.index(ours[0]) :]:
-        is_rewritten = ours[0] not in bare and ours[-1] not in bare
-        settings = [line for line in ours if not line.startswith((b"#", b"["))] if is_rewritten else []
-        return b"\n".join(line for line, each in zip(lines, bare, strict=True) if each not in settings)
-    first = bare.index(ours[0])
-    last = bare.index(ours[-1], first)
-    within = zip(lines[first : last + 1], bare[first : last + 1], strict=True)
-    return b"\n".join((*lines[:first], *(line for line, each in within if each not in ours), *lines[last + 1 :]))
-
-
-def _withdraw(store: JournalStore, adding: Adding) -> None:
-    live = store.prefix / adding.path
-    content = _read(live)
-    if content is None:
-        return
-    rest = remove_added_text(content, adding)
-    if rest is None:
-        live.unlink()
-        files.sync_directory(live.parent)
-        return
-    if rest != content:
-        _write(store, adding, rest)
-    if adding.size >= 0 and _is_as_before(rest, adding):
-        os.utime(live, ns=(live.stat().st_atime_ns, adding.mtime_ns))
-        files.sync_tree(live)
-
-
-def _is_as_before(content: bytes, adding: Adding) -> bool:
-    return hashlib.sha256(content).hexdigest() == adding.sha256
-
-
-def _write(store: JournalStore, adding: Adding, content: bytes) -> None:
-    """By a draft beside it, whose name the journal knows."""
-    live, draft = store.prefix / adding.path, store.prefix / adding.draft
-    files.make_directories(live.parent)
-    mode = live.stat().st_mode & 0o7777 if live.exists() else 0o644
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fchmod(stream.fileno(), mode)
-        os.fsync(stream.fileno())
-    os.replace(draft, live)
-    files.sync_directory(live.parent)
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return foreign.read_bytes(path)
-    except FileNotFoundError:
-        return None

@@ -9,11 +9,12 @@ did.
 
 import json
 
+from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import decode, encode, immutable, keyed
-from fastinstall.journal.fingerprints import Directory
-from fastinstall.model.receipt import Move
+from fastinstall.core.values import immutable, keyed
+from fastinstall.journal.remembered_directories import Directory
+from fastinstall.model.move import Move
 from fastinstall.model.stored_documents import refuse_other_schema
 
 
@@ -37,8 +38,8 @@ class Copied:
     """A file or symbolic link as it was before; its copy's name is its place in the list.
 
     Attributes:
-        path: where it stands.
-        digest: of its content.
+        path: where the file stands in the environment.
+        digest: of its content, as `fingerprints.digest` has it.
         mode: its permission bits.
         mtime_ns: its modification time, nanoseconds since the epoch.
     """
@@ -55,9 +56,9 @@ class ExternalChangeBegun:
 
     Attributes:
         area: holds the copies, relative to the transaction's `work`; it is gone once the external change is undone.
-        copies: what was copied.
+        copies: what was copied, in the order of the copies' numbers.
         appearing: what may come, and was not there.
-        own_places: see `ExternalChange`.
+        own_places: patterns of places of the program's alone; see `ExternalChange`.
         records: names of the files in `conda-meta` that describe packages.
         created: directories that are not there, and that what comes may need, outermost first.
         directories: that are there, and whose entries may change, outermost first.
@@ -115,12 +116,12 @@ class TransactionBegun:
     """A transaction began.
 
     Attributes:
-        id: of the transaction.
-        at: ISO 8601, UTC.
+        id: its time and a token: "20261121T101500Z-3fa2c1".
+        at: when it began, ISO 8601, UTC.
         sequence: 1 for the first of an environment, and so on; the order that undoing follows.
         work: where its `stage` and `aside` lie.
         created: directories of ours that did not exist, outermost first.
-        directories: whose entries change.
+        directories: those whose entries change, as they were.
         verb: what was called ("guard remove"), for as long as no directory holds the plan; empty if an older one did
             not note it.
         tool_version: of the fastinstall that writes the journal; empty if an older one did not note it.
@@ -147,7 +148,7 @@ class Moving:
     """These moves are about to happen, in this order.
 
     Attributes:
-        moves: the moves.
+        moves: which entries move, and how, in order.
         inodes: of what stands at each move's `live` before it; 0 where nothing does.
         created: parents that are made for them, outermost first.
         directories: further directories whose entries change.
@@ -177,8 +178,8 @@ class Spreading:
     """A tree that cannot be renamed as a whole is about to be moved file by file.
 
     Attributes:
-        source: from where.
-        target: to where.
+        source: the top of the tree, relative to the prefix.
+        target: where it goes, relative to the prefix.
         directories: its directories, outermost first.
     """
 
@@ -197,8 +198,8 @@ class Adding:
     """Text is about to be added to a file that is not ours alone.
 
     Attributes:
-        path: of the file.
-        text: what is added.
+        path: of the file, relative to the prefix.
+        text: what is added, byte for byte in UTF-8.
         size: of the file before, in bytes; -1 where it was not there.
         sha256: of its content before, hexadecimal.
         mtime_ns: its modification time before.
@@ -289,7 +290,7 @@ _EVENTS = {cls: event for event, cls in _ENTRIES.items()}
 
 
 def format_entry_line(entry: Entry) -> str:
-    """One line of JSON in ASCII; names that are not UTF-8 survive as escaped surrogates."""
+    """Format one line of JSON in ASCII; names that are not UTF-8 survive as escaped surrogates."""
     return json.dumps({"event": _EVENTS[type(entry)], **encode(entry)}, separators=(",", ":"))
 
 
@@ -297,7 +298,7 @@ def parse_entry_line(line: str, *, where: str, version: str = "") -> Entry:
     """Read one line. Keys that nobody knows here are passed over: a later fastinstall may have added them.
 
     Args:
-        line: without its newline.
+        line: one line of a journal, without its newline.
         where: its file and number, for messages.
         version: of the fastinstall that wrote it; empty if that is not known.
 

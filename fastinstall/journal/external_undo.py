@@ -12,24 +12,12 @@ from pathlib import Path
 
 from fastinstall.core import files
 from fastinstall.core.values import immutable
+from fastinstall.journal.conda_revisions import HISTORY, carry, list_later_revisions
 from fastinstall.journal.entries import Copied, ExternalChangeBegun, ExternalChangeEnded
 from fastinstall.journal.external_changes import ALWAYS, is_as_before, is_file
-from fastinstall.journal.fingerprints import (
-    HISTORY,
-    KnownFiles,
-    ancestors,
-    bytecode,
-    carry,
-    digest,
-    directories_below,
-    files_below,
-    is_bytecode,
-    is_ours,
-    list_later_revisions,
-    remake,
-    remove_empty,
-)
-from fastinstall.journal.moves import Mover
+from fastinstall.journal.fingerprints import KnownFiles, bytecode, digest, is_bytecode, is_ours
+from fastinstall.journal.mover import Mover
+from fastinstall.journal.remembered_directories import ancestors, directories_below, files_below, remake, remove_empty
 
 
 @immutable
@@ -37,10 +25,10 @@ class LocatedExternalChange:
     """An external change and where it lies.
 
     Attributes:
-        begun: its announcement.
+        begun: the entry that announced it.
         ended: the entry that ends it, or None if the process died first.
         prefix: of the environment.
-        work: of the transaction.
+        work: the directory with the transaction's stage and aside.
     """
 
     begun: ExternalChangeBegun
@@ -59,7 +47,7 @@ class LocatedExternalChange:
         return not self.area.is_dir() and (bool(self.begun.copies) or self.undone.is_dir())
 
     def stands(self, path: str) -> bool:
-        """Whether something stands at a path now."""
+        """Return whether something stands at a path now."""
         return os.path.lexists(self.prefix / path)
 
     @property
@@ -69,7 +57,7 @@ class LocatedExternalChange:
 
 
 def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
-    """What stands where something has to return or to go, and is neither of before nor of the program.
+    """Yield what stands where something has to return or to go, and was neither there before nor the program's.
 
     Where the process died in the external change nobody knows what the program had put there; then files count as its.
     """
@@ -82,7 +70,7 @@ def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
 
 
 def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
-    """What cannot come back: somebody has removed it, and our copy too."""
+    """Yield what cannot come back: somebody has removed it, and our copy too."""
     if not item.is_over:
         yield from (
             path
@@ -92,13 +80,13 @@ def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
 
 
 def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | None = None) -> dict[str, Path]:
-    """What has to come back, with its copy.
+    """Return what has to come back, with its copy.
 
     What the program left as it was is somebody else's to change since, unless it is gone: then its package, whose
     record comes back, would lack it. Bytecode comes back always, since Python may have written it again.
 
     Args:
-        item: the external change.
+        item: located, and not undone yet.
         stands: whether something stands at a path by then; None for what stands there now.
     """
     untouched = frozenset(item.ended.untouched if item.ended is not None else ())
@@ -108,7 +96,7 @@ def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | 
 
 
 def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
-    """What an external change that came to its end brought, and what was not there before."""
+    """Return what an external change that came to its end brought, and what was not there before."""
     before = {copied.path for copied in item.begun.copies}
     return tuple(path for path in (item.ended.manifest if item.ended is not None else ()) if path not in before)
 
@@ -147,7 +135,7 @@ def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool
 
 
 def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
-    """What was not there before, and is there by the program's doing or by Python's."""
+    """Return what was not there before, and is there by the program's doing or by Python's."""
     begun, ended = item.begun, item.ended
     before = {copied.path for copied in begun.copies}
     if ended is not None:
@@ -162,7 +150,7 @@ def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
 
 
 def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
-    """The directories that have to be there: all of them where nobody knows which the program took away."""
+    """Return the directories that have to be there: all, where nobody knows which the program took away."""
     if item.ended is None:
         return frozenset(directory.path for directory in item.begun.directories)
     return frozenset((*item.ended.removed, *ancestors(list_returning(item))))
@@ -189,7 +177,7 @@ def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
 
 
 def _keep_later_revisions(item: LocatedExternalChange, copy: Path, copied: Copied) -> None:
-    """What has been noted in the history since is not the program's."""
+    """Carry over what has been noted in the history since, which is not the program's."""
     live = item.prefix / HISTORY
     if copied.path == HISTORY and item.ended is not None:
         carry(list_later_revisions(live, _list_later_histories(item.ended)) or b"", copy, like=live)
@@ -209,12 +197,12 @@ def _bring_back(copy: Path, live: Path, gone: Path, mover: Mover) -> None:
 
 
 def _list_later_histories(ended: ExternalChangeEnded) -> tuple[str, ...]:
-    """The history as the program left it."""
+    """Return the history as the program left it."""
     return tuple(filter(None, (ended.manifest.get(HISTORY),)))
 
 
 def _replace(copy: Path, live: Path) -> None:
-    """Across filesystems: a second copy beside its place, and over what the program had put there."""
+    """Replace across filesystems: by a second copy beside its place, over what the program had put there."""
     beside = live.with_name(f".{live.name}.fastinstall")
     files.discard(beside)
     files.copy(copy, beside)
@@ -230,7 +218,7 @@ def _list_free_places(item: LocatedExternalChange) -> Iterator[Path]:
 
 
 def _list_made_directories(item: LocatedExternalChange) -> Iterator[str]:
-    """Directories that the program made where all is its own."""
+    """Yield directories that the program made where all is its own."""
     there = {directory.path for directory in item.begun.directories}
     paths = (path for pattern in item.begun.own_places for path in directories_below(item.prefix, pattern))
     return (path for path in paths if path not in there)

@@ -10,15 +10,17 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
-from fastinstall.journal import acts, external_changes, external_undo, moves
+from fastinstall.journal import additions, conda_records, external_undo, moves
 from fastinstall.journal.acts import Batch, Placed, locate_act, parents_of
+from fastinstall.journal.concession import is_metadata, is_of_stack
 from fastinstall.journal.entries import Adding, Moving
 from fastinstall.journal.external_undo import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known
-from fastinstall.journal.log import Log, find_intruding_records, refuse_ways_out
+from fastinstall.journal.intruding_records import find_intruding_records
+from fastinstall.journal.log import Log
+from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore
-from fastinstall.journal.undo import is_metadata, is_of_stack
-from fastinstall.model.receipt import MoveKind
+from fastinstall.model.move import MoveKind
 
 
 @immutable
@@ -26,7 +28,7 @@ class Step:
     """The undoing of one transaction among several.
 
     Attributes:
-        id: of the transaction.
+        id: of the transaction that it undoes.
         foreign_entries: of `UndoTerms`, as far as they stand there by then.
         foreign: what would have to be put away, relative to the prefix, and stands in its place already.
         returning: likewise, but a later transaction had put it aside, so that it comes back by this rollback alone.
@@ -42,7 +44,7 @@ def foresee(store: JournalStore, identifiers: Sequence[str], intruding: Sequence
     """Follow the undoing of transactions that have committed.
 
     Args:
-        store: of the environment.
+        store: of the environment; nothing in it is changed.
         identifiers: of the transactions, newest first.
         intruding: entries that stand there, and contradict what comes back where a whole stack does (`UndoTerms`).
 
@@ -62,7 +64,7 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
     receipt beneath it would describe files that are not there.
 
     Args:
-        store: of the environment.
+        store: of the environment; nothing in it is changed.
         chosen: what is asked to be undone, newest first.
         older: the transactions before those, newest first.
 
@@ -92,13 +94,13 @@ def extend_to_intact_stack(store: JournalStore, chosen: Sequence[str], older: Se
 
 
 def _leaves_receipt(store: JournalStore, identifier: str) -> bool:
-    """Whether something counts as set up once a transaction is undone."""
+    """Return whether something counts as set up once a transaction is undone."""
     committing = store.journal(identifier).read().committing
     return committing is not None and committing.replaces
 
 
 def _list_stack_files(log: Log) -> Iterator[str]:
-    """The files of the stack itself that a setup brought; nothing of guards, which come and go."""
+    """Yield the files of the stack itself that a setup brought; nothing of guards, which come and go."""
     for entry in log.entries:
         if isinstance(entry, Moving):
             own = {move.live for move in entry.moves if is_of_stack(move.live)}
@@ -147,8 +149,8 @@ def _list_obstacles(store: JournalStore, scene: "_Scene", acts: Sequence[Placed]
 
 
 def _is_distribution_metadata(path: str) -> bool:
-    """Whether a path is that of a distribution's description; records of conda's have names that tell of what."""
-    return is_metadata(path) and not external_changes.is_record(path)
+    """Return whether a path is that of a distribution's description; of conda's records the names tell that."""
+    return is_metadata(path) and not conda_records.is_record(path)
 
 
 def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
@@ -156,7 +158,7 @@ def _list_own_paths(acts: Sequence[Placed]) -> set[str]:
 
 
 def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """What comes back by undoing an external change, with its copy, and what goes; nothing where that has happened."""
+    """Return what comes back by undoing an external change, with its copy, and what goes; nothing once done."""
     if act.is_over:
         return {}, ()
     return external_undo.list_returning(act, scene.stands), external_undo.list_brought_files(act)
@@ -198,45 +200,45 @@ class _Scene:
         self._top: dict[str, _Node] = _list_entries(prefix)
 
     def stands(self, path: str) -> bool:
-        """Whether something stands at a path."""
+        """Return whether something stands at a path."""
         return self._find_node(path) is not None
 
     def is_in_place(self, path: str) -> bool:
-        """Whether some of what stands there does so already."""
+        """Return whether some of what stands there does so already."""
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
-        """Whether something stands there that is not known."""
+        """Return whether something stands there that is not known."""
         return not all(is_known(lies, key, known) for key, lies in self._list_files(path))
 
     def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
-        """Whether every file is there, as it is known."""
+        """Return whether every file is there, as it is known."""
         nodes = ((path, self._find_node(path)) for path in paths if not is_bytecode(path))
         return all(isinstance(node, Path | bytes) and is_known(node, path, known) for path, node in nodes)
 
     def remove(self, path: str) -> None:
-        """Nothing stands at a path any more."""
+        """Let nothing stand at a path any more."""
         if self._find_node(path) is not None:
             parent, _, name = path.rpartition("/")
             del self._open_directory(parent)[name]
 
     def withdraw(self, adding: Adding) -> None:
-        """A text of ours goes out of a file."""
+        """Take a text of ours out of a file."""
         lies = self._find_node(adding.path)
         if lies is None or isinstance(lies, dict):
             return
-        rest = acts.remove_added_text(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
+        rest = additions.remove_added_text(lies if isinstance(lies, bytes) else read_bytes(lies), adding)
         if rest is None:
             self.remove(adding.path)
         else:
             self.put(adding.path, rest)
 
     def records(self) -> dict[str, Path]:
-        """The descriptions of conda's packages, by the names of their files."""
+        """Return the descriptions of conda's packages, by the names of their files."""
         found = (
             (PurePath(key), lies)
-            for key, lies in self._list_files(external_changes.RECORDS)
-            if external_changes.is_record(key)
+            for key, lies in self._list_files(conda_records.RECORDS)
+            if conda_records.is_record(key)
         )
         return {key.name: lies for key, lies in found if isinstance(lies, Path)}
 
@@ -250,12 +252,12 @@ class _Scene:
         return node
 
     def put(self, path: str, node: "_Node") -> None:
-        """What lies somewhere, or a text, comes to stand at a path, and nothing else does."""
+        """Let what lies somewhere, or a text, stand at a path, and nothing else there."""
         parent, _, name = path.rpartition("/")
         self._open_directory(parent)[name] = node
 
     def _open_directory(self, path: str) -> dict[str, "_Node"]:
-        """A directory, as a mapping from here on."""
+        """Open a directory: it is a mapping from here on."""
         found = self._top
         for name in filter(None, path.split("/")):
             inner = found.get(name)
@@ -279,7 +281,7 @@ def _list_entries(directory: Path) -> dict[str, _Node]:
 
 
 def _list_tree_files(node: _Node, path: str) -> Iterator[tuple[str, Path | bytes]]:
-    """Every file of a tree, without bytecode."""
+    """Yield every file of a tree, without bytecode."""
     match node:
         case dict():
             for name, inner in node.items():

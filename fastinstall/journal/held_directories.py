@@ -31,7 +31,7 @@ def hold_parents(home: os.stat_result | None, *paths: Path) -> Iterator[tuple[Pa
     """Yield paths whose directories are held open, or as they are where nobody else writes.
 
     Args:
-        home: of `identify_home`.
+        home: what `identify_home` gave for the environment.
         paths: in the environment; need not be there.
 
     Raises:

@@ -3,125 +3,20 @@
 An exchange in one step never leaves `live` absent. Where kernel or filesystem cannot do it, it takes three renames by
 way of `<kept>.swap`, which always holds what stood at `live` before. Undoing looks at what lies where, so it can be
 interrupted and repeated any number of times.
-
-A move never overwrites anything. An overlay filesystem (a container's layers) renames files of a lower layer but not
-its directories (EXDEV, unless mounted with redirect_dir). There a tree is spread: announced in the journal, its
-directories created, its files renamed one by one. An interrupted spread is always completed before anything else is
-looked at.
 """
 
-import errno
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.core import files
 from fastinstall.core.values import immutable
-from fastinstall.journal.entries import Moving, Spread, SpreadDirectory, Spreading
-from fastinstall.journal.fingerprints import (
-    HISTORY,
-    KnownFiles,
-    carry,
-    is_ours,
-    is_whole,
-    list_later_revisions,
-    merge_manifests,
-)
-from fastinstall.journal.held_directories import hold_parents
-from fastinstall.journal.log import Journal, Log
-from fastinstall.journal.store import JournalStore
-from fastinstall.model.receipt import Move, MoveKind
-
-
-class Mover:
-    """Moves entries of one environment, with the journal at hand.
-
-    Args:
-        store: of the environment.
-        journal: of the transaction.
-    """
-
-    def __init__(self, store: JournalStore, journal: Journal) -> None:
-        self._store = store
-        self._journal = journal
-
-    def move(self, source: Path, target: Path) -> None:
-        """Rename; an existing target is an error, and the directory of the target is made where it is missing.
-
-        A copy of an environment has often no empty directories.
-
-        Raises:
-            FileExistsError: the target is there.
-            OSError: as the kernel says.
-        """
-        if not target.parent.is_dir():
-            files.make_directories(target.parent)
-        try:
-            with hold_parents(self._store.home, source, target) as (held_source, held_target):
-                files.rename(held_source, held_target)
-        except OSError as error:
-            if error.errno != errno.EXDEV or not _is_spreadable(source):
-                raise
-            self._spread(source, target)
-
-    def exchange(self, one: Path, other: Path) -> bool:
-        """Swap two entries in one step; False if that cannot be done, and nothing has changed."""
-        try:
-            with hold_parents(self._store.home, one, other) as held:
-                return files.exchange(*held)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            return False
-
-    def complete(self, log: Log) -> None:
-        """Bring a spread to its end that a death cut off."""
-        if log.unfinished_spread is not None:
-            self._carry_out(log.unfinished_spread)
-
-    def _spread(self, source: Path, target: Path) -> None:
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-        found = ((Path(path), Path(path).stat()) for path, _, _ in os.walk(source))
-        spreading = Spreading(
-            source=self._store.relative(source),
-            target=self._store.relative(target),
-            directories=tuple(
-                SpreadDirectory(
-                    path=path.relative_to(source).as_posix(),
-                    mode=stat.S_IMODE(status.st_mode),
-                    mtime_ns=status.st_mtime_ns,
-                )
-                for path, status in found
-            ),
-        )
-        self._journal.append(spreading)
-        self._carry_out(spreading)
-
-    def _carry_out(self, spreading: Spreading) -> None:
-        source, target = self._store.prefix / spreading.source, self._store.prefix / spreading.target
-        for directory in spreading.directories:
-            files.make_directories(target / directory.path)
-        there = [each.path for each in spreading.directories if (source / each.path).is_dir()]
-        for path in there:
-            for entry in sorted((source / path).iterdir()):
-                if not _is_spreadable(entry):
-                    files.rename(entry, target / path / entry.name)
-        for directory in reversed(spreading.directories):
-            place = target / directory.path
-            place.chmod(directory.mode)
-            os.utime(place, ns=(directory.mtime_ns, directory.mtime_ns))
-            files.sync_directory(place)  # what has come, before the place that it came from goes
-            if directory.path in there:
-                (source / directory.path).rmdir()
-        files.sync_directory(source.parent)
-        self._journal.append(Spread())
-
-
-def _is_spreadable(source: Path) -> bool:
-    return source.is_dir() and not source.is_symlink()
+from fastinstall.journal.conda_revisions import HISTORY, carry, list_later_revisions
+from fastinstall.journal.entries import Moving
+from fastinstall.journal.fingerprints import KnownFiles, is_ours, is_whole, merge_manifests
+from fastinstall.journal.log import Log
+from fastinstall.journal.mover import Mover
+from fastinstall.model.move import Move, MoveKind
 
 
 @immutable
@@ -129,7 +24,7 @@ class LocatedMove:
     """A move and where its ends lie.
 
     Attributes:
-        move: the move.
+        move: as the journal has it, with relative paths.
         inode: of what stood at `live` before; 0 where nothing did.
         live: the path where Python looks.
         kept: the path where we keep.
@@ -151,7 +46,7 @@ class LocatedMove:
 
 
 def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = False) -> tuple[LocatedMove, ...]:
-    """Every move of a batch, in order."""
+    """Locate every move of a batch, in order."""
     brought = merge_manifests((batch.manifest,))
     return tuple(
         LocatedMove(
@@ -162,7 +57,7 @@ def locate_moves(batch: Moving, prefix: Path, work: Path, *, certain: bool = Fal
 
 
 def batch(log: Log, moving: Moving, prefix: Path, work: Path) -> tuple[LocatedMove, ...]:
-    """The moves of a batch as a journal tells them.
+    """Locate the moves of a batch as a journal tells them.
 
     One that did not commit may be undone in part although its journal does not say so: the disk was full.
     """
@@ -204,7 +99,7 @@ def undo(item: LocatedMove, mover: Mover) -> None:
 
 
 def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
-    """The rename that undoing would do now, from where to where; nothing where the move did not happen."""
+    """Yield the rename that undoing would do now, from where to where; nothing where the move did not happen."""
     previous = find_previous_entry(item)
     if previous is not None:
         yield previous, item.live
@@ -213,10 +108,10 @@ def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
 
 
 def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
-    """Whether something foreign stands at `live`, which undoing would have to put away.
+    """Return whether something foreign stands at `live`, which undoing would have to put away.
 
     Args:
-        item: the move.
+        item: the move that would be undone.
         there: what is known of the whole transaction, since a later batch may have changed it again.
     """
     if not _is_present(item.live) or is_before(item):
@@ -227,12 +122,12 @@ def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
 
 
 def is_before(item: LocatedMove) -> bool:
-    """Whether `live` is as it was before the move: not done, or undone already."""
+    """Return whether `live` is as it was before the move: not done, or undone already."""
     return _is_present(item.kept) if item.move.kind is MoveKind.IN else find_previous_entry(item) is None
 
 
 def is_lost(item: LocatedMove) -> bool:
-    """Whether what stood at `live` before is nowhere any more: somebody has removed it."""
+    """Return whether what stood at `live` before is nowhere any more: somebody has removed it."""
     return item.move.kind is not MoveKind.IN and not any(map(_is_present, (item.live, item.kept, item.swap)))
 
 
@@ -248,12 +143,12 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
 
 
 def make_plain_arrival(item: LocatedMove) -> LocatedMove:
-    """An exchange as if nothing had stood there before: undoing it takes ours away, and brings nothing back."""
+    """Make an exchange a move in, as if nothing had stood there: its undoing takes ours away, and returns nothing."""
     return replace(item, move=replace(item.move, kind=MoveKind.IN))
 
 
 def parents(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
-    """The directories whose entries the moves change, each of them once."""
+    """Yield the directories whose entries the moves change, each of them once."""
     yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
 
 
@@ -272,7 +167,7 @@ def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
 
 
 def _is_of_a_copy(item: LocatedMove) -> bool:
-    """Whether conda has begun another history, as it does for a clone: it tells of this environment, and stays."""
+    """Return whether conda has begun another history, as for a clone: it tells of this environment, and stays."""
     return (
         item.move.live == HISTORY
         and item.live.is_file()
@@ -281,7 +176,7 @@ def _is_of_a_copy(item: LocatedMove) -> bool:
 
 
 def _keep_later_revisions(item: LocatedMove) -> None:
-    """What conda has noted in its history since we exchanged it is not ours to take away."""
+    """Carry over what conda has noted in its history since we exchanged it: it is not ours to take away."""
     if item.move.live == HISTORY:
         carry(list_later_revisions(item.live, item.brought.of(HISTORY)) or b"", item.kept, like=item.live)
 
@@ -293,7 +188,7 @@ def _from_swap(item: LocatedMove, mover: Mover) -> None:
 
 
 def _is_previous_kept(item: LocatedMove) -> bool:
-    """By the journal's word; else by content; where both trees have the same, by inode."""
+    """Judge by the journal's word; else by content; where both trees have the same, by inode."""
     if not _is_present(item.kept):
         return False
     return (

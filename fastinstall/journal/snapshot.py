@@ -2,38 +2,26 @@
 
 Journals are read only by the names of their events, without making the values of `entries`: doctor only asks whether
 there is something to undo. Undoing reads them whole.
-
-An environment that is being made carries a note of that, so everything beside the note came by that making. It is the
-first thing written to the directory and the last one removed, so that the next run can finish what a killed run began.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fastinstall import __version__
-from fastinstall.core import files, foreign
+from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.journal.layout import (
-    CREATION,
-    JOURNAL,
-    LOOSE,
-    RECEIPT,
-    ROOT,
-    SHARE,
-    TRANSACTIONS,
-    measure_freed_bytes,
-    read_receipt,
-    split_whole_lines,
-    title_of,
-)
-from fastinstall.model.history import EnvironmentHistory, Interruption, UnfinishedRun, Unreadable
-from fastinstall.model.request import DIST_NAMES
+from fastinstall.journal.creation_note import creation_interruption
+from fastinstall.journal.disk_space import measure_freed_bytes
+from fastinstall.journal.layout import JOURNAL, LOOSE, RECEIPT, ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.receipt_file import read_receipt
+from fastinstall.journal.titles import title_of
+from fastinstall.journal.whole_lines import split_whole_lines
+from fastinstall.model.history import EnvironmentHistory, Unreadable
+from fastinstall.model.interruption import Interruption, UnfinishedRun
 from fastinstall.model.stored_documents import refuse_other_schema
 
 EVENTS = frozenset(
@@ -49,19 +37,19 @@ _SCHEMA = "fastinstall.journal/1"
 
 
 def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory:
-    """What is on record of an environment's transactions. Raises nothing: what cannot be read is named.
+    """Read what is on record of an environment's transactions. Raises nothing: what cannot be read is named.
 
     Args:
         prefix: of the environment.
         sized: also count what they hold on the disk.
     """
-    glances = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)
-    holding = tuple(each for each in glances if each.is_readable and each.holds)
+    summaries = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)
+    holding = tuple(each for each in summaries if each.is_readable and each.holds)
     making = creation_interruption(prefix)
-    cut = (*_list_unfinished(glances), *find_loose_interruptions(prefix), *((making,) if making is not None else ()))
+    cut = (*_list_unfinished(summaries), *find_loose_interruptions(prefix), *((making,) if making is not None else ()))
     return EnvironmentHistory(
         interruptions=cut if cut and not is_at_work(prefix) else (),
-        unreadable=(*_describe_damaged_journals(glances), *_find_unreadable_receipt(prefix)),
+        unreadable=(*_describe_damaged_journals(summaries), *_find_unreadable_receipt(prefix)),
         setups=tuple(each.id for each in holding),
         held_bytes=measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
         if sized
@@ -70,14 +58,15 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
 
 
 def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
-    """The newest transaction that neither committed nor was undone to its end, by its identifier."""
+    """Return the newest transaction that neither committed nor was undone to its end, by its identifier."""
     cuts = (each.id for each in past.interruptions if each.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK))
     return next(cuts, None)
 
 
 def is_at_work(prefix: Path) -> bool:
-    """Whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
-    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (only where something seems to be interrupted)
+    """Return whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
+    from fastinstall.core.lock import LOCK_FILE  # noqa: PLC0415 (only where something seems to be interrupted)
+    from fastinstall.core.lock_holder import find_holder  # noqa: PLC0415 (only where something seems to be interrupted)
 
     for locked in (prefix / LOCK_FILE, prefix):
         with suppress(OSError):
@@ -87,7 +76,7 @@ def is_at_work(prefix: Path) -> bool:
 
 
 def unreadable(error: DocumentError, file: Path, transaction: str = "") -> Unreadable:
-    """A document that cannot be read, as a value."""
+    """Describe a document that cannot be read, as a value."""
     later = isinstance(error, LaterDocumentError)
     return Unreadable(
         file=file,
@@ -147,13 +136,13 @@ def _summarize_journal(file: Path) -> _JournalSummary:
 
 
 def _locate_workplace(file: Path, work: str) -> Path:
-    """Where its stage and aside lie: in its own directory, or beside site-packages."""
+    """Return where its stage and aside lie: in its own directory, or beside site-packages."""
     prefix = file.parents[len(Path(TRANSACTIONS).parts) + 1]
     return prefix / work if work else file.parent
 
 
 def _read_events(file: Path) -> list[dict[str, Any]]:
-    """The lines of a journal, of which the first says what was begun; one without its newline was never written."""
+    """Return the whole lines of a journal, of which the first says what was begun."""
     try:
         lines = split_whole_lines(foreign.read_text(file, errors="surrogateescape"))
     except OSError as error:
@@ -178,7 +167,7 @@ def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
 
     Args:
         events: its lines, as JSON; the first one names its schema, and the version that writes it.
-        file: for messages.
+        file: the journal, for messages.
 
     Raises:
         LaterDocumentError: its schema bears a higher number, or an event is not known.
@@ -203,8 +192,8 @@ def _parse_event(line: str, where: str) -> dict[str, Any]:
     return data
 
 
-def _list_unfinished(glances: Iterable[_JournalSummary]) -> Iterator[Interruption]:
-    for each in glances:
+def _list_unfinished(summaries: Iterable[_JournalSummary]) -> Iterator[Interruption]:
+    for each in summaries:
         if each.is_readable and not each.holds:
             cut = UnfinishedRun.ROLLBACK if _COMMITTED in each.events else UnfinishedRun.SETUP
             verb = title_of(each.file.parent).verb
@@ -212,7 +201,7 @@ def _list_unfinished(glances: Iterable[_JournalSummary]) -> Iterator[Interruptio
 
 
 def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
-    """What is left of transactions whose directories were being made or removed."""
+    """Yield what is left of transactions whose directories were being made or removed."""
     for file in find_loose_journals(prefix):
         summary = _summarize_journal(file)
         cut = UnfinishedRun.END if {_COMMITTED, _UNDOING} & summary.events else UnfinishedRun.BEGINNING
@@ -221,16 +210,16 @@ def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
 
 
 def find_loose_journals(prefix: Path) -> Iterator[Path]:
-    """Journals whose directories are not all there; see `store`."""
+    """Yield journals whose directories are not all there; see `store`."""
     for path in (".", SHARE, ROOT):
         directory = prefix / path
         if directory.is_dir():
             yield from (path for path in directory.iterdir() if re.fullmatch(LOOSE, path.name))
 
 
-def _describe_damaged_journals(glances: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
-    """An empty directory holds nothing, and is nobody's way back."""
-    for each in glances:
+def _describe_damaged_journals(summaries: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
+    """Yield damaged journals; an empty directory holds nothing, and is nobody's way back."""
+    for each in summaries:
         if each.error is not None and any(each.file.parent.iterdir()):
             yield unreadable(each.error, each.file, each.id)
 
@@ -240,68 +229,3 @@ def _find_unreadable_receipt(prefix: Path) -> Iterator[Unreadable]:
         read_receipt(prefix)
     except DocumentError as error:
         yield unreadable(error, prefix / RECEIPT)
-
-
-_CREATION_SCHEMA = "fastinstall.creation/1"
-_ENTRIES = frozenset({"bin", "include", "lib", "lib64", "pyvenv.cfg", "share", ".gitignore", CREATION})
-_PACKAGES = frozenset({"pip", "setuptools", "wheel", *(name.replace("-", "_") for name in DIST_NAMES)})
-
-
-def note(prefix: Path, at: str) -> None:
-    """Begin: write down that what comes into an empty directory comes from us.
-
-    Args:
-        prefix: the directory.
-        at: when, ISO 8601, UTC.
-
-    Raises:
-        OSError: as the kernel says.
-    """
-    document = {"schema": _CREATION_SCHEMA, "at": at, "tool_version": __version__}
-    files.write_text(prefix / CREATION, f"{json.dumps(document)}\n")
-
-
-def finish(prefix: Path) -> None:
-    """The environment is made, or taken as it is."""
-    files.discard(prefix / CREATION)
-    files.sync_directory(prefix)
-
-
-def clear(prefix: Path) -> None:
-    """Take away all that came, the note last; the directory itself stays.
-
-    Raises:
-        OSError: as the kernel says; called again, it goes on.
-    """
-    for entry in tuple(prefix.iterdir()) if prefix.is_dir() else ():
-        if entry.name != CREATION:
-            files.discard(entry)
-    files.discard(prefix / CREATION)
-
-
-def creation_interruption(prefix: Path) -> Interruption | None:
-    """The making of an environment that a run did not bring to its end; the caller knows that it is dead."""
-    file = prefix / CREATION
-    if not file.is_file():
-        return None
-    cut = UnfinishedRun.END if (prefix / RECEIPT).is_file() else UnfinishedRun.CREATION
-    return Interruption(cut=cut, verb="setup", at=str(_read(prefix).get("at", "")), file=file)
-
-
-def find_unknown_entries(prefix: Path) -> tuple[str, ...]:
-    """What is there, and comes from no such making: somebody works in the environment by now."""
-    entries = (entry for entry in prefix.iterdir() if entry.name not in _ENTRIES)
-    packages = (
-        metadata
-        for metadata in prefix.glob("lib/python*/site-packages/*.dist-info")
-        if metadata.name.partition("-")[0].lower() not in _PACKAGES
-    )
-    return tuple(sorted(path.relative_to(prefix).as_posix() for path in (*entries, *packages)))
-
-
-def _read(prefix: Path) -> dict[str, object]:
-    try:
-        data = json_data(foreign.read_bytes(prefix / CREATION))
-    except (OSError, ValueError):  # it died while it wrote: nothing else had come by then
-        return {}
-    return data if isinstance(data, dict) else {}

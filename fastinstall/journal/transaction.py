@@ -2,37 +2,32 @@
 
 The caller holds the environment's lock (`apply.exclusive.hold_environment_lock`) and has called `recover` before. Each
 batch of moves is checked before its first one: possible, and nothing foreign in the way.
-
-If another program overran an open transaction, either its work stays or ours is undone. If the metadata that we brought
-in is gone or replaced, an installer has taken over: it replaced or removed our files by its own rules and continues
-from there. Then nothing is restored under its hands, and the former content is kept for the user. Any other alteration
-is not an installer's: everything is undone, and foreign content is kept.
 """
 
 import contextlib
 import itertools
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from types import TracebackType
 from typing import Self
 
-from fastinstall.core import files, values
+from fastinstall.core import codec, files, refused_writes
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
-from fastinstall.journal import acts, external_changes, fingerprints, moves
-from fastinstall.journal import store as directories
-from fastinstall.journal.acts import Batch, locate_act
-from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
-from fastinstall.journal.fingerprints import KnownFiles, fingerprint
-from fastinstall.journal.layout import receipt_data
-from fastinstall.journal.log import find_intruding_records, refuse_outside
-from fastinstall.journal.moves import Mover
-from fastinstall.journal.store import JournalStore, Stamp
-from fastinstall.journal.undo import ForeignError, UndoResult, UndoTerms, is_metadata, undo
-from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.journal import additions, external_changes, moves, transaction_directories
+from fastinstall.journal.announcement import announce
+from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, TransactionBegun
+from fastinstall.journal.mover import Mover
+from fastinstall.journal.path_rules import refuse_outside
+from fastinstall.journal.receipt_file import receipt_data
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
+from fastinstall.journal.takeover import give_way, is_taken_over, undo_taken_over_transaction
+from fastinstall.journal.undo import ForeignError, UndoTerms, undo
+from fastinstall.model.move import Move
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
 
 
@@ -42,7 +37,7 @@ def begin(
     """Open a transaction; nothing that Python looks at has changed yet.
 
     Args:
-        store: of the environment.
+        store: of the environment, whose lock is held.
         plan_document: what will be done, as JSON-ready data; kept for people and for doctor.
         site_packages: where the moves will happen; stage and aside lie on its filesystem.
         stamp: the transaction's identity (`make_stamp()`).
@@ -57,12 +52,12 @@ def begin(
         hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
     try:
-        begun = directories.create_transaction_directories(
+        begun = transaction_directories.create_transaction_directories(
             store, stamp, site_packages=site_packages, plan=plan_document
         )
     except OSError as error:
-        message = f"{files.reason(error, store.prefix)}: a transaction could not begin"
-        raise FailedError(message, hint=files.advice(error, store.prefix)) from error
+        message = f"{refused_writes.reason(error, store.prefix)}: a transaction could not begin"
+        raise FailedError(message, hint=refused_writes.advice(error, store.prefix)) from error
     return Transaction(store, begun)
 
 
@@ -72,11 +67,11 @@ class Transaction:
     What the kernel refuses to the block leaves it as a `FailedError`: all is as before by then.
 
     Args:
-        store: of the environment.
-        begun: its first entry.
+        store: of the environment that it changes.
+        begun: the entry that opened its journal.
 
     Attributes:
-        id: its identifier.
+        id: the identifier, which sorts by time.
         work: holds `stage` and `aside`; `Move.kept` is relative to it.
         stage: where what comes in is prepared.
         aside: where what goes out is kept.
@@ -121,7 +116,7 @@ class Transaction:
 
         Args:
             path: of the file, relative to the prefix; made where it is missing.
-            text: what is added.
+            text: what is added, byte for byte in UTF-8.
             place: where it goes, in bytes from the start of the file; -1 for the end.
 
         Raises:
@@ -129,9 +124,9 @@ class Transaction:
             OSError: as the kernel says; the caller undoes.
         """
         refuse_outside(self._store.prefix, (path,))
-        adding = acts.describe(self._store, self.id, path, text, place)
+        adding = additions.describe(self._store, self.id, path, text, place)
         self._journal.append(adding)
-        acts.add(self._store, adding)
+        additions.add(self._store, adding)
 
     def run_external_change(self, change: ExternalChange, act: Callable[[], None]) -> None:
         """Copy and announce what another program is going to change, have it do so, and note what it did.
@@ -161,7 +156,7 @@ class Transaction:
         Raises:
             OSError: as the kernel says; the caller undoes.
         """
-        document = redact_text(values.dump(self._make_receipt_document(receipt)))
+        document = redact_text(codec.dump(self._make_receipt_document(receipt)))
         files.write_text(self._store.directory(self.id) / "next-receipt.json", document)
         self._replace_receipt(receipt.created_at)
 
@@ -195,20 +190,22 @@ class Transaction:
             raise told
 
     def __enter__(self) -> Self:
-        """The transaction itself."""
+        """Return the transaction itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """A block that fails after its commit is undone too: it ended with an error, so it is as before."""
+        """Undo what failed or did not commit; a block that fails after its commit too: it ended with an error."""
         undone = self._over and not self._journal.file.exists()
         if undone or (kind is None and self._over):
             return
         self._undo_surely(f"{type(error).__name__}: {error}" if error is not None else "not committed")
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             prefix = self._store.prefix
-            raise FailedError(files.reason(error, prefix), hint=files.advice(error, prefix)) from error
+            raise FailedError(
+                refused_writes.reason(error, prefix), hint=refused_writes.advice(error, prefix)
+            ) from error
 
     def _undo_surely(self, reason: str) -> None:
         """Undoing hears no interruptions; one that came just before it must not take its place."""
@@ -220,7 +217,7 @@ class Transaction:
             raise
 
     def _replace_receipt(self, at: str) -> None:
-        """The current one is kept here; the next one takes its place, if there is one."""
+        """Keep the current receipt here, and put the next one in its place, if there is one."""
         own, current = self._store.directory(self.id), self._store.receipt_file
         upcoming = own / "next-receipt.json"
         self._journal.append(Committing(replaces=current.exists()))
@@ -234,8 +231,8 @@ class Transaction:
         self._over = True
 
     def _make_receipt_document(self, receipt: Receipt) -> dict[str, object]:
-        """The receipt as JSON; of the setup that holds already, with what a later fastinstall has noted of it."""
-        document = values.document("receipt", receipt)
+        """Return the receipt as JSON; a receipt of the current setup keeps what a later fastinstall has noted of it."""
+        document = codec.document("receipt", receipt)
         try:
             before = receipt_data(self._store.prefix)
         except DocumentError:
@@ -245,7 +242,7 @@ class Transaction:
         return dict(keep_unknown_keys(migrate_fields("receipt", before), document))
 
     def _undo(self, reason: str) -> FastinstallError | None:
-        """What has to be told, where another program was at work."""
+        """Undo, and return what has to be told where another program was at work."""
         if is_taken_over(self._store, self.id):
             return give_way(self._store, self.id, reason)
         try:
@@ -269,135 +266,8 @@ class Transaction:
 
 
 def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
-    """What an undoing says that could not begin is meant for a rollback; here it leaves a change as it is."""
+    """Make the error of an undoing that could not begin; its own words are meant for a rollback."""
     recover = recover_command(store.prefix)
     hint = f"{error.hint}; then: {recover}" if error.hint else recover
     details = error.details if isinstance(error, RefusedError) else ()
     return EnvironmentDamagedError(error.message, hint=hint, details=details)
-
-
-def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: TransactionBegun) -> Moving:
-    """Check the moves, make what comes in durable, and describe all of it for the journal.
-
-    Raises:
-        RefusedError: something foreign stands where a move would put something, or a link leads out of the environment.
-        FailedError: what a move would take is not there, or its paths are not of the agreed form.
-    """
-    _check(planned, prefix, work)
-    refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
-    coming = [move for move in planned if move.kind is not MoveKind.OUT]
-    with files.sync_during(work / move.kept for move in coming):
-        manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}
-    for path in dict.fromkeys(parent for move in coming for parent in PurePath(move.kept).parents):
-        files.sync_directory(work / path)
-    remembered = {directory.path for directory in begun.directories}
-    on_the_way = fingerprints.ancestors(move.live for move in planned)
-    created = tuple(path for path in on_the_way if not (prefix / path).is_dir())
-    changing = (PurePath(path).parent.as_posix() for path in (*(move.live for move in planned), *created))
-    return Moving(
-        moves=tuple(planned),
-        inodes=tuple(_read_inode(prefix / move.live) for move in planned),
-        created=created,
-        directories=fingerprints.remember(prefix, (path for path in changing if path not in remembered)),
-        manifest=manifest,
-    )
-
-
-def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
-    """Follows the moves in thought, since one may make room for the next."""
-    there: dict[Path, bool] = {}
-    for move in planned:
-        _check_form(move)
-        live, kept = prefix / move.live, work / move.kept
-        present = {path: there.get(path, os.path.lexists(path)) for path in (live, kept)}
-        for path, expected in zip((live, kept), _REQUIRED[move.kind], strict=True):
-            if present[path] and not expected:
-                raise _make_obstacle_error(path, prefix)
-            if expected and not present[path]:
-                raise FailedError(
-                    f"{path}: does not exist, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
-                )
-        there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
-
-
-_REQUIRED = {MoveKind.OUT: (True, False), MoveKind.IN: (False, True), MoveKind.EXCHANGE: (True, True)}
-"""Whether something must stand at `live` and at `kept` before a move."""
-
-
-def _check_form(move: Move) -> None:
-    live, kept = PurePath(move.live), PurePath(move.kept)
-    inside = live.parts and not live.is_absolute() and ".." not in (*live.parts, *kept.parts)
-    if not inside or kept.parts[:1] not in (("stage",), ("aside",)) or len(kept.parts) == 1:
-        raise FailedError(f"{move.live} <-> {move.kept}: not a move inside one environment")
-
-
-def _make_obstacle_error(path: Path, prefix: Path) -> RefusedError:
-    hint = f"find its owner, then move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
-    return RefusedError(f"{path}: already exists, and fastinstall did not put it there", hint=hint)
-
-
-def _read_inode(path: Path) -> int:
-    return path.lstat().st_ino if os.path.lexists(path) else 0
-
-
-def is_taken_over(store: JournalStore, identifier: str) -> bool:
-    """Whether an installer has replaced or removed what a transaction brought in, after all of its moves were done."""
-    log = store.journal(identifier).read()
-    if log.begun is None or log.undoing is not None:
-        return False
-    acts = tuple(locate_act(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
-    certain = [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
-    replaced = any(_is_replaced(item, log.known) for item in certain)
-    return replaced or any(_list_metadata_beside(certain)) or bool(find_intruding_records(store.prefix, log))
-
-
-def give_way(store: JournalStore, identifier: str, reason: str) -> FastinstallError:
-    """Undo what is still ours, and leave the place to the installer that has taken it; says so.
-
-    Raises:
-        FastinstallError: as `undo` says.
-    """
-    undone = undo(store, identifier, UndoTerms(reason=reason, conceding=True))
-    return RefusedError(
-        f"{store.prefix}: another program replaced the same files: its files stay, and this setup was undone",
-        hint=f"after it has ended, run: fastinstall doctor --prefix {quote(store.prefix)}",
-        details=(*_describe_kept_files("what was there before", undone), reason),
-    )
-
-
-def undo_taken_over_transaction(store: JournalStore, identifier: str, reason: str) -> FastinstallError:
-    """Undo all of it, and keep what somebody has altered meanwhile; says so.
-
-    Raises:
-        FastinstallError: as `undo` says.
-    """
-    undone = undo(store, identifier, UndoTerms(reason=reason, force=True))
-    return FailedError(
-        f"{store.prefix}: another program altered what this setup had installed: the environment is as it was before",
-        hint=f"find out what changes files there, then run again: fastinstall setup --prefix {quote(store.prefix)}",
-        details=(*_describe_kept_files("what was altered", undone), reason),
-    )
-
-
-def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
-    if not is_metadata(item.move.live):
-        return False
-    return moves.is_blocking(item, known) or (item.move.kind is not MoveKind.OUT and not os.path.lexists(item.live))
-
-
-def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
-    """Metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
-    own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
-    names = {_get_distribution_name(path) for path in own}
-    for directory in {path.parent for path in own}:
-        for path in directory.iterdir() if directory.is_dir() else ():
-            if is_metadata(path.name) and _get_distribution_name(path) in names and path not in own:
-                yield path.name
-
-
-def _get_distribution_name(path: Path) -> str:
-    return path.name.partition("-")[0].lower()
-
-
-def _describe_kept_files(what: str, undone: UndoResult) -> tuple[str, ...]:
-    return tuple(f"{what}: {path}" for path in undone.kept)

@@ -3,22 +3,17 @@
 If another program has taken a place, it keeps it, and what was there before is kept for the user instead of being
 restored. Which places those are is decided once and recorded in the journal, so that an interrupted undo continues with
 the same decision.
-
-Nothing is undone while an engine still runs whose calling process has died.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.core import files, signals
+from fastinstall.core import files, refused_writes, signals
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote, recover_command
-from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
-from fastinstall.core.process import PROCESSES, commands
 from fastinstall.core.values import immutable
-from fastinstall.journal import external_changes, external_undo, moves
-from fastinstall.journal import store as directories
+from fastinstall.journal import transaction_directories
 from fastinstall.journal.acts import (
     Batch,
     Placed,
@@ -29,14 +24,16 @@ from fastinstall.journal.acts import (
     probe_renames,
     take_back,
 )
+from fastinstall.journal.concession import find_conceded_entries, list_previous_sources
 from fastinstall.journal.entries import Conceding, TransactionBegun, Undoing
-from fastinstall.journal.external_undo import LocatedExternalChange
-from fastinstall.journal.fingerprints import KnownFiles
+from fastinstall.journal.intruding_records import find_intruding_records
+from fastinstall.journal.journal_file import Journal
 from fastinstall.journal.layout import ROOT
-from fastinstall.journal.log import Journal, Log, TransactionState, find_intruding_records, refuse_ways_out
-from fastinstall.journal.moves import Mover
+from fastinstall.journal.log import Log, TransactionState
+from fastinstall.journal.mover import Mover
+from fastinstall.journal.path_rules import refuse_ways_out
+from fastinstall.journal.running_engines import refuse_during_external_change
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.receipt import MoveKind
 from fastinstall.model.request import Risk
 
 _NAMED = 20
@@ -123,12 +120,12 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     kept = tuple(_put_away(store.prefix / path, _choose_place(store, begun, path), mover) for path in foreign)
     lost = tuple(find_lost_by_acts(acts))
     if left is not None:
-        sources = _list_previous_sources(acts, left)
+        sources = list_previous_sources(acts, left)
         kept = tuple(_put_away(source, _choose_place(store, begun, path), mover) for path, source in sources)
     _return_receipt(store, begun.id, log)
     for act in reversed(acts):
         take_back(act, store, mover, left)
-    directories.remove_transaction_directories(store, begun)
+    transaction_directories.remove_transaction_directories(store, begun)
     return UndoResult(kept=kept, lost=lost)
 
 
@@ -143,12 +140,12 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
 
 
 def _make_not_begun_error(error: OSError, journal: Journal) -> FailedError:
-    message = f"{files.reason(error, journal.file)}: could not begin to undo"
-    return FailedError(message, hint=files.advice(error, journal.file), details=("nothing was changed",))
+    message = f"{refused_writes.reason(error, journal.file)}: could not begin to undo"
+    return FailedError(message, hint=refused_writes.advice(error, journal.file), details=("nothing was changed",))
 
 
 def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: UndoTerms) -> tuple[str, ...]:
-    """What would have to be put away; nothing that lies in a directory which is named itself."""
+    """Return what would have to be put away; nothing that lies in a directory which is named itself."""
     known = log.known
     in_the_way = [path for act in acts for path in find_files_in_the_way(act, known)]
     items = [item for act in acts if isinstance(act, Batch) for item in act.items]
@@ -182,7 +179,7 @@ def _put_away(source: Path, target: Path, mover: Mover) -> Path:
 
 
 def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
-    """Where people find what stood at a path, or was to return to it."""
+    """Choose where people find what stood at a path, or was to return to it."""
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
     kept = own[1] if own[0] == beside[0] else beside[1]
@@ -190,7 +187,7 @@ def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Pa
 
 
 def find_free_place(path: Path) -> Path:
-    """A path, or one beside it with a number: something may have been kept under this name already."""
+    """Find a free path: this one, or one beside it with a number, since something may have been kept here already."""
     number = 1
     candidate = path
     while os.path.lexists(candidate):
@@ -200,7 +197,7 @@ def find_free_place(path: Path) -> Path:
 
 
 def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
-    """The two renames of a commit, backwards; each of them only if it had happened."""
+    """Rename as a commit does, backwards; each of the two only if it had happened."""
     if log.committing is None:
         return
     upcoming = store.directory(identifier) / "next-receipt.json"
@@ -213,10 +210,10 @@ def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
 
 
 def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
-    """What is said where foreign content stands in the way of undoing.
+    """Make the refusal where foreign content stands in the way of undoing.
 
     Args:
-        store: of the environment.
+        store: of the environment, which the message names.
         foreign: paths, relative to the prefix.
         to: what rollback was asked for, if it was.
     """
@@ -232,95 +229,7 @@ def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) 
 
 def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
     return EnvironmentDamagedError(
-        f"{files.reason(error, store.prefix)}: the environment is not fully restored",
+        f"{refused_writes.reason(error, store.prefix)}: the environment is not fully restored",
         hint=f"remove the cause, then: {recover_command(store.prefix)}",
         details=(f"what was moved where is in the journal of transaction {identifier}",),
     )
-
-
-_PACKAGE = "PIL"
-_LIBRARIES = ".libs"
-_METADATA = (".dist-info", ".egg-info")
-
-
-def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Conceding:
-    """What is left: entries that are not ours any more, and of a batch with such, those that are gone or may be theirs.
-
-    An external change that another program has taken over is left whole: what it changed is consistent in itself.
-    """
-    batches = [act for act in acts if isinstance(act, Batch)]
-    paths = tuple(dict.fromkeys(path for batch in batches for path in _list_left_paths(batch, known)))
-    return Conceding(
-        paths=paths,
-        dropped=tuple(
-            item.move.live
-            for batch in batches
-            for item in batch.items
-            if paths and item.move.live not in paths and is_metadata(item.move.live)
-        ),
-        areas=tuple(
-            act.begun.area
-            for act in acts
-            if isinstance(act, LocatedExternalChange) and any(external_undo.foreign(act, known))
-        ),
-    )
-
-
-def is_metadata(path: str) -> bool:
-    """Whether a path is that of a distribution's or of a conda package's description."""
-    return PurePath(path).suffix in _METADATA or external_changes.is_record(path)
-
-
-def is_of_stack(path: str) -> bool:
-    """Whether a path is that of PIL, of its libraries, or of their description."""
-    return PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES or is_metadata(path)
-
-
-def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
-    """Libraries and modules may be the same in their build and in ours, to the byte: content does not tell whose."""
-    strange = {item.move.live for item in batch.items if moves.is_blocking(item, known)}
-    absent = {item.move.live for item in batch.items if not os.path.lexists(item.live)}
-    brought = {item.move.live for item in batch.items if item.move.kind is not MoveKind.OUT}
-    shared = {path for path in brought if PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES}
-    if strange or absent & brought:
-        yield from (item.move.live for item in batch.items if item.move.live in strange | absent | shared)
-
-
-def _list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
-    """What was there before, of what is left to the other program, and where it lies; moved already is not there."""
-    for act in acts:
-        if isinstance(act, Batch):
-            for item in act.items:
-                source = moves.find_previous_entry(item) if item.move.live in (*left.paths, *left.dropped) else None
-                if source is not None:
-                    yield item.move.live, source
-        elif isinstance(act, LocatedExternalChange) and act.begun.area in left.areas and not act.is_over:
-            yield act.area.name, act.area
-
-
-_ENGINES = (*CONDA, RATTLER)
-"""What a setup calls; each gets the environment as a path."""
-
-
-def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> None:
-    """Refuse where a process still changes an environment.
-
-    Args:
-        prefix: of the environment.
-        processes: where the kernel lists them; see proc_pid_cmdline(5).
-
-    Raises:
-        RefusedError: one does; named by its number.
-    """
-    for number in _list_running_engines(prefix, processes):
-        raise RefusedError(
-            f"{prefix}: process {number} still changes packages there, for a setup that was killed",
-            hint=f"wait until it has ended, then run the same command again: ps -p {number}",
-        )
-
-
-def _list_running_engines(prefix: Path, processes: Path) -> Iterator[int]:
-    for number, words in commands(processes):
-        change = change_of(RunningProgram(number=number, words=words))
-        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
-            yield number

@@ -29,7 +29,7 @@ from fastinstall.lockcheck.verdict import (
     file_name,
     normalise_locked_name,
 )
-from fastinstall.model.conda_packages import bounds_of, name_of
+from fastinstall.model.match_specs import bounds_of, name_of
 from fastinstall.model.recipe import PROVIDERS
 
 

@@ -3,7 +3,8 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import encode, immutable
+from fastinstall.core.codec import encode
+from fastinstall.core.values import immutable
 
 
 class CondaInstaller(StrEnum):

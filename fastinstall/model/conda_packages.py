@@ -1,31 +1,21 @@
-"""The stack as conda packages, and conda's records, specs and pins about PIL. Pure.
+"""The stack as conda packages: their names, dependencies and conflicts; and the commands that bring them. Pure.
 
-- Names, dependencies and conflicts of the packages. Source: conda's package specification (`index.json`), the grammar
-  of its match specs, and conda-forge's convention of bounds (">=1.2.3,<2.0a0").
-- Match specs are only read for messages about them. This module never decides which packages a spec matches. Source:
-  conda's documentation of `conda.models.match_spec.MatchSpec`.
-- Requirements of conda's packages and pins on Pillow's version become Python version specifiers. Only specs with the
-  same meaning in both are translated; the solver's preview decides the rest. The exception is pre-releases, which conda
-  sorts below a bound and PEP 440 leaves out. Source: conda's package match specifications; the version specifiers of
-  PEP 440.
-- Pins that would keep the package out are found, and conda commands are worded for an environment.
+Source: conda's package specification (`index.json`), the grammar of its match specs, and conda-forge's convention of
+bounds (">=1.2.3,<2.0a0").
 """
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 from fastinstall.core.architecture import architecture_of, level_label
-from fastinstall.core.errors import RefusedError
-from fastinstall.core.messages import quote
 from fastinstall.elf.cpu_levels import rank
-from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Dependant, Facts
+from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import PROVIDERS, NativeRequirement, Recipe
-from fastinstall.model.request import LinkMode, Request
+from fastinstall.model.request import LinkMode
+from fastinstall.model.wheel_order import WheelOrder
 
 GUARD = "fastinstall-guard"
 """Name of the package that stops solvers from replacing the stack."""
@@ -55,8 +45,8 @@ def plan_stack_package(
     """Return the conda package for a wheel.
 
     Args:
-        build: of the wheel.
-        facts: of the target.
+        build: how the wheel is built: its levels, libraries and label.
+        facts: of the target, whose Python and packages count.
         microarchitectures: CPU level to the names of the processors that have it.
         number: distinguishes later builds of the same version and levels; they have a higher one.
         libraries: the recipe's, for link mode "env".
@@ -116,7 +106,7 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
 
     Args:
         stack: the protected package.
-        prefix: the environment.
+        prefix: the environment, whose channel holds the package.
         keeps: packages that the replaced Pillow depended on. Nothing else may need them, and if a solver removed them,
             a rollback would leave a Pillow without its libraries.
     """
@@ -204,128 +194,3 @@ def conda_command(facts: Facts, verb: str, *words: str) -> str:
 def foreign_channels(channels: Iterable[str]) -> tuple[str, ...]:
     """Return channels without the one inside the environment, each once."""
     return tuple(dict.fromkeys(channel for channel in channels if channel and not channel.endswith(CHANNEL)))
-
-
-_NAME = re.compile(r"(?:[^\s\[]*::)?\s*([A-Za-z0-9_][A-Za-z0-9_.-]*|\*)")
-
-
-def name_of(spec: str) -> str:
-    """Return the package name in a spec: "pillow" of "conda-forge::pillow >=12"; empty if it has none."""
-    match = _NAME.match(spec.strip())
-    return match[1].lower() if match is not None else ""
-
-
-def bounds_of(spec: str) -> str:
-    """Return the part of a spec after the name: ">=12" of "conda-forge::pillow >=12"; empty without one."""
-    match = _NAME.match(spec.strip())
-    return spec.strip()[match.end() :].strip() if match is not None else ""
-
-
-PINS = "conda-meta/pinned"
-"""Relative to the prefix: match specs that conda's solvers obey."""
-
-_RELEASE = r"\d+(?:\.\d+)*"
-_CLAUSE = re.compile(rf"(?P<sign>[<>=!~]=|[<>=]|)(?P<version>{_RELEASE}(?:(?:a|b|rc)\d+)?)(?P<star>\.?\*)?")
-
-
-def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, ...]:
-    """Return installed conda packages, and pins, that only accept some versions.
-
-    Args:
-        conda: the environment.
-        names: of the packages that provide PIL.
-
-    Returns:
-        One for each spec that restricts the version; a pin is a dependant named after its file.
-    """
-    found = [(PINS, "", spec) for spec in conda.pins]
-    for package in conda.packages:
-        if not is_ours(package) and package.name not in names:
-            found += [(package.name, package.version, spec) for spec in (*package.depends, *package.constrains)]
-    asked = ((name, version, *version_asked(spec)) for name, version, spec in found)
-    return tuple(
-        Dependant(name=name, requirement=f"{wanted}{specifier}", version=version)
-        for name, version, wanted, specifier in dict.fromkeys(asked)
-        if wanted in names and specifier
-    )
-
-
-def all_dependants(python: Iterable[Dependant], conda: Iterable[Dependant]) -> tuple[Dependant, ...]:
-    """Return the dependants among Python's distributions and conda's packages; duplicates are listed once."""
-    found: dict[tuple[str, frozenset[str]], Dependant] = {}
-    for each in (*python, *conda):
-        asked = frozenset(re.split(r"(?=[<>=!~])(?<![<>=!~])|,", each.requirement.replace(" ", "")))
-        found.setdefault((each.name, asked), each)
-    return tuple(found.values())
-
-
-def dependants_of(facts: Facts) -> tuple[Dependant, ...]:
-    """Return everything installed in an environment that only accepts some versions of Pillow."""
-    if facts.conda is None:
-        return facts.stack.dependants
-    return all_dependants(facts.stack.dependants, conda_dependants(facts.conda, PROVIDERS))
-
-
-def build_asked(spec: str) -> tuple[str, str]:
-    """Return the name in a match spec, and its pattern for the build string: ("pillow", "simd_*")."""
-    return name_of(spec), _split_bounds(spec)[1]
-
-
-def version_asked(spec: str) -> tuple[str, str]:
-    """Return the name in a match spec, and its version specifier: ("pillow", ">=9.5,<10").
-
-    The specifier is empty if every version fits, or if Python cannot express it.
-    """
-    version, found = _split_bounds(spec)[0], []
-    for clause in map(_CLAUSE.fullmatch, version.split(",") if "|" not in version else ()):
-        if clause is None:
-            continue
-        sign, number, star = clause["sign"], clause["version"], clause["star"]
-        if sign in {"", "="}:
-            found.append(f"=={number}.*" if star or sign else f"=={number}")
-        elif star and sign in {"!=", ">="}:
-            found.append(f"{sign}{number}{'.*' if sign == '!=' else ''}")
-        elif not star and (sign != "~=" or "." in number):
-            found.append(f"{sign}{number}")
-    return name_of(spec), ",".join(found)
-
-
-def _split_bounds(spec: str) -> tuple[str, str]:
-    """Return version and build after a name: of ">=9.5,<10 py311_0", or "9.5=py311_0"; none with brackets."""
-    rest = re.sub(r"\s*([,|])\s*", r"\1", re.sub(r"([<>=!~])\s+", r"\1", bounds_of(spec)))
-    words = rest.split() if "[" not in rest else []
-    if len(words) == 1 and (joined := re.fullmatch(r"([^=]*[^=<>!~,|])=([^=,|]+)", words[0])) is not None:
-        return joined[1], joined[2]
-    return (words[0] if words else "", words[1] if len(words) > 1 else "*")
-
-
-def pin_line(package: CondaPackage) -> str:
-    """Return the line of `conda-meta/pinned` that keeps a stack to our builds ("pillow * simd_*")."""
-    return f"{package.name} * {package.build.partition('_')[0]}_*"
-
-
-def is_pinned(conda: Conda, package: CondaPackage) -> bool:
-    """Return whether a pin keeps a stack to our builds, in any spelling."""
-    return build_asked(pin_line(package)) in map(build_asked, conda.pins)
-
-
-def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) -> None:
-    """Raise if a pin requires another build than the package's, or if ours would be the second pin.
-
-    Raises:
-        RefusedError: names the line.
-    """
-    conda, file = facts.conda, facts.environment.prefix / PINS
-    others = [pin for pin in conda.pins if name_of(pin) == package.name] if conda is not None else []
-    for pin in others:
-        build = build_asked(pin)[1]
-        if not build.startswith("^") and not fnmatchcase(package.build, build):
-            raise RefusedError(
-                f"{file} pins {package.name} to other builds: {pin!r}",
-                hint=f"remove that line from {quote(file)}; --pin adds one for this build",
-            )
-    if request.pin and others and conda is not None and not is_pinned(conda, package):
-        raise RefusedError(
-            f"--pin: {file} already pins {package.name}: {others[0]!r}; two pins may conflict",
-            hint=f"remove that line from {quote(file)}, or omit --pin",
-        )

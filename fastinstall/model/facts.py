@@ -2,165 +2,22 @@
 
 A field that is None (or an empty tuple, if the docstring says so) was absent or not visible. `Runtime` is None if
 nothing was executed: the static facts do not need it.
-
-Processes that use PIL are described by their mapped files, which show the PIL that they run, and by where one
-died.
-
-The facts include pins of environments and projects, and the guard's events and cost.
 """
 
-from collections.abc import Collection
-from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable, published_as
-from fastinstall.elf.description import Binding, Cpu, ImagingCore, IsaScan, Linkage, LoadedLibrary
+from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.description import ImagingCore, Linkage
+from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.model.conda import Conda
+from fastinstall.model.environment import Environment
+from fastinstall.model.gpu import Gpu
+from fastinstall.model.guard_state import GuardState
 from fastinstall.model.history import EnvironmentHistory
-from fastinstall.model.machine import Gpu, Toolchain
-from fastinstall.model.request import Environment
-
-
-class PinKind(StrEnum):
-    """A pin in the environment's own configuration; a project's pin is named after the project's tool."""
-
-    PIP = "pip"
-    CONDA = "conda"
-
-
-@immutable
-class PinState:
-    """One of our pins.
-
-    Attributes:
-        kind: the configuration that contains it: a `PinKind`, or the name of a project's tool ("uv").
-        file: that contains it, absolute.
-        requirement: the pinned requirement ("pillow==13.0.0+simd.v2.v3", "pillow * simd_*").
-        problems: its problems (the wheel is missing, the line was altered, another build is installed).
-    """
-
-    kind: str
-    file: PurePath
-    requirement: str
-    problems: tuple[str, ...] = ()
-
-
-@immutable
-class Project:
-    """A directory with a manifest from which a tool creates environments.
-
-    Attributes:
-        directory: absolute.
-        manager: the name of the tool ("uv").
-        manifest: the file that people write ("pyproject.toml", "pixi.toml"), absolute.
-        lock: the file that the tool writes, absolute; None if there is none yet.
-        sync: the command that creates the environment with the tool ("uv sync").
-    """
-
-    directory: PurePath
-    manager: str
-    manifest: PurePath
-    lock: PurePath | None = None
-    sync: str = ""
-
-
-@immutable
-class GuardEvent:
-    """A report of the start-up guard.
-
-    Attributes:
-        at: time of the report, ISO 8601, UTC.
-        change: the change of the stack ("was replaced with Pillow 13.0.0").
-        tool: the tool that made it ("pip", "uv"); empty if unknown.
-        stack: the version before ("12.1.1+simd.v3", as the guard knows it).
-        found: the version found; empty if there is none.
-    """
-
-    at: str
-    change: str
-    tool: str = ""
-    stack: str = ""
-    found: str = ""
-
-
-@immutable
-class GuardCost:
-    """The measured cost of the start-up guard at each start of an interpreter.
-
-    Attributes:
-        median_us: microseconds, the median of the starts.
-        start_ms: milliseconds of a complete start without it, the median.
-        starts: number of measured starts.
-    """
-
-    median_us: float
-    start_ms: float
-    starts: int
-
-
-_ROOT = PurePath("/")
-
-
-@immutable
-class Fault:
-    """The instruction at which a signal killed a process.
-
-    Attributes:
-        file: the mapped file that holds it; None if it is outside every file.
-        offset: of the instruction in that file, in bytes.
-        code: its first bytes (up to 15), hexadecimal.
-        instruction: disassembled ("vpmovzxbw ymm0,[rsi]"); empty without the extra `isa`.
-        features: the CPU features that it needs, as in /proc/cpuinfo; empty if unknown.
-        truncated: files shorter than their mappings, after a SIGBUS; PIL's first.
-    """
-
-    file: PurePath | None
-    offset: int
-    code: str
-    instruction: str = ""
-    features: tuple[str, ...] = ()
-    truncated: tuple[PurePath, ...] = ()
-
-
-@immutable
-class LiveProcess:
-    """A running process, as /proc shows it.
-
-    Attributes:
-        pid: its number.
-        command: its argv, for people.
-        executable: the program that it runs.
-        mapped: its program and its mapped shared objects, ordered by their lowest addresses, each once. The kernel
-            names them, without symbolic links.
-        replaced: those whose file on disk has been replaced or removed.
-        library_path: LD_LIBRARY_PATH of its environment; empty if unset.
-        preload: LD_PRELOAD of its environment; empty if unset.
-        tunables: GLIBC_TUNABLES of its environment; empty if unset.
-        bindings: actual bindings of the libjpeg functions that PIL's files call, from its memory.
-        libjpegs: the libraries of these bindings.
-        unread: why its memory was not read; empty if it was.
-        root: the directory that contains its files: "/", or "/proc/PID/root" for one with its own file system, as in a
-            container. All paths here are as the process has them.
-    """
-
-    pid: int
-    command: tuple[str, ...]
-    executable: PurePath
-    mapped: tuple[PurePath, ...]
-    replaced: tuple[PurePath, ...] = ()
-    library_path: str = ""
-    preload: str = ""
-    tunables: str = ""
-    bindings: tuple[Binding, ...] = ()
-    libjpegs: tuple[LoadedLibrary, ...] = ()
-    unread: str = ""
-    root: PurePath = _ROOT
-
-    @property
-    def taken(self) -> tuple[Binding, ...]:
-        """The bindings to another library than the requested one, those of the core first."""
-        crossed = (binding for binding in self.bindings if binding.is_crossed)
-        return tuple(sorted(crossed, key=lambda binding: "_imaging" not in binding.user.name))
+from fastinstall.model.live_process import Fault, LiveProcess
+from fastinstall.model.pin_state import PinState
+from fastinstall.model.toolchain import Toolchain
 
 
 @immutable
@@ -350,21 +207,6 @@ class Runtime:
 
 
 @immutable
-class GuardState:
-    """The start-up guard in site-packages.
-
-    Attributes:
-        installed: whether any of its files exists.
-        version: of the hook; empty if unknown.
-        problems: its problems (missing, altered, not compiled, outdated, state differs).
-    """
-
-    installed: bool
-    version: str = ""
-    problems: tuple[str, ...] = ()
-
-
-@immutable
 class LoadingFacts:
     """How a program that loads images gets memory.
 
@@ -426,22 +268,3 @@ class Facts:
     toolchain: Toolchain | None = None
     gpu: Gpu | None = None
     loading: LoadingFacts | None = None
-
-
-_PACKAGE, _LIBRARIES = "PIL", "pillow.libs"
-_CORES = ("_imaging.", "lib_imaging_core-")
-
-
-def running_core(mapped: Collection[PurePath]) -> PurePath | None:
-    """Return the file that holds a process's C extension of Pillow, or None if none is mapped.
-
-    If a core has copies for several CPU levels, the module in `PIL/` is an empty stub, and the copy counts.
-    """
-    found = [path for path in mapped if path.name.startswith(_CORES) and packages_of(path) is not None]
-    return max(found, key=lambda path: path.name.startswith(_CORES[1]), default=None)
-
-
-def packages_of(path: PurePath) -> PurePath | None:
-    """Return the package directory of a file of PIL or its libraries; None for any other file."""
-    holders = (parent for parent in path.parents if parent.name in {_PACKAGE, _LIBRARIES})
-    return next((holder.parent for holder in holders), None)

@@ -1,15 +1,12 @@
-"""The recorded changes to an environment: transactions, and what an interrupted run left.
-
-One sentence describes an interruption, before and after recovery. Another says how much disk space rollback needs, if
-that is worth mentioning.
-"""
+"""The recorded changes to an environment: transactions, unreadable documents, and the disk space that undoing needs."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.messages import quote, recover_command
+from fastinstall.core.messages import format_bytes, quote
 from fastinstall.core.values import immutable, published_as
+from fastinstall.model.interruption import Interruption
 
 
 class Phase(StrEnum):
@@ -66,43 +63,6 @@ class Transactions:
     held_bytes: int
 
 
-class UnfinishedRun(StrEnum):
-    """What a killed run left unfinished."""
-
-    SETUP = "setup"
-    """A transaction that neither finished nor was undone."""
-    ROLLBACK = "rollback"
-    """A transaction that was being undone."""
-    BEGINNING = "beginning"
-    """A transaction that had changed nothing yet; its directories exist."""
-    END = "end"
-    """A transaction that was undone or deleted; some of its directories still exist."""
-    PIN = "pin"
-    """A change of a project's pin; only in documents of earlier versions, as is the next."""
-    FOREIGN_PIN = "foreign-pin"
-    CREATION = "creation"
-    """The creation of the environment itself."""
-
-
-@immutable
-class Interruption:
-    """An interrupted change, which the next command that changes anything finishes.
-
-    Attributes:
-        cut: what was interrupted.
-        verb: the command ("setup", "guard install"); empty if not recorded.
-        at: its start, ISO 8601, UTC; empty if unknown.
-        file: the file that shows it.
-        id: of the transaction; empty for the creation of the environment.
-    """
-
-    cut: UnfinishedRun
-    verb: str
-    at: str
-    file: PurePath
-    id: str = ""
-
-
 @immutable
 class Unreadable:
     """One of our documents in an environment, unreadable for this version.
@@ -140,62 +100,6 @@ class EnvironmentHistory:
     held_bytes: int | None = None
 
 
-def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
-    """Describe what was interrupted and name the command that recovers it.
-
-    Args:
-        interruption: of the environment.
-        prefix: of the environment.
-    """
-    command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
-    aims = {
-        UnfinishedRun.SETUP: "to restore the environment",
-        UnfinishedRun.CREATION: "to start again",
-    }
-    return f"{what} was interrupted; {aims.get(interruption.cut, 'to finish it')}: {command}"
-
-
-def describe_finished_interruption(interruption: Interruption, *, cleared: bool = False) -> str:
-    """Describe an interruption and how recovery handled it; `cleared` if it left nothing."""
-    ends = {
-        UnfinishedRun.SETUP: "the environment is restored",
-        UnfinishedRun.ROLLBACK: "it is finished: the environment is restored",
-        UnfinishedRun.BEGINNING: "it had changed nothing; its leftovers are removed",
-        UnfinishedRun.END: "it is finished",
-        UnfinishedRun.CREATION: "it is used as it is",
-    }
-    end = "its leftovers are removed" if cleared else ends[interruption.cut]
-    return f"{describe_what_was_interrupted(interruption)} had been interrupted; {end}"
-
-
-def describe_what_was_interrupted(interruption: Interruption) -> str:
-    """Describe what was interrupted, and when it started."""
-    run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
-    pin = f"a change of the pin in {interruption.file.parent.parent}"
-    return {
-        UnfinishedRun.SETUP: f"the {run}",
-        UnfinishedRun.BEGINNING: f"the {run}",
-        UnfinishedRun.ROLLBACK: f"undoing the {run}",
-        UnfinishedRun.END: f"clearing up after the {run}",
-        UnfinishedRun.CREATION: f"creating the environment{f' at {interruption.at}' if interruption.at else ''}",
-        UnfinishedRun.PIN: pin,
-        UnfinishedRun.FOREIGN_PIN: pin,
-    }[interruption.cut]
-
-
-def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
-    """Return the command that finishes it, and nothing else."""
-    if interruption.cut is UnfinishedRun.CREATION:
-        return f"fastinstall setup --yes --new-env {quote(prefix)}"
-    return recover_command(prefix)
-
-
-def unpinning_command(project: PurePath, prefix: PurePath) -> str:
-    """Return the command that takes the pin of an earlier version out of a project, whoever made it."""
-    place = quote(project)
-    return f"fastinstall guard remove --yes --prefix {quote(prefix)} --project {place} | git -C {place} apply"
-
-
 def way_out(unreadable: Unreadable, prefix: PurePath) -> str | None:
     """Return the command that repairs an unreadable transaction, or None if a later fastinstall is needed."""
     if unreadable.is_later or not unreadable.transaction:
@@ -215,7 +119,7 @@ def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePa
     Args:
         setups: the transactions with stored files.
         held_bytes: their total disk space.
-        prefix: of the environment.
+        prefix: of the environment, for the command.
     """
     if len(setups) <= 1 or (len(setups) <= MANY and held_bytes < MUCH):
         return None
@@ -224,10 +128,3 @@ def warn_about_held_bytes(setups: Sequence[str], held_bytes: int, prefix: PurePa
         f"{len(setups)} changes keep {format_bytes(held_bytes)} so that you can undo them; to free all but the "
         f"last setup's: {freed}"
     )
-
-
-def format_bytes(count: int) -> str:
-    """Return bytes for people: "22.5 MB", in powers of 1000."""
-    units = ("B", "kB", "MB", "GB", "TB")
-    power = min((len(str(count)) - 1) // 3, len(units) - 1)
-    return f"{count / 1000**power:.1f} {units[power]}" if power else f"{count} B"

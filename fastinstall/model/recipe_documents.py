@@ -15,11 +15,13 @@ from pathlib import PurePath, PurePosixPath
 from typing import TypeVar
 
 from fastinstall.core.architecture import ARCHITECTURES
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
-from fastinstall.core.values import decode, get_key
+from fastinstall.core.values import get_key
 from fastinstall.core.version_numbers import is_specifier
-from fastinstall.model.recipe import Advisory, AdvisoryList, Recipe
+from fastinstall.model.advisories import Advisory, AdvisoryList
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_macros import macro_problem
 
 Problem = tuple[str, str]
@@ -31,7 +33,7 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
     """Read and check one recipe; the caller must load `advisories_from`.
 
     Args:
-        text: TOML.
+        text: the recipe as TOML.
         file: its file: the stem must be the recipe's name.
 
     Raises:
@@ -60,7 +62,7 @@ def find_spelling_problem(key: str, word: str) -> str:
 
     Args:
         key: its key, without indices and names: "levels[].cflags[]", "libraries.*.apt[]".
-        word: the value.
+        word: one value of that key.
     """
     if _CONTROL.search(word):  # it would control a terminal, and hide text beside it
         return f"{word!r} has control characters"

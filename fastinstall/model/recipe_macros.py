@@ -23,7 +23,10 @@ _PAIRS = {")": "(", "]": "["}
 
 
 def macro_problem(macro: str) -> str:
-    """What is wrong with a macro that stands for a function of <math.h>; empty if nothing is.
+    """Return what is wrong with a macro that stands for a function of <math.h>; empty if nothing is.
+
+    >>> macro_problem("fmod(x, y) ((x) - (y) * trunc((x) / (y)))")
+    ''
 
     It computes from its parameters, and calls no functions but those of <math.h>.
     """
@@ -47,7 +50,7 @@ def _split_tokens(text: str) -> list[str]:
 
 
 def _find_expression_problem(text: str) -> str:
-    """Why a text is no expression that only reads; empty if it is one."""
+    """Return why a text is no expression that only reads; empty if it is one."""
     if "".join(match.group() for match in _TOKEN.finditer(text)) != text or any(step in text for step in _STEPS):
         return "is more than a C expression that computes"
     opened: list[str] = []

@@ -18,7 +18,7 @@ def find_current_name(name: str) -> str:
 
 
 def describe_renaming(name: str) -> str:
-    """Say that a recipe was renamed; nothing if it was not."""
+    """Return a sentence that a recipe was renamed; empty if it was not."""
     return f"recipe {name} is now {FORMER[name]}" if name in FORMER else ""
 
 

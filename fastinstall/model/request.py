@@ -1,7 +1,4 @@
-"""The user's request.
-
-Also the environment to work on: its place and its kind.
-"""
+"""The user's request, and the risks that it may allow."""
 
 from enum import StrEnum
 from pathlib import PurePath
@@ -107,26 +104,3 @@ class Request:
     upgrade: bool = False
     allow: tuple[Risk, ...] = ()
     avoid: tuple[str, ...] = ()
-
-
-class EnvironmentKind(StrEnum):
-    """The manager of an environment."""
-
-    VENV = "venv"
-    CONDA = "conda"
-    SYSTEM = "system"
-
-
-@immutable
-class Environment:
-    """The target of a run.
-
-    Attributes:
-        prefix: `sys.prefix` of the target, absolute.
-        kind: its manager.
-        python: its interpreter (not resolved: a venv's symlink is its identity).
-    """
-
-    prefix: PurePath
-    kind: EnvironmentKind
-    python: PurePath

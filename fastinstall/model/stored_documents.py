@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from fastinstall.core.codec import decode, format_value
 from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.core.values import decode, format_value
 from fastinstall.model.recipe_names import rename_in_request
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) 
 
     Args:
         cls: a dataclass of the model.
-        name: of its schema.
+        name: of its schema: NAME in "fastinstall.NAME/1".
         data: from the JSON parser.
         file: its file, for messages.
 
@@ -47,9 +47,9 @@ def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, vers
     """Raise unless a document has a schema that this version reads.
 
     Args:
-        name: of the schema.
-        schema: the document's schema.
-        file: for messages.
+        name: of the expected schema, without its number.
+        schema: what the document says; any value.
+        file: the document, for messages.
         version: of the fastinstall that wrote it; empty if unknown.
 
     Raises:

@@ -11,10 +11,10 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import NoEnvironmentError, RefusedError, UndeterminedError, UsageError
-from fastinstall.core.files import advice, reason
+from fastinstall.core.refused_writes import advice, reason
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import is_journaled
-from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.session import Session
 

@@ -11,10 +11,11 @@ from pathlib import Path, PurePath
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.elf.description import Confidence, IsaScan, Linkage
+from fastinstall.elf.description import Linkage
 from fastinstall.elf.image import ElfError
+from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.elf.linkage import read_linkage
-from fastinstall.elf.loader.search import ProcessSettings
+from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.facts import InstalledStack, Interpreter
 
 _CORE, _DOCUMENT = "_imaging", "isa"
@@ -78,7 +79,7 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
 
 def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan:
     """Return the cached scan of a file with this content, or a new one; a damaged entry is replaced."""
-    from fastinstall.core.values import document, dump, open_document  # noqa: PLC0415 (beside subprocesses under way)
+    from fastinstall.core.codec import document, dump, open_document  # noqa: PLC0415 (beside subprocesses under way)
     from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (likewise)
 
     with suppress(OSError):

@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from fastinstall.core import foreign
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.package_managers import Change, ConcurrentInstaller, RunningProgram, change_of, could_change
-from fastinstall.core.process import PROCESSES, commands, has_children, parents, words_of
+from fastinstall.core.process_table import PROCESSES, commands, has_children, parents, words_of
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe.running_process import executable_of
 

@@ -17,12 +17,13 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.architecture import ARCHITECTURES, SUPPORTED, X86_64, architecture_of
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
-from fastinstall.core.values import decode, immutable
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import Cpu, Host
 from fastinstall.elf.cpu_levels import LEVELS, find_masked_features, level_of
-from fastinstall.elf.description import Cpu, Host
 from fastinstall.model.facts import Distribution, LoadingFacts
 from fastinstall.model.machine import LoaderLimits
 

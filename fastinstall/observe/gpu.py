@@ -39,7 +39,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Distribution
-from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice, GpuSource, Nvml
+from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice, GpuSource, Nvml
 from fastinstall.observe.stack import read_head
 
 _VERSION = re.compile(r"Module\s+(?:for\s+\S+\s+)?(\d+(?:\.\d+)+)")

@@ -13,9 +13,9 @@ import struct
 from pathlib import Path
 
 from fastinstall.core import files, foreign, process
-from fastinstall.core.surroundings import hooks_directory
+from fastinstall.core.directories import hooks_directory
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.facts import GuardState
+from fastinstall.model.guard_state import GuardState
 from fastinstall.model.receipt import BuiltCore
 
 STATE_FORMAT = "1"

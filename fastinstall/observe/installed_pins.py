@@ -18,10 +18,13 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.conda import Conda
-from fastinstall.model.conda_packages import is_ours, name_of, pin_line
-from fastinstall.model.facts import Facts, PinKind, PinState
+from fastinstall.model.conda_packages import is_ours
+from fastinstall.model.conda_pins import pin_line
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import Facts
+from fastinstall.model.match_specs import name_of
+from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.model.recipe import PROVIDERS
-from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.pip_pins import (
     CONFIGURATION,
     CONSTRAINT,

@@ -12,15 +12,16 @@ from functools import partial
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.foreign_code import find_stranger
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.core.process import CommandError, Completed, RunningProbe, run
-from fastinstall.core.values import decode
+from fastinstall.core.process import CommandError, Completed, run
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.journal.layout import is_journaled
+from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter, Runtime
-from fastinstall.model.request import Environment
 from fastinstall.observe.session import Session
 
 _TIMEOUT = 20.0

@@ -24,8 +24,8 @@ from fastinstall.core.files import append_line
 from fastinstall.core.home import find_home
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable
-from fastinstall.journal.layout import receipt_data
-from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.journal.receipt_file import receipt_data
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.observe.active_environment import is_environment, kind_of_prefix
 from fastinstall.observe.session import Session
 

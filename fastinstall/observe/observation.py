@@ -16,28 +16,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.messages import quote
-from fastinstall.core.process import RunningProbe
-from fastinstall.core.surroundings import recipes_directory, refuse_planted
+from fastinstall.core.running_probe import RunningProbe
+from fastinstall.core.surroundings import refuse_planted
 from fastinstall.core.values import immutable
-from fastinstall.elf.description import Cpu, IsaScan
-from fastinstall.journal.layout import RECEIPT, read_receipt
+from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.isa.scan import IsaScan
+from fastinstall.journal.layout import RECEIPT
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
-from fastinstall.model.facts import Facts, Interpreter, LiveProcess, Runtime
-from fastinstall.model.machine import Gpu, Toolchain
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Facts, Interpreter, Runtime
+from fastinstall.model.gpu import Gpu
+from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
 from fastinstall.model.recipe_names import find_current_name
-from fastinstall.model.request import Environment, EnvironmentKind, Request
+from fastinstall.model.request import Request
+from fastinstall.model.toolchain import Toolchain
 from fastinstall.observe.guard_files import observe_guard
 from fastinstall.observe.installed_pins import observe_pins
 from fastinstall.observe.interpreter import ask, use_pil
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
-    from fastinstall.elf.loader.search import ProcessSettings
+    from fastinstall.elf.loader.process_settings import ProcessSettings
 
 # ruff: noqa: PLC0415 (for that reason)
 
@@ -110,7 +116,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         decode = request.binaries is not Binaries.LINKED
         isa = observe_isa(stack, cache=session.directories.cache / SCANS, scan=decode)
     if request.binaries is Binaries.DESCRIBED and stack.core is not None:
-        from fastinstall.elf.imaging_core import describe_making
+        from fastinstall.elf.build_traces import describe_making
 
         stack = replace(stack, core=describe_making(stack.core))
     conda = None
@@ -184,8 +190,9 @@ def _make_process_settings(
     cpu: Cpu, interpreter: Interpreter, process: LiveProcess | None, variables: Mapping[str, str]
 ) -> "ProcessSettings":
     """Return the loader's inputs, in a new process or in a running one."""
-    from fastinstall.elf.cpu_levels import find_offered_level, platform_of
-    from fastinstall.elf.loader.search import ProcessSettings
+    from fastinstall.elf.cpu_levels import find_offered_level
+    from fastinstall.elf.loader.platforms import platform_of
+    from fastinstall.elf.loader.process_settings import ProcessSettings
 
     platform, capabilities = platform_of(cpu, _get_tunables(process, variables))
     return ProcessSettings(
@@ -206,7 +213,7 @@ def _get_tunables(process: LiveProcess | None, variables: Mapping[str, str]) -> 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     """Return the subdirectories of glibc-hwcaps that the loader searches, the best first, without the baseline."""
     from fastinstall.elf.cpu_levels import knows_levels
-    from fastinstall.elf.loader.search import usable_hwcaps
+    from fastinstall.elf.loader.process_settings import usable_hwcaps
 
     return usable_hwcaps(cpu.level) if knows_levels(interpreter.libc, interpreter.libc_version) else ()
 

@@ -17,10 +17,11 @@ from pathlib import Path, PurePath
 from fastinstall.core import foreign
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.elf.description import Binding, LoadedLibrary
+from fastinstall.elf.dynamic_symbols import SYMBOL
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.libraries import JPEG, describe, identify
-from fastinstall.elf.lookup import SYMBOL
-from fastinstall.model.facts import LiveProcess, packages_of
+from fastinstall.elf.libjpeg_marks import JPEG
+from fastinstall.elf.libraries import describe, identify
+from fastinstall.model.live_process import LiveProcess, packages_of
 from fastinstall.observe.runtime import Mapping, read_mappings
 
 _DELETED = " (deleted)"

@@ -16,7 +16,8 @@ from fastinstall.core import foreign
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.elf.image import ElfError, open_image
-from fastinstall.model.facts import Fault, OperationResult, Runtime, packages_of
+from fastinstall.model.facts import OperationResult, Runtime
+from fastinstall.model.live_process import Fault, packages_of
 
 _TIMEOUT = 120.0
 _QUICK_TIMEOUT = 20.0

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.core.cache_directory import open_cache
+from fastinstall.core.directories import Directories, recipes_directory, user_directories
 from fastinstall.core.home import refuse_homeless
-from fastinstall.core.surroundings import Directories, recipes_directory, user_directories
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:

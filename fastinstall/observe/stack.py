@@ -23,7 +23,7 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.elf.imaging_core import read_core
-from fastinstall.elf.loader.search import ProcessSettings
+from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.facts import Dependant, Distribution, InstalledStack, Interpreter, Owner
 
 _PACKAGE = "PIL"

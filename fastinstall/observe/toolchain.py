@@ -20,8 +20,8 @@ from fastinstall.core.messages import listing
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import NativeLibrary, Toolchain
 from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.toolchain import NativeLibrary, Toolchain
 from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 
 _MANAGERS = {

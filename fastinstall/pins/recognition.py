@@ -11,7 +11,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import FastinstallError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
-from fastinstall.model.facts import PinState, Project
+from fastinstall.model.pin_state import PinState, Project
 
 _PYPROJECT = "pyproject.toml"
 _MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.files import temporary_directory
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.process import CommandError, Completed, run
 from fastinstall.core.surroundings import find_program
+from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
-from fastinstall.model.facts import Project
+from fastinstall.model.pin_state import Project
 from fastinstall.pins.earlier_pins import HOME
 from fastinstall.pins.markers import PinnedBuild
 from fastinstall.pins.tool import Locking, PinTool

@@ -15,9 +15,9 @@ from fastinstall.core.messages import listing
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
 from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, foreign_channels, is_ours, providers
 from fastinstall.model.facts import Facts
-from fastinstall.model.machine import NativeLibrary
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
+from fastinstall.model.toolchain import NativeLibrary
 from fastinstall.observe.installed_pins import is_of_pixi
 
 _TEST_CHANNEL = "fastai/label/test"

@@ -15,10 +15,11 @@ from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.model import conda_packages
+from fastinstall.model import conda_packages, conda_pins, dependants, match_specs
 from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
-from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Request
+from fastinstall.model.request import LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan import conda_advice
 from fastinstall.plan.decision import decide_build, make_build_step
@@ -129,12 +130,12 @@ def _plan_other_changes(
 
 def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | Skipped:
     if is_of_pixi(facts.environment.prefix):
-        why = f"pixi made the environment and does not read {conda_packages.PINS}: put the pin into pixi.toml"
+        why = f"pixi made the environment and does not read {conda_pins.PINS}: put the pin into pixi.toml"
         return Skipped(step="pin", reason=why)
-    if conda_packages.is_pinned(conda, package):
-        return Skipped(step="pin", reason=f"{conda_packages.PINS} already pins it")
+    if conda_pins.is_pinned(conda, package):
+        return Skipped(step="pin", reason=f"{conda_pins.PINS} already pins it")
     keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
-    return Pin(file=conda_packages.PINS, line=conda_packages.pin_line(package), reason=keeping)
+    return Pin(file=conda_pins.PINS, line=conda_pins.pin_line(package), reason=keeping)
 
 
 def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
@@ -195,12 +196,12 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     stack = conda_packages.plan_stack_package(
         build, facts, situation.microarchitectures, number=number, libraries=recipe.libraries
     )
-    conda_packages.refuse_contrary_pins(facts, stack, request)
+    conda_pins.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
     # What the replaced Pillow depends on, or an earlier guard kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
-    wanted = {conda_packages.name_of(spec) for package in earlier for spec in package.depends}
+    wanted = {match_specs.name_of(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
         wanted.intersection(each.name for each in conda.packages)
         - {"python", "python_abi", *conda_packages.providers(recipe)}
@@ -225,8 +226,8 @@ def merge_conda_dependants(situation: Situation) -> Situation:
     if conda is None:
         return situation
     engine = choose_conda_engine(situation)
-    asking = conda_packages.all_dependants(
-        facts.stack.dependants, conda_packages.conda_dependants(conda, conda_packages.providers(recipe))
+    asking = dependants.all_dependants(
+        facts.stack.dependants, dependants.conda_dependants(conda, conda_packages.providers(recipe))
     )
     seen = replace(facts, stack=replace(facts.stack, dependants=asking))
     if request.link is LinkMode.ENV:

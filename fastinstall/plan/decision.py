@@ -14,11 +14,13 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
-from fastinstall.elf.description import Cpu
-from fastinstall.model.artefact import Artefact, LevelTarget, Releases, make_labelled_version, parse_labelled_levels
-from fastinstall.model.machine import Toolchain
+from fastinstall.elf.cpu import Cpu
+from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
+from fastinstall.model.toolchain import Toolchain
+from fastinstall.model.version_labels import make_labelled_version, parse_labelled_levels
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan import level_choice
 from fastinstall.plan.native_libraries import (
     NativeChoice,

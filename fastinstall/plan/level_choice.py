@@ -11,8 +11,8 @@ from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import LEVELS, knows_levels, rank
-from fastinstall.elf.description import Cpu
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk

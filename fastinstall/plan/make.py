@@ -13,13 +13,13 @@ from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
 from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
+from fastinstall.core.directories import user_directories
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
-from fastinstall.core.files import advice, reason
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
-from fastinstall.core.process import RunningProbe
-from fastinstall.core.surroundings import user_directories
+from fastinstall.core.refused_writes import advice, reason
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.doctor.registry import foreign_verifying_checks
 from fastinstall.guard.pip_trap import wants_pip_pin
 from fastinstall.index.downloads import is_downloaded
@@ -28,10 +28,12 @@ from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller, CondaTool
-from fastinstall.model.facts import Facts, InstalledStack, Interpreter, Project
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Facts, InstalledStack, Interpreter
+from fastinstall.model.pin_state import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
+from fastinstall.model.request import Request, Risk
 from fastinstall.observe import observation
 from fastinstall.observe.active_environment import (
     USUAL_NAMES,

@@ -6,13 +6,16 @@ is refused.
 
 from dataclasses import field, replace
 
-from fastinstall.core.values import digest, immutable, keyed
+from fastinstall.core.codec import digest
+from fastinstall.core.values import immutable, keyed
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaChange
-from fastinstall.model.facts import Facts, InstalledStack, Project
+from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Facts, InstalledStack
+from fastinstall.model.pin_state import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, PlanRisk, Request
+from fastinstall.model.request import PlanRisk, Request
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.kinds import Step
 

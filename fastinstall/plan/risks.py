@@ -9,18 +9,19 @@ from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing, quote, recover_command
 from fastinstall.core.version_numbers import base_version, is_version, parse_version_number
 from fastinstall.index.upgrades import advise_instead_of_risk, forecast_upgrade
-from fastinstall.model.conda import Conda
-from fastinstall.model.facts import Facts, InstalledStack, Interpreter
-from fastinstall.model.history import way_out
-from fastinstall.model.recipe import (
+from fastinstall.model.advisories import (
     Advisory,
-    Recipe,
     count_by_severity,
     find_returning_advisories,
     select_applicable_advisories,
     select_critical_advisories,
 )
-from fastinstall.model.request import EnvironmentKind, PlanRisk, Request, Risk
+from fastinstall.model.conda import Conda
+from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import Facts, InstalledStack, Interpreter
+from fastinstall.model.history import way_out
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import PlanRisk, Request, Risk
 
 
 def find_version_risks(

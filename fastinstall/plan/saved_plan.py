@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
+from fastinstall.core.codec import encode, open_document
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.values import encode, open_document
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.recipe import Recipe

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core import files
+from fastinstall.core import temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Progressed, ignore
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof.cases import (
     FEW_SIZES,
@@ -118,7 +118,7 @@ def generate_damaged_files(reference: ProofStack, damage: Damage) -> Iterator[Wo
     made = sample_cases(reference, Work(cases=(_MAKE,), operations=DECODERS)).get(_MAKE, ())
     if not made:
         raise FailedError(f"{reference.label}: it cannot write the files to decode")
-    with files.temporary_directory("files") as directory:
+    with temporary_directories.temporary_directory("files") as directory:
         for sample in made:
             (directory / sample.mode.replace("/", "-")).write_bytes(sample.content)
         cases = tuple(case for sample in made for case in _list_decoder_cases(sample.mode, damage))

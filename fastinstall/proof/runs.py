@@ -14,11 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fastinstall.core import files
+from fastinstall.core import files, temporary_directories
+from fastinstall.core.codec import digest
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
 from fastinstall.core.process import CommandError, ProcessGroup, run
-from fastinstall.core.values import digest, immutable
+from fastinstall.core.values import immutable
 
 MATRIX = Path(__file__).with_name("_matrix.py")
 DECODERS = Path(__file__).with_name("_decoders.py")
@@ -99,7 +100,7 @@ def run_cases(stack: ProofStack, work: Work, process_group: ProcessGroup | None 
     Raises:
         FailedError: PIL cannot be imported there.
     """
-    with files.temporary_directory("cases") as scratch:
+    with temporary_directories.temporary_directory("cases") as scratch:
         return _run(stack, work, scratch, (), process_group)
 
 
@@ -111,7 +112,7 @@ def sample_cases(stack: ProofStack, work: Work) -> dict[str, tuple[ProofPicture,
     """
     if not work.cases:
         return {}
-    with files.temporary_directory("samples") as scratch:
+    with temporary_directories.temporary_directory("samples") as scratch:
         written = scratch / "samples"
         written.touch()
         _run(stack, work, scratch, ("--samples", written), None)

@@ -18,15 +18,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastinstall.core import files, process, sealed_trees
+from fastinstall.core import files, process, sealed_trees, temporary_directories
+from fastinstall.core.codec import digest
 from fastinstall.core.errors import FailedError, RefusedError, UndeterminedError
 from fastinstall.core.events import Emit, Progressed, Started
-from fastinstall.core.process import RunningProbe
-from fastinstall.core.values import digest, immutable
+from fastinstall.core.running_probe import RunningProbe
+from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Runtime
-from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.model.speed import SpeedRow, SpeedTable
 from fastinstall.observe.runtime import observe_runtime
 
 SHORT: tuple[str, ...] = (
@@ -314,7 +315,7 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, conte
         runtime = observe(stage=stage)
         _refuse_failures(runtime)
         return runtime
-    with files.temporary_directory("proof", within=context.cache / "tmp") as scratch:
+    with temporary_directories.temporary_directory("proof", within=context.cache / "tmp") as scratch:
         ours, theirs = scratch / "ours", scratch / "reference"
         beside = RunningProbe(partial(observe, stage=unpack_official_wheel(reference, context), pixels=theirs))
         runtime = observe(stage=stage, pixels=ours)
@@ -355,7 +356,7 @@ def unpack_official_wheel(wheel: Artefact, context: ExecutionContext) -> Path:
     if sealed_trees.is_intact(target, cache=context.cache):
         return target
     archive = context.index.fetch(wheel, context.cache, context.emit)
-    with files.temporary_directory("unpack", within=context.cache / "tmp") as scratch:
+    with temporary_directories.temporary_directory("unpack", within=context.cache / "tmp") as scratch:
         from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
 
         tree = scratch / "tree"

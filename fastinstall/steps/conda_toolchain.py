@@ -7,12 +7,13 @@ from pathlib import Path
 from fastinstall.compilers.compiler import TOOLCHAINS
 from fastinstall.compilers.conda import PACKAGE, PROGRAMS
 from fastinstall.core import files, sealed_trees
+from fastinstall.core.codec import digest
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.messages import listing
 from fastinstall.core.secrets import public_text
-from fastinstall.core.values import digest, immutable, tagged
+from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.steps.kind import ExplainedStep, FetchedInputs, SavedPlanContext, find_word_problems

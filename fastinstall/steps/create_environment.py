@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 
-from fastinstall.core import files, process, signals
+from fastinstall.core import process, refused_writes, signals
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable, tagged
-from fastinstall.journal import snapshot
+from fastinstall.journal import creation_note
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.steps.kind import SavedPlanContext, StepDefaults, find_path_problems
 
@@ -92,7 +92,7 @@ class CreateEnvironment(StepDefaults):
                 self._remove_environment()
             raise
         with signals.defer_signals(), contextlib.suppress(OSError):
-            snapshot.finish(Path(self.prefix))  # a note that cannot be removed is the next command's
+            creation_note.finish(Path(self.prefix))  # a note that cannot be removed is the next command's
 
     def _make_directory(self) -> bool:
         prefix = Path(self.prefix)
@@ -114,7 +114,7 @@ class CreateEnvironment(StepDefaults):
             raise RefusedError(
                 f"{prefix}: already exists, but the plan was to create it", hint=f"--prefix {quote(prefix)}"
             )
-        snapshot.note(prefix, at)
+        creation_note.note(prefix, at)
 
     def _run_venv(self, meanwhile: Callable[[], None]) -> None:
         argv, process_group = (self.python, "-I", "-m", "venv", self.prefix), process.ProcessGroup()
@@ -138,15 +138,15 @@ class CreateEnvironment(StepDefaults):
             process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60)
         except process.CommandError:
             return "on Debian and Ubuntu: apt-get install python3-venv"
-        return f"is there room for it, some 20 MB? df -h {quote(files.find_nearest(Path(self.prefix)))}"
+        return f"is there room for it, some 20 MB? df -h {quote(refused_writes.find_nearest(Path(self.prefix)))}"
 
     @signals.defer_signals()
     def _remove_environment(self) -> None:
         prefix = Path(self.prefix)
         try:
-            snapshot.clear(prefix)
+            creation_note.clear(prefix)
         except OSError as error:
             raise EnvironmentDamagedError(
-                f"{files.reason(error, prefix)}: the unfinished environment could not be removed",
+                f"{refused_writes.reason(error, prefix)}: the unfinished environment could not be removed",
                 hint=f"it holds nothing useful; remove the cause, then: rm -r {quote(prefix)}",
             ) from error

@@ -9,15 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import files, foreign
+from fastinstall.core.codec import document, dump, open_document
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import document, dump, immutable, open_document, tagged
+from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.artefact import Artefact, WheelOrder
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts, Runtime
-from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe_documents import Problem
+from fastinstall.model.speed import SpeedTable
+from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.proof.stack_operations import (
     MeasuredPil,
     MeasurementConditions,

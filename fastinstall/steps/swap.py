@@ -16,7 +16,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable, tagged
 from fastinstall.model.facts import Facts, InstalledStack
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.recipe import LIBRARIES
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.steps.kind import SavedPlanContext, StepDefaults

@@ -10,10 +10,11 @@ from dataclasses import fields, replace
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
+from fastinstall.core.codec import document, dump
 from fastinstall.core.files import write_text
 from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.surroundings import make_private
-from fastinstall.core.values import document, dump, immutable
+from fastinstall.core.values import immutable
 from fastinstall.model.recipe_names import find_current_name
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session

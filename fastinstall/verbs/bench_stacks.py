@@ -11,17 +11,18 @@ from pathlib import Path
 from fastinstall.bench.candidates import UnpackedPackages
 from fastinstall.bench.effort import FULL, QUICK, BenchContext, describe_load
 from fastinstall.bench.report import BenchRequest
-from fastinstall.core import files, foreign, sealed_trees
+from fastinstall.core import files, foreign, sealed_trees, temporary_directories
+from fastinstall.core.codec import open_document
 from fastinstall.core.errors import DocumentError, FastinstallError, UndeterminedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import open_document
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index import downloads
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
+from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import Environment, LinkMode, Request
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
 from fastinstall.observe.session import Session
@@ -162,7 +163,7 @@ def _stage(wheel: Path, cache: Path) -> Path:
     """A wheel of ours as a directory that can go on `sys.path`; kept in the cache like the official ones."""
     target = cache / "unpacked" / files.sha256(wheel)
     if not sealed_trees.is_intact(target, cache=cache):
-        with files.temporary_directory("unpack", within=cache / "tmp") as scratch:
+        with temporary_directories.temporary_directory("unpack", within=cache / "tmp") as scratch:
             unpack_wheel(wheel, scratch / "tree")
             sealed_trees.publish(scratch / "tree", target, scratch / "aside", cache=cache)
     return target

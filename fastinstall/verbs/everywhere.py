@@ -20,9 +20,10 @@ from fastinstall.core.values import immutable
 from fastinstall.doctor.examine import Examination, examine
 from fastinstall.doctor.registry import check_names, select_gravest_status
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.facts import LiveProcess, running_core
+from fastinstall.model.environment import Environment
 from fastinstall.model.finding import EnvironmentReport, Status, Survey, Unobservable
-from fastinstall.model.request import Environment, Request
+from fastinstall.model.live_process import LiveProcess, running_core
+from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import USUAL_NAMES, active_prefixes, is_environment, locate
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import (

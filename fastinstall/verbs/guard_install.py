@@ -28,15 +28,18 @@ from fastinstall.guard.pinning import (
     read_pin,
 )
 from fastinstall.guard.status import Guards, list_guard_removal_moves, measure_cost, read_events, renew_guard_files
-from fastinstall.journal.external_changes import claims
-from fastinstall.journal.store import JournalStore, make_stamp
+from fastinstall.journal.conda_records import claims
+from fastinstall.journal.stamp import make_stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD, REGISTRATION
-from fastinstall.model.facts import Facts, PinKind
+from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Status
-from fastinstall.model.receipt import Move, MoveKind, Receipt
-from fastinstall.model.request import Environment
+from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.pin_state import PinKind
+from fastinstall.model.receipt import Receipt
 from fastinstall.observe.conda.condarc import find_conda
 from fastinstall.observe.guard_files import entries_present
 from fastinstall.observe.installed_pins import refuse_unpinnable

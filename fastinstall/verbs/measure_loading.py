@@ -24,14 +24,14 @@ from fastinstall.bench.materials import choose_candidate_runs
 from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
 from fastinstall.bench.workloads import task_names, task_of
-from fastinstall.core import files
+from fastinstall.core import temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.index.upgrades import requirement
-from fastinstall.model.conda_packages import dependants_of
-from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.request import Environment
+from fastinstall.model.dependants import dependants_of
+from fastinstall.model.environment import Environment
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.session import Session
 from fastinstall.proof.stack_operations import (
     SHORT,
@@ -57,7 +57,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
         FailedError: what is there already dies, hangs or fails.
     """
     remarks: list[str] = []
-    with files.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
+    with temporary_directories.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
         context = observe_context(session, environment, request, space, remarks)
         official, ours = prepare_stacks(context)
         names = task_names(context) if request.loading else ()

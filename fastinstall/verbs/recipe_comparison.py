@@ -7,11 +7,12 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
+from fastinstall.model.advisories import Advisory, select_applicable_advisories
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Facts
-from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.recipe import Advisory, Recipe, select_applicable_advisories
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import load_recipes
 from fastinstall.observe.session import Session

@@ -18,10 +18,11 @@ from fastinstall.core.messages import fix_command, listing, quote
 from fastinstall.core.version_numbers import base_version
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, PlanRisk, Request, Risk
+from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recipe_named, recorded_facts

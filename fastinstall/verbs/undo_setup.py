@@ -8,36 +8,27 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
 from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.apply.recovery import (
-    change_environment,
-    find_pin_left_behind,
-    report_interruption_after_recovery,
-)
+from fastinstall.apply.late_interrupts import report_interruption_after_recovery
+from fastinstall.apply.recovery import change_environment, find_pin_left_behind
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import format_bytes, quote
 from fastinstall.core.version_numbers import base_version
+from fastinstall.journal.damaged_transactions import move_damaged_transaction_away, unreadable_named
 from fastinstall.journal.entries import Moving
 from fastinstall.journal.foresee import extend_to_intact_stack
+from fastinstall.journal.forget import forget, list_forgettable_transactions
 from fastinstall.journal.layout import KEPT
-from fastinstall.journal.recover import (
-    RolledBack,
-    forget,
-    is_known,
-    list_forgettable_transactions,
-    list_undoable_transactions,
-    move_damaged_transaction_away,
-    position,
-    receipt_if_readable,
-    rollback,
-    unreadable_named,
-)
+from fastinstall.journal.rollback import RolledBack, receipt_if_readable, rollback
+from fastinstall.journal.selection import is_known, list_undoable_transactions, position
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable, format_bytes
-from fastinstall.model.receipt import MoveKind, Receipt
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable
+from fastinstall.model.move import MoveKind
+from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Environment, EnvironmentKind, Request
+from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import kind_of_prefix
 from fastinstall.observe.interpreter import explain_absence
 from fastinstall.observe.known_environments import scan_environment

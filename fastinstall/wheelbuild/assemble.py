@@ -28,8 +28,8 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.symbols import find_defined_names, measure_unoptimised_share
-from fastinstall.model.artefact import LevelTarget
 from fastinstall.model.request import LinkMode
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.wheelbuild.base_wheel import (
     CORE,
     BaseWheel,

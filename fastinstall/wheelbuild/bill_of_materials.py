@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import quote
 
 from fastinstall import __version__
-from fastinstall.core import files, foreign, values
+from fastinstall.core import codec, files, foreign
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable, keyed
-from fastinstall.model.artefact import WheelOrder
+from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.wheelbuild.provenance import Ingredient, Provenance
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 
@@ -132,7 +132,7 @@ def bill_of_materials(contents: WheelComponents, tree: Path) -> str:
         "dependencies": [{"ref": _OWN, "dependsOn": references}],
         "formulation": [{"bom-ref": "fastinstall:formula", "components": _list_build_tools(contents)}],
     }
-    number = uuid.uuid5(uuid.NAMESPACE_URL, values.digest(document))
+    number = uuid.uuid5(uuid.NAMESPACE_URL, codec.digest(document))
     return json.dumps({**document, "serialNumber": f"urn:uuid:{number}"}, indent=2, ensure_ascii=False) + "\n"
 
 

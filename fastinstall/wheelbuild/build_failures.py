@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from errno import ENOSPC
 from pathlib import Path
 
-from fastinstall.core import files
+from fastinstall.core import refused_writes
 from fastinstall.core.errors import FailedError, UnprovenError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import Completed
@@ -91,7 +91,7 @@ def _explain_library(request: BuildRequest, libraries: Mapping[str, NativeRequir
 
 def _describe_full_disk(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
     full = OSError(ENOSPC, os.strerror(ENOSPC))
-    return files.reason(full, request.cache), advise_on_cache(full, request.cache)
+    return refused_writes.reason(full, request.cache), advise_on_cache(full, request.cache)
 
 
 def _describe_missing_compiler(request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:

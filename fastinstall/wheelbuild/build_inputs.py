@@ -23,20 +23,21 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from fastinstall.compilers import list_wheel_compilers
-from fastinstall.core import files, foreign, sealed_trees, values
+from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, FailedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import json_data, toml_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.core.values import immutable
 from fastinstall.index.downloads import private_space
 from fastinstall.index.pip import pip_environment
-from fastinstall.model.artefact import Artefact, WheelOrder
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
+from fastinstall.model.toolchain import Compiler
+from fastinstall.model.wheel_order import WheelOrder
 
 
 @immutable
@@ -169,7 +170,7 @@ def plain_directory(space: Path) -> Iterator[Path]:
     """A temporary directory with a plain path: in a build's own, else in the system's."""
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
     within = next((place for place in places if is_plain(place) and os.access(place, os.W_OK)), space)
-    with files.temporary_directory("plain", within=within) as directory:
+    with temporary_directories.temporary_directory("plain", within=within) as directory:
         yield directory
 
 
@@ -227,7 +228,7 @@ def fetch_requirements(
     required = read_build_system(source).requires
     if not required:
         return BuildRequirements(directory=None, files=())
-    within = Path("requirements", values.digest(_list_key_inputs(request, required)))
+    within = Path("requirements", codec.digest(_list_key_inputs(request, required)))
     place = request.cache / within
     latest, age = read_latest_record(_Latest, "requirements", place / _LATEST, request.cache)
     known = _describe_latest(place, latest) if latest is not None else None
@@ -287,7 +288,7 @@ def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
         return {}
     apart = ("pillow", *list_wheel_compilers())
     paths = (path for path in wheelhouse.glob("*.whl") if not path.name.lower().startswith(apart))
-    return {"wheelhouse": values.digest({path.name: files.sha256(path) for path in paths})}
+    return {"wheelhouse": codec.digest({path.name: files.sha256(path) for path in paths})}
 
 
 def remove_pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
@@ -328,7 +329,7 @@ def _refresh_requirements(
 def _fetch_requirements(
     request: BuildRequest, required: tuple[str, ...], place: Path, process_group: ProcessGroup | None
 ) -> _Latest:
-    with files.temporary_directory("requirements", within=request.cache / "tmp") as space:
+    with temporary_directories.temporary_directory("requirements", within=request.cache / "tmp") as space:
         fresh = space / "wheels"
         fresh.mkdir()
         argv = (*request.pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off")
@@ -336,12 +337,12 @@ def _fetch_requirements(
         environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
         run((*argv, *words), environment=environment, timeout=_SECONDS, process_group=process_group)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
-        latest = _Latest(directory=values.digest(digests)[:16], files=digests)
+        latest = _Latest(directory=codec.digest(digests)[:16], files=digests)
         if request.wheelhouse is not None:  # for this run alone
             files.publish(fresh, place / latest.directory, space / "aside")
         else:
             sealed_trees.publish(fresh, place / latest.directory, space / "aside", cache=request.cache)
-    files.write_text(place / _LATEST, values.dump(values.document("requirements", latest)))
+    files.write_text(place / _LATEST, codec.dump(codec.document("requirements", latest)))
     return latest
 
 
@@ -392,7 +393,7 @@ def read_latest_record(kind: type[T], name: str, path: Path, cache: Path) -> tup
         The record and its age in seconds; None and 0 if it cannot be read or its files are not what was fetched.
     """
     try:
-        record = values.open_document(kind, name, json_data(foreign.read_text(path)), file=path)
+        record = codec.open_document(kind, name, json_data(foreign.read_text(path)), file=path)
         kept = path.parent / record.directory
         whole = sealed_trees.is_intact(kept, cache=cache) and record.files.keys() == set(foreign.list_names(kept))
         return (record, time.time() - path.stat().st_mtime) if whole else (None, 0.0)

@@ -24,7 +24,7 @@ from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.secrets import redact_text, remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
-from fastinstall.model.artefact import LevelTarget
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.toolchain import audit_compile_lines, parse_compiled_file, parse_setup_summary
 from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_failures import explain

@@ -13,7 +13,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from fastinstall.core import files, foreign
+from fastinstall.core import files, foreign, temporary_directories
 from fastinstall.core.errors import DocumentError
 from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
 from fastinstall.wheelbuild.wheel_cache import find_wheel
@@ -40,7 +40,7 @@ def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) ->
         return
     place = _locate(cache, prefix)
     files.write_bytes(place / _ENVIRONMENT, os.fsencode(os.path.realpath(prefix)))
-    with files.temporary_directory("installed", within=cache / "tmp") as space:
+    with temporary_directories.temporary_directory("installed", within=cache / "tmp") as space:
         fresh = space / "wheel"
         fresh.mkdir()
         shutil.copyfile(wheel, fresh / wheel.name)

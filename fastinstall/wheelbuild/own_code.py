@@ -16,7 +16,7 @@ from fastinstall.core import files, foreign
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.process import ProcessGroup, run
 from fastinstall.elf.cpu_levels import rank
-from fastinstall.model.artefact import LevelTarget
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest, find_memory_source, path_flags
 from fastinstall.wheelbuild.linking import Headers, include_flags
 

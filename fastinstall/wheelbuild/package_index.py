@@ -27,11 +27,12 @@ from urllib.parse import quote as quote_parse
 from fastinstall.core import files, foreign
 from fastinstall.core.archive_members import ArchiveError
 from fastinstall.core.archives import sound_zip
+from fastinstall.core.codec import digest
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import digest, immutable
+from fastinstall.core.values import immutable
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import metadata_of, read_sound_metadata, read_sums
 from fastinstall.observe.session import Session

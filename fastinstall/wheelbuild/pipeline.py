@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.core import files, values
+from fastinstall.core import codec, files, temporary_directories
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.events import Noted, ignore
 from fastinstall.core.process import ProcessGroup
@@ -207,7 +207,10 @@ def build_wheel(request: BuildRequest) -> BuildResult:
 
 def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: Path) -> wheel_cache.CachedWheel:
     key = wheel_cache.key_of(inputs)
-    with files.temporary_directory("build", within=request.cache / "tmp") as space, plain_directory(space) as plain:
+    with (
+        temporary_directories.temporary_directory("build", within=request.cache / "tmp") as space,
+        plain_directory(space) as plain,
+    ):
         site = BuildSite(request=request, headers=headers, space=space, plain=plain, key=key, log=log)
         wheel, features = _build(site)
         return wheel_cache.store(request.cache, inputs, wheel, features)
@@ -218,7 +221,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
     step, interpreter = request.step, request.interpreter
     return {
         **list_known_inputs(request.recipe, step, interpreter, _digest_sources(request)),
-        "statics": values.digest({order.name: static_inputs(order) for order in static_orders(request)}),
+        "statics": codec.digest({order.name: static_inputs(order) for order in static_orders(request)}),
         "linked": " ".join(files.sha256(path) for path in find_linked_libraries(request))
         if request.base_wheel is None
         else "",

@@ -7,7 +7,7 @@ import filecmp
 import re
 from pathlib import Path
 
-from fastinstall.core import files
+from fastinstall.core import files, temporary_directories
 from fastinstall.core.debian_packages import unpack_deb
 
 _INCLUDE = "usr/include"
@@ -26,7 +26,7 @@ def unpack_headers(package: Path, cache: Path) -> tuple[Path, ...]:
         OSError: the cache cannot be written.
     """
     place = cache / "headers" / files.sha256(package)[:16]
-    with files.temporary_directory("headers", within=cache / "tmp") as space:
+    with temporary_directories.temporary_directory("headers", within=cache / "tmp") as space:
         fresh = space / "fresh"
         unpack_deb(package, fresh, f"{_INCLUDE}/")
         if not _are_same(fresh, place):

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fastinstall import __version__
-from fastinstall.core import files, values
+from fastinstall.core import codec, files
 from fastinstall.core.values import immutable, keyed
-from fastinstall.model.artefact import Artefact, LevelTarget, WheelOrder
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
+from fastinstall.model.wheel_order import LevelTarget, WheelOrder
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import (
     BuildRequest,
@@ -130,7 +131,7 @@ def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
 
 def provenance_text(value: Provenance) -> str:
     """`fastinstall.json`."""
-    return values.dump(values.document("provenance", value))
+    return codec.dump(codec.document("provenance", value))
 
 
 _OF_THIS_CPU = "-march=native"
@@ -193,12 +194,12 @@ def list_known_inputs(
         "pipeline": str(PIPELINE_VERSION),
         "recipe": recipe.name,
         **hashes,
-        "rules": values.digest((recipe.kernels, recipe.tuning)),
+        "rules": codec.digest((recipe.kernels, recipe.tuning)),
         "own": " ".join(map(files.sha256, list_kernel_sources(recipe))),
         "memory": files.sha256(memory) if (memory := find_memory_source(recipe)) is not None else "",
         "without": " ".join(step.without),
         "distribution": f"{step.distribution} {step.version}",
-        "targets": values.digest(step.targets),
+        "targets": codec.digest(step.targets),
         "link": step.link.value,
         "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, base_wheel=bool(hashes["chassis"])))),
         "python": " ".join(python),
@@ -225,7 +226,7 @@ def statics_digest(recipe: Recipe, step: WheelOrder, compiler: str) -> str:
         source = recipe.libraries[name].static
         if source is not None:
             inputs[name] = key_inputs(source, sdist.sha256, step.targets[0].cflags, compiler)
-    return values.digest(inputs)
+    return codec.digest(inputs)
 
 
 def _is_portable(step: WheelOrder) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from fastinstall.core import files, signals
+from fastinstall.core import files, refused_writes, signals
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError
 from fastinstall.core.messages import quote
 
@@ -40,7 +40,7 @@ def restore_on_failure(directory: Path, is_ours: Callable[[Path], bool]) -> Iter
             _remove_made(directory, inner, above)
         except OSError as error:
             raise EnvironmentDamagedError(
-                f"{files.reason(error, directory)}: {directory} is written in part",
+                f"{refused_writes.reason(error, directory)}: {directory} is written in part",
                 hint=f"remove the cause (ls -la {quote(directory)}), then run the same command again: it finishes this",
             ) from failure
         raise
@@ -61,7 +61,7 @@ def explain_write_errors(directory: Path) -> Iterator[None]:
 
 def make_unwritable_error(directory: Path, error: OSError) -> FailedError:
     """Return the error that a directory for builds is not writable."""
-    hint = files.advice(error, directory) if error.errno in files.FULL else "choose another directory"
+    hint = refused_writes.advice(error, directory) if error.errno in refused_writes.FULL else "choose another directory"
     return FailedError(f"-o {directory}: cannot be written: {error.strerror}", hint=hint)
 
 

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from fastinstall.core import files, foreign, sealed_trees, values
+from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started, ignore
@@ -25,8 +25,8 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
-from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import StaticSource
+from fastinstall.model.toolchain import Compiler
 from fastinstall.wheelbuild.build_inputs import path_flags, plain_directory
 from fastinstall.wheelbuild.prepare import extract_source
 
@@ -235,14 +235,14 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
         FailedError: the sdist lacks the library, its `configure` or the compiler failed, or its
             makefiles use unsupported syntax.
     """
-    place = order.cache / "statics" / values.digest(static_inputs(order))
+    place = order.cache / "statics" / codec.digest(static_inputs(order))
     entry = _find_stored_library(place, order)
     if entry is None:
         started = time.monotonic()
         order.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
         within = order.cache / "tmp"
         with (
-            files.temporary_directory("entry", within=within) as space,
+            temporary_directories.temporary_directory("entry", within=within) as space,
             plain_directory(within) as workplace,
         ):
             _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
@@ -379,7 +379,7 @@ def _describe(entry: Path) -> None:
     match = _VERSION.search(text)
     digests = {path.relative_to(entry).as_posix(): files.sha256(path) for path in paths}
     value = _CachedLibrary(version=match[1] if match else "", files=digests)
-    files.write_text(entry / _ENTRY, values.dump(values.document("static", value)))
+    files.write_text(entry / _ENTRY, codec.dump(codec.document("static", value)))
 
 
 def _find_stored_library(place: Path, order: StaticOrder) -> _CachedLibrary | None:
@@ -394,4 +394,4 @@ def _find_stored_library(place: Path, order: StaticOrder) -> _CachedLibrary | No
 
 def _read(place: Path) -> _CachedLibrary:
     path = place / _ENTRY
-    return values.open_document(_CachedLibrary, "static", json_data(foreign.read_text(path)), file=path)
+    return codec.open_document(_CachedLibrary, "static", json_data(foreign.read_text(path)), file=path)

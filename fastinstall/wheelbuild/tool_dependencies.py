@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from fastinstall.core import files, sealed_trees, values
+from fastinstall.core import codec, files, sealed_trees, temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
@@ -208,7 +208,7 @@ def fetch_needs(fetching: DependencyFetching) -> tuple[Path, FetchedDependencies
     Raises:
         FailedError: no Python can be served: the index is unreachable, not allowed, or has no wheels.
     """
-    place = fetching.cache / "tool" / "needs" / values.digest(_list_key_inputs(fetching))
+    place = fetching.cache / "tool" / "needs" / codec.digest(_list_key_inputs(fetching))
     latest, age = read_latest_record(FetchedDependencies, "tool-needs", place / _LATEST, fetching.cache)
     # A fetch that left out a Python may have hit a temporary failure:
     if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
@@ -270,7 +270,7 @@ def _refresh_dependencies(
 
 
 def _fetch_dependencies(fetching: DependencyFetching, place: Path) -> FetchedDependencies:
-    with files.temporary_directory("tool", within=fetching.cache / "tmp") as space:
+    with temporary_directories.temporary_directory("tool", within=fetching.cache / "tmp") as space:
         shelf, fresh = space / "shelf", space / "wheels"
         shelf.mkdir()
         used, left_out = _gather_requirements(fetching, _Shelf(shelf))
@@ -278,9 +278,9 @@ def _fetch_dependencies(fetching: DependencyFetching, place: Path) -> FetchedDep
         for name in used - {fetching.wheel.name}:
             (shelf / name).rename(fresh / name)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
-        needs = FetchedDependencies(directory=values.digest(digests)[:16], files=digests, left_out=left_out)
+        needs = FetchedDependencies(directory=codec.digest(digests)[:16], files=digests, left_out=left_out)
         sealed_trees.publish(fresh, place / needs.directory, space / "aside", cache=fetching.cache)
-    files.write_text(place / _LATEST, values.dump(values.document("tool-needs", needs)))
+    files.write_text(place / _LATEST, codec.dump(codec.document("tool-needs", needs)))
     return needs
 
 

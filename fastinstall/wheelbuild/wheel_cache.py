@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fastinstall.core import files, foreign, lock, values
+from fastinstall.core import codec, files, foreign, lock, temporary_directories
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Emit, Noted
 from fastinstall.core.parsing import json_data
@@ -37,7 +37,7 @@ class CachedWheel:
 
 def key_of(inputs: dict[str, str]) -> str:
     """Return the name of an entry: a digest of its inputs."""
-    return values.digest(inputs)
+    return codec.digest(inputs)
 
 
 def directory_of(cache: Path, key: str) -> Path:
@@ -119,18 +119,18 @@ def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, 
     """
     entry = CachedWheel(wheel=wheel.name, sha256=files.sha256(wheel), features=features, inputs=inputs)
     target = directory_of(cache, key_of(inputs))
-    with files.temporary_directory("entry", within=cache / "tmp") as space:
+    with temporary_directories.temporary_directory("entry", within=cache / "tmp") as space:
         fresh = space / "entry"
         fresh.mkdir()
         os.replace(wheel, fresh / wheel.name)
-        files.write_text(fresh / _RESULT, values.dump(values.document("build", entry)))
+        files.write_text(fresh / _RESULT, codec.dump(codec.document("build", entry)))
         files.publish(fresh, target, space / "old")
     return entry
 
 
 def _read(path: Path) -> CachedWheel | None:
     try:
-        return values.open_document(CachedWheel, "build", json_data(foreign.read_text(path)), file=path)
+        return codec.open_document(CachedWheel, "build", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None
 

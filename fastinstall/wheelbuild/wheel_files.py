@@ -25,7 +25,7 @@ from fastinstall.core import files, foreign, process
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core

@@ -15,7 +15,7 @@ from support.machine.needs import require_system
 from support.sandbox import FORK, ONE_LEVEL, STOCK, UNREACHABLE, NewSandbox, Sandbox, Venv, tree_hash
 from support.suite import extent
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.observation import load_recipe
 from fastinstall.observe.toolchain import observe_toolchain

@@ -13,7 +13,7 @@ import pytest
 from support.environments.interpreters import Python, outdated, running
 from support.sandbox import UNREACHABLE, NewSandbox, Result, Sandbox, Variables, tree_hash
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 
 SETUP = ("setup", "--yes", "--prefix", "{env}")
 DISAGREEING = {"VIRTUAL_ENV": "{env}", "CONDA_PREFIX": "{conda}"}

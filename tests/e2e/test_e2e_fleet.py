@@ -13,8 +13,9 @@ from jsonschema import Draft202012Validator
 from support.environments.interpreters import at_hand, running
 from support.sandbox import STOCK, NewSandbox, Sandbox
 
+from fastinstall.core.codec import open_document
+from fastinstall.core.json_schema import json_schema
 from fastinstall.core.lock import lock_environment
-from fastinstall.core.values import json_schema, open_document
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.hosts import read_hosts
 from fastinstall.fleet.reports import Collected

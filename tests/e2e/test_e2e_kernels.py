@@ -7,7 +7,7 @@ from support.environments.interpreters import running
 from support.sandbox import ONE_LEVEL, Sandbox, Venv, tree_hash
 from support.suite import extent
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 
 pytestmark = pytest.mark.slow
 ALL = extent.every_row

@@ -21,8 +21,8 @@ from support.environments.interpreters import running
 from support.index.server import SimpleIndex, content_answer, serving
 from support.sandbox import ONE_LEVEL, STOCK, NewSandbox, Result, Sandbox, Venv, run
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.client import ask
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings

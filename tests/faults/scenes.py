@@ -21,7 +21,7 @@ from support.environments.interpreters import running
 from support.made_once import key_of, made_once
 from support.sandbox import STOCK, UNREACHABLE, Result, Sandbox, Venv, run
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from faults import slim
 
 PUBLISHED = "pillow==12.1.1"

@@ -17,14 +17,15 @@ import pytest
 
 from fastinstall.apply.proven_wheel import ProofContext, make_proven_wheel
 from fastinstall.core import files
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Event, Noted
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
-from fastinstall.model.artefact import Artefact, LevelTarget
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.request import LinkMode
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import load_recipe

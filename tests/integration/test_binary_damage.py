@@ -8,7 +8,7 @@ from support.elf.damage import read_damaged
 from support.elf.linked_files import METADATA, link_library, link_plain_library, link_program
 from support.suite import extent
 
-from fastinstall.elf.imaging_core import read_details
+from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.isa.verdict import scan_isa
 from fastinstall.elf.libraries import identify
 from fastinstall.elf.loader.simulation import resolve_libraries

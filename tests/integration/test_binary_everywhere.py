@@ -16,10 +16,11 @@ import pytest
 from support.elf.pyelftools_view import Truth, read_truth
 from support.suite import extent
 
-from fastinstall.elf.dynamic import read_dynamic, read_versions
+from fastinstall.elf.build_traces import read_details
+from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.imaging_core import read_details
 from fastinstall.elf.lookup import Reference, find_all_definitions, find_definitions, references
+from fastinstall.elf.symbol_versions import read_versions
 from fastinstall.elf.symbols import compiler_switches, find_defined_names
 
 REFUSED = (

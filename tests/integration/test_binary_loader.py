@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.elf.compiler import compile_library, really_loaded, rpath, runpath
 
-from fastinstall.elf.loader.search import usable_hwcaps
+from fastinstall.elf.loader.process_settings import usable_hwcaps
 from fastinstall.elf.loader.simulation import resolve_libraries
 
 Link = Callable[[str], tuple[str, ...]]

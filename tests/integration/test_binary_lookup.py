@@ -10,7 +10,6 @@ import pytest
 from support.elf.compiler import compile_library
 from support.elf.linked_files import link_library, link_plain_library, link_program
 
-from fastinstall.elf.dynamic import SymbolVersions, read_versions
 from fastinstall.elf.lookup import (
     Definition,
     Reference,
@@ -19,6 +18,7 @@ from fastinstall.elf.lookup import (
     find_definitions,
     references,
 )
+from fastinstall.elf.symbol_versions import SymbolVersions, read_versions
 
 CALL = "int scale(int); int call(int x) { return scale(x); }"
 CALL_IN_FRESH_PROCESS = """

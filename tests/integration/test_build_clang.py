@@ -12,12 +12,13 @@ from support.machine.needs import require_system
 
 from fastinstall.compilers.clang import COMPILER
 from fastinstall.core.events import ignore
-from fastinstall.elf.dynamic import read_dynamic, read_versions
+from fastinstall.elf.dynamic import read_dynamic
+from fastinstall.elf.symbol_versions import read_versions
 from fastinstall.elf.symbols import compiler_switches
 from fastinstall.index.client import ask
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings
-from fastinstall.model.machine import Compiler
+from fastinstall.model.toolchain import Compiler
 from fastinstall.wheelbuild.own_code import mark_text
 from fastinstall.wheelbuild.static_libraries import build_static, list_global_symbols
 

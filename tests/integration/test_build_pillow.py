@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import fetch_inputs
+from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.symbols import find_defined_names, measure_unoptimised_share
 from fastinstall.model.request import Request, ToolchainSource

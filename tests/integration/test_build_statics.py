@@ -13,9 +13,9 @@ from support.machine.needs import require_system
 
 from fastinstall.compilers.flags import compile_flags, list_probed_flags
 from fastinstall.compilers.system import observe_compiler
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed, ignore
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.client import ask
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import pip_settings

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.surroundings import hooks_directory
+from fastinstall.core.directories import hooks_directory
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.observe.guard_files import GUARD_STATE, render_state
 

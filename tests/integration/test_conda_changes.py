@@ -14,8 +14,9 @@ from fastinstall.conda.changes import change_conda_packages
 from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.core.events import Event, Started, ignore
 from fastinstall.index.execution import CondaEngine
-from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.rollback import rollback
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaTool
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages

@@ -16,7 +16,7 @@ from support.conda.packed_stack import labelled_wheel
 from support.conda.processors import LEVELS, processors
 from support.sandbox import NewSandbox, Sandbox, run
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from fastinstall.model.conda import CondaPackage as Package
 from fastinstall.model.conda_packages import GUARD, GUARD_VERSION, is_ours, preference
 

@@ -13,8 +13,8 @@ from support.sandbox import STOCK, Sandbox
 
 import fastinstall
 from fastinstall.bench.loading import Job, start_loading
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.surroundings import recipes_directory
 
 BROKEN = "def check(context):\n    raise RuntimeError('the licence server is away')\n"
 POINTS = {

@@ -9,10 +9,13 @@ from support.journal.environments import SITE, make_environment, picture, receip
 
 from fastinstall.core.errors import FailedError
 from fastinstall.journal import store as stamps
-from fastinstall.journal.recover import forget, list_forgettable_transactions, recover, rollback
-from fastinstall.journal.store import JournalStore, Stamp, make_stamp, stamp
+from fastinstall.journal.forget import forget, list_forgettable_transactions
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
+from fastinstall.journal.stamp import Stamp, make_stamp, stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 CLOCKS = {

@@ -30,7 +30,9 @@ from support.journal.interrupted_verbs import VERBS, timeless
 from support.machine.own_mounts import mount
 
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
-from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.forget import forget
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 

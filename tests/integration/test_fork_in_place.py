@@ -6,7 +6,7 @@ from support.elf.compiler import compile_library
 from support.environments.interpreters import running
 from support.sandbox import Sandbox
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from fastinstall.observe.observation import load_recipe
 
 VERSION = "12.1.1.post0"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from support.sandbox import Sandbox
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings

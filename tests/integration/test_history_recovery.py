@@ -14,10 +14,11 @@ from support.values.builders import changed, receipt
 
 from fastinstall.core import files
 from fastinstall.core.errors import ExitCode
-from fastinstall.journal.recover import rollback
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.rollback import rollback
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 pytest_plugins = ("support.journal.fixtures",)
 

@@ -18,8 +18,8 @@ from support.sandbox import tree_hash
 from support.values.builders import changed, healthy_facts
 
 from fastinstall.core import files
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request

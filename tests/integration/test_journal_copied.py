@@ -23,9 +23,9 @@ from support.journal.environments import (
 )
 
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.journal.recover import rollback
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 
 @pytest.fixture

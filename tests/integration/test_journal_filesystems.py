@@ -26,7 +26,7 @@ from support.journal.environments import (
 from support.machine.own_mounts import mount
 
 from fastinstall.core.errors import FastinstallError
-from fastinstall.journal.recover import rollback
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 
 

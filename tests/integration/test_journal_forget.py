@@ -20,19 +20,15 @@ from support.journal.environments import (
 )
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError, RefusedError, UsageError
+from fastinstall.journal.damaged_transactions import move_damaged_transaction_away, unreadable_named
+from fastinstall.journal.forget import forget, list_forgettable_transactions
 from fastinstall.journal.layout import JOURNAL
-from fastinstall.journal.recover import (
-    forget,
-    list_forgettable_transactions,
-    move_damaged_transaction_away,
-    recover,
-    rollback,
-    unreadable_named,
-)
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.history import UnfinishedRun
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.interruption import UnfinishedRun
+from fastinstall.model.move import Move, MoveKind
 
 
 @pytest.fixture

@@ -22,10 +22,13 @@ from support.journal.environments import (
 )
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.journal.recover import forget, recover, rollback
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.forget import forget
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 RECORDS = {"conda-meta/pillow-13-0.json": "pillow 13", "conda-meta/history": "one revision\n"}
 STAGED = {

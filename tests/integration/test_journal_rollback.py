@@ -22,13 +22,15 @@ from support.journal.environments import (
 
 from fastinstall.core import files
 from fastinstall.core.errors import EnvironmentDamagedError, RefusedError, UsageError
+from fastinstall.journal.forget import forget
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
-from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.journal.undo import UndoResult, undo
-from fastinstall.model.history import UnfinishedRun
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.interruption import UnfinishedRun
+from fastinstall.model.move import Move, MoveKind
 
 
 @pytest.fixture

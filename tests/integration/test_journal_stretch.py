@@ -34,10 +34,11 @@ from support.machine.own_mounts import mount
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.entries import ExternalChange
-from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.conda import CondaChange
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 LATER = "==> 2026-11-22 10:00:00 <==\n+numpy-2.0-0\n"
 

@@ -17,7 +17,7 @@ from support.journal.environments import (
 )
 
 from fastinstall.core import files
-from fastinstall.journal.recover import rollback
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 
 EACH = 2

@@ -25,10 +25,11 @@ from support.journal.environments import (
 
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
 from fastinstall.journal.log import TransactionState
-from fastinstall.journal.recover import recover, rollback
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 
 MB = 1 << 20
 PROGRAM = """

@@ -28,7 +28,7 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import run_checks
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
-from fastinstall.elf.loader.search import usable_hwcaps
+from fastinstall.elf.loader.process_settings import usable_hwcaps
 from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.finding import Finding, Status
 from fastinstall.observe.active_environment import locate

@@ -14,7 +14,7 @@ from support.elf.compiler import compile_library, runpath
 from support.elf.forest_parts import Parts, interpreter, link, make_parts
 from support.machine.needs import require_system
 
-from fastinstall.elf.loader.search import ProcessSettings, usable_hwcaps
+from fastinstall.elf.loader.process_settings import ProcessSettings, usable_hwcaps
 from fastinstall.elf.loader.simulation import start_process
 
 FORESTS, CASES = 12, 21

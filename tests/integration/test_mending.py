@@ -23,20 +23,20 @@ from support.journal.environments import (
 from support.sandbox import Sandbox
 from support.suite import extent
 
+from fastinstall.apply.late_interrupts import report_late_interruptions
 from fastinstall.apply.recovery import (
     describe_interruptions,
     find_pin_left_behind,
     lock_recovered_environment,
     recover_environment,
-    report_late_interruptions,
 )
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.core.lock import lock_environment
 from fastinstall.journal.layout import JOURNAL, PROJECT
-from fastinstall.journal.recover import rollback
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
 from fastinstall.pins.earlier_pins import find_noted_project
 from fastinstall.pins.recognition import project_of

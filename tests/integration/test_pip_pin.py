@@ -13,7 +13,8 @@ from support.sandbox import UNREACHABLE, UV, NewSandbox, run, tree_hash
 from fastinstall.core.errors import RefusedError
 from fastinstall.guard.pip_trap import PipPin, write_pip_pin
 from fastinstall.guard.status import Guards
-from fastinstall.journal.store import JournalStore, make_stamp
+from fastinstall.journal.stamp import make_stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.observe.installed_pins import observe_pins
 from fastinstall.observe.pip_pins import DIRECTORY, read_pinned_settings, remove_pin_block

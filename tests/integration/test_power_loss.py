@@ -34,7 +34,9 @@ from support.suite import extent
 
 from fastinstall.core import files
 from fastinstall.journal import external_changes, store
-from fastinstall.journal.recover import forget, recover, rollback
+from fastinstall.journal.forget import forget
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 

@@ -25,7 +25,7 @@ from support.journal.environments import (
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 THEIRS = {
     "PIL/__init__.py": "theirs",
@@ -90,7 +90,9 @@ def before(*entries: str) -> dict[str, str]:
     return {f"{SITE}/{path}": text for path, text in STOCK.items() if path.startswith(entries)}
 
 
-@pytest.mark.parametrize("installer", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall])
+@pytest.mark.parametrize(
+    "installer", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall]
+)
 def test_what_an_installer_has_put_there_stays_and_what_was_before_is_kept(
     store: JournalStore, installer: Callable[[Path], None]
 ) -> None:

@@ -10,8 +10,8 @@ from support.index.handwritten_wheels import BUILT, write_wheel
 from support.index.static_server import StaticServer, serving_files
 from support.sandbox import UV, Result, Sandbox, run
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.files import sha256
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter

@@ -12,7 +12,7 @@ from support.machine.own_mounts import mount
 from support.sandbox import Result, Sandbox, Venv, fastinstall, run
 
 from fastinstall.core.errors import ExitCode, RefusedError
-from fastinstall.journal.recover import rollback
+from fastinstall.journal.rollback import rollback
 from fastinstall.steps.build import refuse_unusable_compiler
 
 ROOT = Path(__file__).parents[2]

@@ -18,13 +18,9 @@ from support.sandbox import Sandbox
 
 from fastinstall.cli.console import write_lines
 from fastinstall.compilers.system import observe_compiler
+from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import ExitCode, RefusedError
-from fastinstall.core.surroundings import (
-    find_program,
-    hooks_directory,
-    make_private,
-    restrict_surroundings,
-)
+from fastinstall.core.surroundings import find_program, make_private, restrict_surroundings
 from fastinstall.observe.observation import load_recipes
 from fastinstall.steps.create_environment import CreateEnvironment
 

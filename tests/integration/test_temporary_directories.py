@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.files import temporary_directory
+from fastinstall.core.temporary_directories import temporary_directory
 
 HOLD = """
 import sys, pathlib

@@ -14,7 +14,7 @@ from support.values.written_trees import CASES as ALL
 from support.values.written_trees import find_differences, put_tree, read_case, read_tree
 
 from fastinstall.cli.main import main
-from fastinstall.core.values import document, open_document
+from fastinstall.core.codec import document, open_document
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.plan.plan import Plan

@@ -15,7 +15,7 @@ from support.values.written_trees import CASES as ALL
 from support.values.written_trees import find_differences, put_tree, read_case, read_tree
 
 from fastinstall.cli.main import main
-from fastinstall.core.values import document, open_document
+from fastinstall.core.codec import document, open_document
 from fastinstall.model.facts import Facts
 
 CASES = ALL / "written_by_d3b8c969"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from support.environments.interpreters import Python
 from support.environments.with_pip import add_pip
 from support.index.settings import shared_settings

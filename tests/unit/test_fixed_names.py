@@ -23,10 +23,11 @@ from published_schemas import SCHEMAS
 
 import fastinstall
 from fastinstall.bench.catalogue import all_adapters, all_kinds
+from fastinstall.core.codec import digest, encode
+from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import ExitCode, FastinstallError
 from fastinstall.core.events import Event, Noted
-from fastinstall.core.surroundings import hooks_directory
-from fastinstall.core.values import digest, encode, kind_of
+from fastinstall.core.values import kind_of
 from fastinstall.doctor.registry import check_names, load_check
 from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.snapshot import EVENTS

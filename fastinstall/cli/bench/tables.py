@@ -9,7 +9,7 @@ from fastinstall.bench.report import CandidateResult, LoadingRate, WorkloadResul
 from fastinstall.cli.bench import words
 from fastinstall.cli.console import Page
 from fastinstall.core.values import immutable
-from fastinstall.model.receipt import SpeedRow
+from fastinstall.model.speed import SpeedRow
 
 _UNBROKEN = 1000
 _EIGHTHS = " ▏▎▍▌▋▊▉"

@@ -13,7 +13,7 @@ from fastinstall.bench.report import BenchReport, CandidateResult, LoadingLimit,
 from fastinstall.cli.bench import tables, words
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.model.finding import Status
-from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.speed import SpeedTable
 
 _FEW = 3
 """Operations at either end, and candidates that were not measured, that are shown where the page is not verbose."""

@@ -17,7 +17,7 @@ from fastinstall.bench.report import (
     Workload,
 )
 from fastinstall.model.machine import Filesystem, LoaderLimits
-from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.model.speed import SpeedRow, SpeedTable
 
 _KILO = 1000
 _EXAMPLES = 3

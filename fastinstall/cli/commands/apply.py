@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import carry_out
 from fastinstall.apply.eta import announce_eta
-from fastinstall.apply.recovery import report_interruption_after_completion
+from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.commands.setup import finish
 from fastinstall.cli.common import progress_for, recover_or_report, session_of, tell_renaming
 from fastinstall.cli.consent import consent, refuse_unaccepted

@@ -13,8 +13,8 @@ from fastinstall.cli.bench.outputs import parse_page_path, write_page
 from fastinstall.cli.common import look_at, progress_for, session_of
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, FailedError
-from fastinstall.core.values import document, dump
 
 _ADAPTERS = str(Path(__file__).parents[2] / "bench/adapters")
 _BARS = "█▏"

@@ -19,11 +19,11 @@ from fastinstall.cli.commands.plan import code_of, fleet_request
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.fleets import fleet_text
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
-from fastinstall.core.values import document, dump
 from fastinstall.fleet.wheels import build_fleet, plan_hosts
-from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
+from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session

@@ -5,8 +5,9 @@ from enum import StrEnum
 
 from fastinstall.cli.completion import completion_script
 from fastinstall.cli.main import Context
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.values import document, dump, immutable
+from fastinstall.core.values import immutable
 
 
 class Shell(StrEnum):

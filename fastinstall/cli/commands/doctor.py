@@ -17,8 +17,8 @@ from fastinstall.cli.text.reports import (
 )
 from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, UsageError
 from fastinstall.core.home import expand_home
+from fastinstall.model.environment import Environment
 from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
-from fastinstall.model.request import Environment
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.interpreter import ask, use_pil
 from fastinstall.observe.observation import receipt_if_readable
@@ -26,7 +26,7 @@ from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.doctor.examine import Examination
-    from fastinstall.elf.description import Host
+    from fastinstall.elf.cpu import Host
     from fastinstall.fleet.reports import Collected
     from fastinstall.model.facts import Facts
     from fastinstall.plan.plan import Plan
@@ -58,7 +58,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _collect(arguments: Namespace, context: Context) -> int:
     """Sum up reports of many machines; nothing is examined."""
-    from fastinstall.core.values import document, dump  # noqa: PLC0415 (only with --collect)
+    from fastinstall.core.codec import document, dump  # noqa: PLC0415 (only with --collect)
     from fastinstall.fleet.reports import collect  # noqa: PLC0415 (likewise)
 
     refuse_together(arguments, "--collect", _NOT_BESIDE_COLLECT)
@@ -134,7 +134,7 @@ def _examine_again(
     session: Session, environment: Environment, examination: "Examination"
 ) -> "tuple[EnvironmentReport, Facts]":
     """What a repair has come to."""
-    from fastinstall.apply.recovery import report_interruption_after_completion  # noqa: PLC0415 (likewise)
+    from fastinstall.apply.late_interrupts import report_interruption_after_completion  # noqa: PLC0415 (likewise)
     from fastinstall.doctor.examine import examine_facts  # noqa: PLC0415 (only with --fix)
 
     with report_interruption_after_completion(environment.prefix, "doctor --fix"):
@@ -186,7 +186,7 @@ def _list(context: Context) -> int:
 
     checks = [load_check(name) for name in check_names(foreign=True)]
     if context.console.json:
-        from fastinstall.core.values import dump  # noqa: PLC0415 (only for JSON)
+        from fastinstall.core.codec import dump  # noqa: PLC0415 (only for JSON)
 
         listed = [{"check": check.NAME, "summary": check.SUMMARY} for check in checks]
         context.console.data(dump({"schema": "fastinstall.checks/1", "checks": listed}))

@@ -10,25 +10,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.apply.recovery import report_interruption_after_completion
+from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.common import look_at, progress_for, recover_or_report, session_of, target_of, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.short_documents import guards_text, locks_text
+from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
-from fastinstall.core.values import dump
 from fastinstall.lockcheck.files import check_locks
+from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Status
-from fastinstall.model.request import Environment
 from fastinstall.observe.active_environment import find
 from fastinstall.verbs.guard_install import Replacement, accept, guards_of, install_guard, remove_guard, replacement_of
 from fastinstall.verbs.project_pin import pin_project, unpin_project
 
 if TYPE_CHECKING:
     from fastinstall.guard.status import Guards
-    from fastinstall.model.facts import PinState
+    from fastinstall.model.pin_state import PinState
     from fastinstall.pins.pin_project import ProjectChange
 
 _CHANNEL = "file:///path/of/the/channel"
@@ -106,7 +106,7 @@ def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
 
 def _advise(pins: "tuple[PinState, ...]", context: Context) -> None:
     """What else a pin of conda's needs, where environments are made of a file."""
-    from fastinstall.model.facts import PinKind  # noqa: PLC0415 (only with --pin)
+    from fastinstall.model.pin_state import PinKind  # noqa: PLC0415 (only with --pin)
     from fastinstall.observe.installed_pins import environment_lines  # noqa: PLC0415 (likewise)
 
     for pin in pins:

@@ -18,12 +18,12 @@ from fastinstall.cli.common import (
 from fastinstall.cli.main import Context
 from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.short_documents import plan_text
-from fastinstall.core import files
+from fastinstall.core import files, refused_writes
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, FailedError, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
-from fastinstall.core.values import document, dump
 from fastinstall.plan.make import plan_setup
 
 if TYPE_CHECKING:
@@ -103,5 +103,7 @@ def _save(path: Path, text: str) -> None:
     try:
         files.write_text(path, redact_text(text))
     except OSError as error:
-        hint = files.advice(error, path.absolute()) if error.errno in files.FULL else "name another file"
+        hint = (
+            refused_writes.advice(error, path.absolute()) if error.errno in refused_writes.FULL else "name another file"
+        )
         raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint=hint) from error

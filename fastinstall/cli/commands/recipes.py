@@ -7,8 +7,8 @@ from pathlib import Path
 from fastinstall.cli.common import session_of, tell_renaming
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
+from fastinstall.core.codec import dump, encode
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.core.values import dump, encode
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.observation import load_recipe_file, load_recipes, recipe_named, recipe_problems
 from fastinstall.observe.session import Session

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from fastinstall.apply.recovery import report_interruption_after_completion
+from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.common import (
     look_at,
     progress_for,
@@ -17,11 +17,12 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
 from fastinstall.cli.text.short_documents import history_text
+from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.messages import quote, recover_command
-from fastinstall.core.values import dump
-from fastinstall.model.history import Phase, Transactions, format_bytes
-from fastinstall.model.request import Environment, Risk
+from fastinstall.core.messages import format_bytes, quote, recover_command
+from fastinstall.model.environment import Environment
+from fastinstall.model.history import Phase, Transactions
+from fastinstall.model.request import Risk
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.session import Session
 from fastinstall.verbs.undo_setup import (

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fastinstall.apply.carry_out import SetupOutcome, examine_result, recover_first, set_up
+from fastinstall.apply.carry_out import SetupOutcome, examine_result, set_up
 from fastinstall.apply.eta import announce_eta
-from fastinstall.apply.recovery import report_interruption_after_completion
+from fastinstall.apply.late_interrupts import report_interruption_after_completion
+from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted, refuse_without_yes
 from fastinstall.cli.main import Context
@@ -16,8 +17,8 @@ from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.reports import render_speed_table, report_text
 from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
-from fastinstall.core.values import document, dump
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_setup

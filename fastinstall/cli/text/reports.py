@@ -19,14 +19,15 @@ from pathlib import Path
 
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.core.architecture import ARCHITECTURES
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, FastinstallError, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.secrets import redact_text
-from fastinstall.core.values import document, dump, immutable
+from fastinstall.core.values import immutable
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
-from fastinstall.model.receipt import SpeedTable
+from fastinstall.model.speed import SpeedTable
 
 _DETAIL = " " * 11
 INSTRUCTIONS = {level.name: f" ({level.title})" for each in ARCHITECTURES for level in each.levels if level.title}

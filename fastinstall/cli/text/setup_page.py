@@ -7,7 +7,8 @@ from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.text.reports import NOISE, count_passed, finding_lines
 from fastinstall.core.messages import quote
 from fastinstall.model.finding import EnvironmentReport, Status
-from fastinstall.model.receipt import Receipt, SpeedTable
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build

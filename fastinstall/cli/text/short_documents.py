@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from fastinstall.plan.plan import Plan
 
 
+from fastinstall.core.messages import format_bytes
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
-from fastinstall.model.facts import GuardCost, GuardEvent, PinKind
-from fastinstall.model.history import PastTransaction, Transactions, format_bytes
+from fastinstall.model.guard_state import GuardCost, GuardEvent
+from fastinstall.model.history import PastTransaction, Transactions
+from fastinstall.model.pin_state import PinKind
 from fastinstall.observe.installed_pins import HOLDS_BACK
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 

@@ -16,9 +16,10 @@ from fastinstall.core.errors import FastinstallError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
+from fastinstall.model.advisories import count_by_severity
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
-from fastinstall.model.recipe import Recipe, count_by_severity
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.carry_out import recover_first
 from fastinstall.apply.eta import describe_expected_gain, estimate_durations
+from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.cli.options import format_flags
@@ -24,10 +24,11 @@ from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentCh
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import EnvironmentKind, Request
+from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session

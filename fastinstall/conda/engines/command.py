@@ -34,8 +34,9 @@ from fastinstall.conda.engines.linked_records import (
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
-from fastinstall.core.files import temporary_directory, write_bytes, write_text
+from fastinstall.core.files import write_bytes, write_text
 from fastinstall.core.process import run
+from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.index.offers import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 

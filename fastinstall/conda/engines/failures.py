@@ -18,7 +18,7 @@ from fastinstall.core.process import CommandError, Completed
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaChange, CondaPackage
-from fastinstall.model.conda_packages import name_of
+from fastinstall.model.match_specs import name_of
 
 _LINES = 24
 

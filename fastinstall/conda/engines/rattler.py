@@ -44,10 +44,11 @@ from fastinstall.core import foreign
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Progressed
-from fastinstall.core.files import discard, temporary_directory, write_bytes
+from fastinstall.core.files import discard, write_bytes
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
+from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_urls
 

@@ -36,10 +36,7 @@ from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, c
 from fastinstall.doctor.owners import is_of_the_system
 from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, command, run_python, setup, stock
 from fastinstall.index.upgrades import environment_command, forecast_upgrade
-from fastinstall.model.conda_packages import dependants_of
-from fastinstall.model.facts import PinKind, PinState
-from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.recipe import (
+from fastinstall.model.advisories import (
     Advisory,
     Severity,
     count_by_severity,
@@ -47,6 +44,9 @@ from fastinstall.model.recipe import (
     select_comparable_versions,
     select_library_advisories,
 )
+from fastinstall.model.dependants import dependants_of
+from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.model.request import LinkMode, Request, Risk
 
 NEEDS_RUNTIME = True

@@ -30,9 +30,10 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory, listi
 from fastinstall.doctor.owners import find_conda_package, is_registered
 from fastinstall.doctor.remedies import find_text, repair, show_files, show_text, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaClash
-from fastinstall.model.conda_packages import GUARD, TURBO, build_asked, conda_command, version_asked
+from fastinstall.model.conda_packages import GUARD, TURBO, conda_command
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.request import EnvironmentKind
+from fastinstall.model.match_specs import build_asked, version_asked
 
 ORDER = 20
 

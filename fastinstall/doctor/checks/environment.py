@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.owners import minor
 from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files, show_variables
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.request import EnvironmentKind
 
 ORDER = 10
 

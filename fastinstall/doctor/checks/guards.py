@@ -35,8 +35,9 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory, listi
 from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Facts, PinKind, PinState
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.model.receipt import Receipt
 
 ORDER = 190
@@ -117,7 +118,7 @@ def _pin_project(pin: PinState, prefix: PurePath) -> Remedy:
 
 def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
     """Whether the environment's own configuration has the pin, however it is spelt; pixi's has none."""
-    from fastinstall.model.conda_packages import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
+    from fastinstall.model.conda_pins import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
     from fastinstall.observe.installed_pins import is_of_pixi  # noqa: PLC0415 (likewise)
 
     if any(pin.kind in (PinKind.PIP, PinKind.CONDA) for pin in facts.pins) or is_of_pixi(facts.environment.prefix):

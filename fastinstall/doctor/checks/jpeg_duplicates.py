@@ -41,8 +41,8 @@ from fastinstall.doctor.loader_agreement import disagreements
 from fastinstall.doctor.owners import loaded_file, why_no_stack
 from fastinstall.doctor.remedies import repair, show_maps, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
-from fastinstall.model.facts import LiveProcess
 from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.live_process import LiveProcess
 
 NEEDS_RUNTIME = True
 ORDER = 110

@@ -66,8 +66,9 @@ from fastinstall.doctor.remedies import (
 )
 from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
 from fastinstall.model.conda import CondaClash
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.request import EnvironmentKind, LinkMode
+from fastinstall.model.request import LinkMode
 
 NEEDS_RUNTIME = True
 ORDER = 100

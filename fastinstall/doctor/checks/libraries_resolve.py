@@ -46,9 +46,10 @@ from fastinstall.doctor.loader_agreement import Disagreement, disagreements, tra
 from fastinstall.doctor.owners import is_other_libc, why_no_core
 from fastinstall.doctor.remedies import repair, show, show_maps, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.request import EnvironmentKind, LinkMode
+from fastinstall.model.request import LinkMode
 
 NEEDS_RUNTIME = True
 ORDER = 120

@@ -21,8 +21,9 @@ from pathlib import PurePath
 from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
 from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files
-from fastinstall.model.facts import Fault, Runtime, packages_of
+from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.live_process import Fault, packages_of
 
 NEEDS_RUNTIME = True
 ORDER = 140

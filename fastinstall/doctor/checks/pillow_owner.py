@@ -38,8 +38,8 @@ from fastinstall.doctor.owners import (
     why_no_stack,
 )
 from fastinstall.doctor.remedies import repair, setup, show_files, show_lines, show_owner
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding
-from fastinstall.model.request import EnvironmentKind
 
 ORDER = 50
 VERIFIES_SETUP = True

@@ -20,10 +20,11 @@ again; undoing it needs its journal alone. See [undo a setup](../how-to/undo.md)
 
 from collections.abc import Iterator
 
+from fastinstall.core.messages import format_bytes
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.history import Unreadable, format_bytes, warn_about_held_bytes, way_out
+from fastinstall.model.history import Unreadable, warn_about_held_bytes, way_out
 
 ORDER = 180
 

@@ -1,14 +1,11 @@
 """Disassemble machine code with iced-x86: which CPU features instructions need, and what they refer to.
 
-This is the only place that imports iced-x86, the extra `isa`; every function that decodes needs it. Tables say how the
-kernel spells the features, and which of them prove nothing.
-
-Features are named as iced-x86 names them (`CpuidFeature`, after the manuals of Intel and AMD) and translated to
-/proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
+This is the only place that imports iced-x86, the extra `isa`; every function needs it. Features are named as iced-x86
+names them (`CpuidFeature`, after the manuals of Intel and AMD) and translated to /proc/cpuinfo
+(arch/x86/include/asm/cpufeatures.h of Linux).
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
 from enum import Enum
 from functools import cache
 from importlib.util import find_spec
@@ -17,7 +14,6 @@ from operator import attrgetter
 
 from fastinstall.core.architecture import X86_64
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu_levels import LEVELS, rank
 
 MACHINES = frozenset({X86_64.machine})
 """Whose code iced-x86 decodes."""
@@ -60,19 +56,19 @@ class References:
 
 
 def is_available() -> bool:
-    """Whether the extra `isa` is installed."""
+    """Return whether the extra `isa` is installed."""
     return find_spec("iced_x86") is not None
 
 
 def count(content: bytes, address: int) -> Counter[int]:
-    """How often each kind of instruction (iced's `Code`) stands in a stretch of code, decoded from its first byte."""
+    """Count each kind of instruction (iced's `Code`) in a stretch of code, decoded from its first byte."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
     return Counter(map(_CODE, Decoder(64, content, ip=address)))
 
 
 def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], References]:
-    """The same, and what the code refers to by addresses relative to itself; takes twice as long."""
+    """Count as `count` does, and find what the code refers to by addresses relative to itself; takes twice as long."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
     instructions = list(Decoder(64, content, ip=address))
@@ -93,7 +89,7 @@ def count_and_refer(content: bytes, address: int) -> tuple[Counter[int], Referen
 
 @cache
 def demand_of(code: int) -> tuple[frozenset[str], Style]:
-    """What a kind of instruction asks of a CPU beyond x86-64-v1, in the kernel's spelling, and its encoding.
+    """Return what a kind of instruction asks of a CPU beyond x86-64-v1, in the kernel's spelling, and its encoding.
 
     No features: it proves nothing.
     """
@@ -119,7 +115,7 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
 
 
 def trampolines(content: bytes, address: int) -> dict[int, int]:
-    """By the addresses at which they may be entered, the pointers that a procedure linkage table jumps through."""
+    """Return the pointers that a procedure linkage table jumps through, by the addresses where it is entered."""
     from iced_x86 import Code, Decoder  # noqa: PLC0415 (takes 11 ms)
 
     found = {}
@@ -131,7 +127,7 @@ def trampolines(content: bytes, address: int) -> dict[int, int]:
 
 
 def describe(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
-    """The first instruction of some bytes, disassembled, and what it asks for in the kernel's spelling.
+    """Disassemble the first instruction of some bytes, with what it asks for in the kernel's spelling.
 
     Returns:
         Empty if the bytes are no instruction.
@@ -152,7 +148,7 @@ def _list_names(enumeration: type) -> dict[int, str]:
 
 @cache
 def _list_code_kinds() -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-    """Codes of branches that may leave a function, of those through a pointer, and of stores to memory."""
+    """Return codes of branches that may leave a function, of those through a pointer, and of stores to memory."""
     from iced_x86 import Code  # noqa: PLC0415 (takes 11 ms)
 
     names = _list_names(Code)
@@ -190,68 +186,3 @@ _KERNEL = {
     "SSE3": "pni",
 }
 """Where the kernel's name is not the lower case of the manuals'."""
-
-_IMPLIES = {
-    "ssse3": ("pni",),
-    "sse4_1": ("pni", "ssse3"),
-    "sse4_2": ("pni", "ssse3", "sse4_1", "popcnt"),
-    "avx": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt"),
-    "f16c": ("avx",),
-    "fma": ("avx",),
-    "avx2": ("avx",),
-    "avx512f": ("avx2", "avx", "fma", "f16c"),
-}
-
-_SWITCHES = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "sse4": "sse4_2", "lzcnt": "abm", "bmi": "bmi1"}
-_FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}).union(_IMPLIES)
-
-
-def level_for(features: Collection[str]) -> str | None:
-    """Return the lowest x86-64 level with all of `features`, or None if no level has them all."""
-    held: set[str] = set()
-    for level, own in LEVELS.items():
-        held.update(own)
-        if held.issuperset(features):
-            return level
-    return None
-
-
-def features_of_level(level: str) -> tuple[str, ...]:
-    """What instructions may use on a level, beyond x86-64-v1."""
-    above = (each for each in X86_64.levels[1:] if rank(each.name) <= rank(level))
-    return tuple(flag for each in above for flag in each.requires if flag not in {"lahf_lm", "xsave"})
-
-
-def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
-    """What recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
-
-    Args:
-        lines: one for each set of switches that parts of a file were compiled with.
-
-    Returns:
-        None if it cannot be told: they name no CPU, or `-march=native`, or one that the tables here do not know;
-        or they differ, as where a dispatcher's functions were compiled each for its CPU.
-    """
-    found = {_parse_switch_line(line) for line in lines}
-    return found.pop() if len(found) == 1 else None
-
-
-def _parse_switch_line(line: str) -> frozenset[str] | None:
-    known: set[str] | None = None
-    for word in line.split():
-        if word.startswith("-march="):
-            processor = word.removeprefix("-march=")
-            levels = [each.name for each in X86_64.levels if processor in (each.name, *each.aliases, *each.processors)]
-            if not levels:
-                return None
-            known = (known or set()).union(*map(features_of_level, levels))
-        elif word.startswith("-m") and (word[2:] in _SWITCHES or word[2:] in _FLAGS):
-            feature = _SWITCHES.get(word[2:], word[2:])
-            known = {feature, *_IMPLIES.get(feature, ()), *(known or ())}
-    return frozenset(known) if known is not None else None
-
-
-def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
-    """Features in the order of the levels that they belong to; what belongs to none comes last, by name."""
-    order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
-    return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))

@@ -4,259 +4,24 @@ The latter is an estimate from who refers to whom. A function that asks (CPUID, 
 callers, and functions that read the variables it sets choose among others. What only they refer to is chosen by them;
 all else that can be reached from outside runs unasked. A choice by an answer that was passed on as an argument is not
 seen, and counts as unasked.
-
-What leads into the code from outside its instructions are exports, pointers in data, and imported names. Source: x86-64
-psABI, chapter 4.4, "Relocation"; generic ABI, "RELR Relative Relocations".
-
-Where the code lies, function by function, is told by sections, symbols and unwind tables. Source of the latter: Linux
-Standard Base, core specification, chapter 10.6, ".eh_frame_hdr".
 """
 
-import struct
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.image import EXECUTABLE, LOAD, WRITABLE, ElfError, ElfImage
+from fastinstall.elf.image import ElfImage
+from fastinstall.elf.isa.code_map import CodeMap, Piece, map_code, split
 from fastinstall.elf.isa.instructions import (
     References,
     Style,
     count,
     count_and_refer,
     demand_of,
-    trampolines,
 )
-from fastinstall.elf.lookup import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
-from fastinstall.elf.symbols import Section, read_sections, read_static_table
-
-_PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
-_EH_FRAME = 0x6474E550
-_SORTED_TABLE = b"\x01\x1b\x03\x3b"  # version 1; pointers relative, count plain, entries relative to the table
-_UNWIND_HEADER = 12
-_FUNCTION_KINDS = (0, 2, 10)  # NOTYPE (as assemblers leave them), FUNC, GNU_IFUNC
-_UNDEFINED, _RESERVED = 0, 0xFF00
-_SHORTEST_GAP = 64
-_ADDRESSES = 1 << 64
-
-
-@immutable
-class Piece:
-    """A stretch of code: a function, or what lies between two.
-
-    Attributes:
-        start: its address.
-        end: the address behind it.
-        content: its bytes.
-        known: whether a symbol or the unwind table names its beginning.
-    """
-
-    start: int
-    end: int
-    content: bytes
-    known: bool
-
-
-@immutable
-class CodeMap:
-    """The code of a file.
-
-    Attributes:
-        pieces: in the order of their addresses, without gaps; but for the trampolines to other libraries (.plt).
-        trampolines: the pointers that they jump through, by the addresses at which they may be entered.
-        bounded: whether functions could be told apart at all.
-    """
-
-    pieces: tuple[Piece, ...]
-    trampolines: dict[int, int]
-    bounded: bool
-
-
-def map_code(image: ElfImage) -> CodeMap:
-    """Find the code.
-
-    Raises:
-        ElfError: the file is malformed.
-    """
-    stubs, regions = dict[int, int](), list[tuple[int, bytes]]()
-    for section in read_sections(image):
-        if section.kind != _PROGRAM_BITS or not section.flags & _EXECUTABLE_SECTION or not section.size:
-            continue
-        address, content = _map_section(image, section), image.read(section.offset, section.size)
-        if section.name.startswith(".plt"):
-            stubs |= trampolines(content, address)
-        else:
-            regions.append((address, content))
-    bounds = _find_function_bounds(image)
-    has_sections = bool(stubs or regions)
-    regions = regions if has_sections else list(_list_segment_regions(image, bounds))
-    _check_extent(image, regions)
-    pieces = tuple(piece for address, content in sorted(regions) for piece in _cut(address, content, bounds))
-    return CodeMap(pieces=pieces, trampolines=stubs, bounded=bool(bounds) and has_sections)
-
-
-def split(piece: Piece, starts: list[int]) -> Iterator[Piece]:
-    """A piece cut where other code leads into it; `starts` are such addresses, sorted."""
-    for start, end in pairwise([piece.start, *starts, piece.end]):
-        content = piece.content[start - piece.start : end - piece.start]
-        yield Piece(start=start, end=end, content=content, known=piece.known and start == piece.start)
-
-
-def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
-    """Sections that overlap could make much work of a small file."""
-    if sum(len(content) for _, content in regions) > image.size:
-        raise ElfError(image.path, "malformed: more code than the file has bytes")
-    if any(address + len(content) > _ADDRESSES for address, content in regions):
-        raise ElfError(image.path, "malformed: code beyond the last address")
-
-
-def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
-    """Without section headers: what the unwind table covers, because an executable segment may hold data too."""
-    for segment in image.of_kind(LOAD):
-        if segment.flags & EXECUTABLE:
-            own = [start for start in bounds if segment.address <= start < segment.address + segment.size]
-            if own:
-                start, end = min(own), min(max(map(bounds.__getitem__, own)), segment.address + segment.size)
-                yield start, image.read_at(start, end - start)
-            else:
-                yield segment.address, image.read(segment.offset, segment.size)
-
-
-def _map_section(image: ElfImage, section: Section) -> int:
-    """Where a section with code is mapped to."""
-    for segment in image.of_kind(LOAD):
-        if segment.offset <= section.offset and section.offset + section.size <= segment.offset + segment.size:
-            return segment.address + section.offset - segment.offset
-    raise ElfError(image.path, f"malformed: no segment holds the section {section.name}")
-
-
-def _cut(address: int, content: bytes, bounds: dict[int, int]) -> Iterator[Piece]:
-    """Pieces of a region: functions, and gaps of more than padding between them."""
-    limit = address + len(content)
-    starts = sorted(start for start in bounds if address <= start < limit)
-    cuts = {address: False, **dict.fromkeys(starts, True)}
-    for start, following in pairwise([*starts, limit]):
-        end = bounds[start]
-        if start < end <= following - _SHORTEST_GAP:
-            # code begins at multiples of 16; padding before that belongs to what precedes it
-            cuts[min(-(-end // 16) * 16, following - 1)] = False
-    places = sorted(cuts)
-    for start, end in pairwise([*places, limit]):
-        yield Piece(start=start, end=end, content=content[start - address : end - address], known=cuts[start])
-
-
-def _find_function_bounds(image: ElfImage) -> dict[int, int]:
-    """Ends of functions by their beginnings; an end may be unknown, and is the beginning then."""
-    bounds = dict(_list_unwind_bounds(image))
-    for table in (symbol_entries(image), read_static_table(image)[0]):
-        for _, information, _, section, start, size in SYMBOL.iter_unpack(table):
-            if _UNDEFINED < section < _RESERVED and information & 15 in _FUNCTION_KINDS:
-                bounds[start] = max(start + size, bounds.get(start, 0))
-    return bounds
-
-
-def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
-    for segment in image.of_kind(_EH_FRAME)[:1]:
-        content = image.read(segment.offset, segment.size)
-        if content[:4] != _SORTED_TABLE or len(content) < _UNWIND_HEADER:
-            return
-        (count,) = struct.unpack_from("<I", content, 8)
-        size = min(8 * count, (len(content) - _UNWIND_HEADER) // 8 * 8)
-        for start, description in struct.iter_unpack("<ii", content[_UNWIND_HEADER : _UNWIND_HEADER + size]):
-            # the length is a description's second number; both are 32 bits wide where the table's are
-            length = int.from_bytes(image.read_at(segment.address + description + 12, 4), "little")
-            yield segment.address + start, segment.address + start + length
-
-
-_RELRSZ, _RELR = 35, 36
-_INIT, _FINI = 12, 13
-_WORD64, _COPY, _GLOBAL, _JUMP, _RELATIVE, _INDIRECT = 1, 5, 6, 7, 8, 37
-_RELOCATION = struct.Struct("<QQq")
-_NAMED, _POINTING = frozenset({_WORD64, _COPY, _GLOBAL, _JUMP}), frozenset({_WORD64, _GLOBAL, _JUMP})
-_WORDS_OF_A_MAP = 63
-_ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_get_cpuid_feature_leaf"})
-
-
-@immutable
-class Links:
-    """What leads into the code.
-
-    Attributes:
-        pointers: addresses of pointers, and the addresses in this file that the loader puts there.
-        exported: addresses of functions that other files may call, initialisers among them.
-        asking: addresses of pointers to what tells the CPU's features in another file (`__cpu_model`, `getauxval`).
-        resolvers: addresses of functions that the loader calls to choose others (IRELATIVE).
-        constant: what is mapped for reading alone; variables lie elsewhere.
-    """
-
-    pointers: dict[int, int]
-    exported: frozenset[int]
-    asking: frozenset[int]
-    resolvers: frozenset[int]
-    constant: tuple[range, ...]
-
-
-def read_links(image: ElfImage) -> Links:
-    """Read relocations and dynamic symbols.
-
-    Raises:
-        ElfError: they are malformed.
-    """
-    values = image.tags
-    symbols = list(SYMBOL.iter_unpack(symbol_entries(image)))
-    # Undefined symbols by which other files tell the CPU's features.
-    imported = ((index, name) for index, (name, _, _, section, _, _) in enumerate(symbols) if name and not section)
-    wanted = {index for index, name in imported if image.strings.text(name) in _ASKING}
-    pointers = dict(_read_packed_relocations(image))
-    asking, resolvers = set(), set()
-    for place, kind, symbol, addend in _read_relocations(image):
-        if kind == _RELATIVE:
-            pointers[place] = addend
-        elif kind == _INDIRECT:
-            resolvers.add(addend)
-        elif kind in _NAMED and symbol in wanted:
-            asking.add(place)
-        elif kind in _POINTING and symbol < len(symbols) and symbols[symbol][3]:
-            pointers[place] = symbols[symbol][4] + addend
-    called = (each[4] for each in symbols if each[3] and each[1] & 15 in _FUNCTION_KINDS)
-    return Links(
-        pointers=pointers,
-        exported=frozenset(called).union(values[tag] for tag in (_INIT, _FINI) if tag in values),
-        asking=frozenset(asking),
-        resolvers=frozenset(resolvers),
-        constant=tuple(
-            range(segment.address, segment.address + segment.size)
-            for segment in image.of_kind(LOAD)
-            if not segment.flags & WRITABLE
-        ),
-    )
-
-
-def _read_relocations(image: ElfImage) -> Iterator[tuple[int, int, int, int]]:
-    """Place, kind, symbol's index and addend of each."""
-    for table, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
-        size = image.tags.get(length, 0)
-        if table in image.tags and size:
-            content = image.read_at(image.tags[table], size - size % _RELOCATION.size)
-            for place, information, addend in _RELOCATION.iter_unpack(content):
-                yield place, information & 0xFFFFFFFF, information >> 32, addend
-
-
-def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
-    """Pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
-    size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
-    table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""
-    place = 0
-    for (word,) in struct.iter_unpack("<Q", table):
-        if word & 1:
-            marked = [place + 8 * bit for bit in range(_WORDS_OF_A_MAP) if word >> bit + 1 & 1]
-            place += 8 * _WORDS_OF_A_MAP
-        else:
-            marked, place = [word], word + 8
-        yield from ((each, int.from_bytes(image.read_at(each, 8), "little")) for each in marked)
-
+from fastinstall.elf.isa.links import Links, read_links
 
 _CPUID = b"\x0f\xa2"
 _DATA = 0.01
@@ -267,7 +32,7 @@ class Function:
     """A stretch of code and what it uses.
 
     Attributes:
-        address: where it begins.
+        address: of its first instruction.
         instructions: how many it has.
         features: how many of them need each feature.
         legacy: how many are vector instructions of the SSE encoding.
@@ -295,7 +60,7 @@ class Usage:
     """The code of a file.
 
     Attributes:
-        functions: all of it.
+        functions: every stretch of code in the file, in the order of addresses.
         asks: addresses of the functions that ask the CPU, or choose by its answer.
         bounded: whether functions, and who calls them, could be told apart.
     """
@@ -319,7 +84,7 @@ def read_usage(image: ElfImage) -> Usage:
 
 
 def features_of(functions: Iterable[Function]) -> Counter[str]:
-    """How many instructions need each feature."""
+    """Count the instructions that need each feature."""
     found: Counter[str] = Counter()
     for function in functions:
         found.update(function.features)
@@ -398,7 +163,7 @@ class _Graph:
                 self._users[target].add(index)
 
     def find_choosing(self, asking: set[int]) -> tuple[set[int], set[int]]:
-        """Functions that ask the CPU or act on its answer; those of them that read it from a variable.
+        """Return functions that ask the CPU or act on its answer; those of them that read it from a variable.
 
         Args:
             asking: those that hold instructions which ask the CPU.
@@ -416,7 +181,7 @@ class _Graph:
         taken for reached by it.
 
         Args:
-            choosing: functions that choose.
+            choosing: indices of the functions that choose.
             needs: the features that each function uses.
         """
         tables = self._find_owners(target for place, target in self._links.pointers.items() if place not in self._named)
@@ -427,7 +192,7 @@ class _Graph:
         return reached | self._find_reached({index for index in tables if usual.issuperset(needs[index])}, choosing)
 
     def _find_owners(self, addresses: Iterable[int]) -> set[int]:
-        """The functions that hold addresses."""
+        """Return the functions that hold addresses."""
         found = set()
         for address in addresses:
             index = self._by_start.get(address, bisect_right(self._starts, address) - 1)
@@ -436,15 +201,15 @@ class _Graph:
         return found
 
     def _find_callers(self, functions: set[int]) -> set[int]:
-        """Who refers to any of them."""
+        """Return who refers to any of them."""
         return set().union(*(self._users[index] for index in functions))
 
     def _find_reading(self, addresses: frozenset[int]) -> set[int]:
-        """Who refers to any of some variables, or calls through any of some pointers."""
+        """Return who refers to any of some variables, or calls through any of some pointers."""
         return {index for index, places in enumerate(self._places) if places & addresses}
 
     def _find_answers(self, probes: set[int], callers: set[int]) -> frozenset[int]:
-        """Variables that hold what the CPU has, and pointers to what tells it; none that code is called through.
+        """Return variables that hold what the CPU has, and pointers to what tells it; none that code is called through.
 
         The former are those that the functions refer to which ask, or that get their answers.
         """

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from fastinstall.core.architecture import X86_64
 from fastinstall.core.files import sha256 as digest
-from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, open_image
-from fastinstall.elf.isa import instructions
+from fastinstall.elf.isa import features, instructions
+from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 
@@ -49,16 +49,16 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
 
 
 def _read_declared_isa(scan: IsaScan) -> IsaScan:
-    """What a file says of itself, by its note and recorded compiler switches."""
+    """Return what a file says of itself, by its note and recorded compiler switches."""
     switches = compiler_switches(Path(scan.path))
-    by_switches = instructions.features_of_switches(switches)
-    found = {*(by_switches or ()), *(instructions.features_of_level(scan.declared) if scan.declared else ())}
+    by_switches = features.features_of_switches(switches)
+    found = {*(by_switches or ()), *(features.features_of_level(scan.declared) if scan.declared else ())}
     told = scan.declared is not None or by_switches is not None
     recorded = (f"recorded switches (first of {len(switches)} sets): {switches[0]}",) if switches else ()
     return replace(
         scan,
-        requires=instructions.sort_cpu_features(found),
-        level=instructions.level_for(found) if told else None,
+        requires=features.sort_cpu_features(found),
+        level=features.level_for(found) if told else None,
         evidence=(*_describe_note(scan), *recorded, "not decoded: the code itself was not inspected"),
     )
 
@@ -69,22 +69,22 @@ def _decode_code(scan: IsaScan) -> IsaScan:
     used, decoded = features_of(usage.functions), sum(function.instructions for function in usage.functions)
     required = _collect_required_features(usage)
     certain = not usage.asks and all(function.is_code for function in usage.functions)
-    places = _describe_places(usage, instructions.sort_cpu_features(required))
+    places = _describe_places(usage, features.sort_cpu_features(required))
     return replace(
         scan,
         confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
-        requires=instructions.sort_cpu_features(required),
-        contains=instructions.sort_cpu_features(used.keys() - required),
-        silent=instructions.sort_cpu_features(required & instructions.SILENT),
-        level=instructions.level_for(required),
-        shares={feature: round(used[feature] / decoded, 6) for feature in instructions.sort_cpu_features(used)},
+        requires=features.sort_cpu_features(required),
+        contains=features.sort_cpu_features(used.keys() - required),
+        silent=features.sort_cpu_features(required & instructions.SILENT),
+        level=features.level_for(required),
+        shares={feature: round(used[feature] / decoded, 6) for feature in features.sort_cpu_features(used)},
         instructions=decoded,
         evidence=(*_describe_note(scan), *_describe_dispatcher(usage), *places),
     )
 
 
 def _collect_required_features(usage: Usage) -> set[str]:
-    """Features of what runs unasked; of everything, where hardly anything is left for other CPUs to run."""
+    """Return features of what runs unasked; of everything, where hardly anything is left for other CPUs to run."""
     sound = [function for function in usage.functions if function.is_code]
     if not usage.asks:
         return set(features_of(sound))
@@ -118,7 +118,7 @@ def _describe_dispatcher(usage: Usage) -> Iterator[str]:
 
 
 def _describe_places(usage: Usage, features: tuple[str, ...]) -> Iterator[str]:
-    """Where each required feature is used most."""
+    """Yield where each required feature is used most."""
     unasked = [function for function in usage.functions if function.unasked and function.features]
     for feature in features:
         held = [(function.features.get(feature, 0), function.address) for function in unasked]

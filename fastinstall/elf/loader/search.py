@@ -6,93 +6,32 @@ Sources: ld.so(8); glibc's elf/dl-load.c.
 
 Before each directory it looks into the subdirectories of glibc-hwcaps for the CPU's levels. Sources: glibc's
 elf/dl-hwcaps.c; ld.so(8), "Hardware capabilities".
-
-Also here: where a path of the target lies on this machine, and how the loader takes to a file that it comes by.
 """
 
-import errno
-import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, product
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.core.architecture import ARCHITECTURES, architecture_of
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import DynamicFile, read_dynamic
-from fastinstall.elf.image import ElfError, ForeignElfError
-from fastinstall.elf.loader.ld_so_cache import LoaderBuild, LoaderCache, read_build, read_loader_cache
+from fastinstall.elf.dynamic import DynamicFile
+from fastinstall.elf.loader.ld_so_cache import LoaderCache, read_loader_cache
+from fastinstall.elf.loader.loader_build import LoaderBuild, read_build
+from fastinstall.elf.loader.process_settings import ProcessSettings
+from fastinstall.elf.loader.rooted_files import Identity, ReadFile, RootedFiles
 
 _TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
 Directories = tuple[str, ...]
 
 
-def usable_hwcaps(level: str | None) -> tuple[str, ...]:
-    """The glibc-hwcaps subdirectories that a CPU of a level uses, best first: for "x86-64-v3" v3, then v2."""
-    listed = next((each.hwcaps for each in ARCHITECTURES if level in each.hwcaps), ())
-    return listed[listed.index(level) :] if level is not None and listed else ()
-
-
-@immutable
-class ProcessSettings:
-    """What the files of a process depend on.
-
-    Attributes:
-        program: the executable, as the process sees it; its links are followed. None if it is not known.
-        library_path: the variable LD_LIBRARY_PATH, as written.
-        preload: the variable LD_PRELOAD, as written.
-        hwcaps: subdirectories of glibc-hwcaps that the CPU can use, best first (`usable_hwcaps`).
-        root: the directory that stands for "/".
-        working_directory: from which relative paths go.
-        level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
-            without those nothing is refused.
-        platform: what $PLATFORM stands for, "haswell" on Intel's CPUs from AVX2 on; empty: the machine.
-        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64");
-            None: the machine.
-    """
-
-    program: Path | None
-    library_path: str = ""
-    preload: str = ""
-    hwcaps: tuple[str, ...] = ()
-    root: Path = Path("/")
-    working_directory: str = "/"
-    level: str | None = None
-    platform: str = ""
-    capabilities: tuple[str, ...] | None = None
-
-
 PROGRAM, INTERPRETER, PRELOADED, OPENED = "the program", "the program's loader", "LD_PRELOAD", "opened"
 """Reasons for which a file is mapped without a search path; see `LoadedFile`."""
-
-_SEARCHED_ON = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR})
-_CLASS, _IS_64_BIT = 4, 2
-
-Identity = tuple[int, int]
-
-
-class UnloadableFileError(Exception):
-    """The search ends at a file that the loader would choke on."""
-
-
-@immutable
-class ReadFile:
-    """A file that the loader would take.
-
-    Attributes:
-        place: where it lies on this machine.
-        file: its dynamic section.
-        identity: device and inode.
-    """
-
-    place: Path
-    file: DynamicFile
-    identity: Identity
 
 
 @immutable
@@ -117,8 +56,8 @@ class MappedFile:
     Attributes:
         path: as the loader names it, in the target's filesystem.
         place: where that lies on this machine.
-        file: its dynamic section.
-        identity: device and inode.
+        file: what it tells the dynamic loader.
+        identity: device and inode, by which the loader knows a file again.
         origin: what $ORIGIN stands for in it.
         name: what it was asked for by first; its path for what is opened by path.
         names: what it was asked for by; grows.
@@ -141,7 +80,7 @@ class MappedFile:
     requests: tuple[ResolvedDependency, ...] | None = None
 
     def answers_to(self, name: str) -> bool:
-        """Whether it was asked for by the name, or calls itself so."""
+        """Return whether it was asked for by the name, or calls itself so."""
         return name in self.names or name == self.file.soname
 
     @property
@@ -150,91 +89,15 @@ class MappedFile:
         return [request.file for request in self.requests or () if request.file is not None]
 
 
-class RootedFiles:
-    """Files below a directory that stands for "/"; each path is read once. Links lead where they do here.
-
-    Attributes:
-        machine: that of the first file, if none is given; files for another one are passed over.
-    """
-
-    def __init__(self, settings: ProcessSettings, machine: str = "") -> None:
-        self._prefix = str(settings.root).rstrip("/")
-        self._working_directory = settings.working_directory
-        self.machine = machine
-        self._read: dict[str, ReadFile | Exception | None] = {}
-        self._directories: dict[str, bool] = {}
-
-    def place(self, path: str) -> Path:
-        """The path on this machine of a path of the target; whether anything is there is not asked."""
-        return Path(self._prefix + self.absolute(path))
-
-    def absolute(self, path: str) -> str:
-        """A path as it is, from "/" on."""
-        return path if path.startswith("/") else f"{self._working_directory.rstrip('/')}/{path}"
-
-    def real(self, path: str) -> str:
-        """The path without links, as the target sees it."""
-        return os.path.realpath(self.place(path)).removeprefix(os.path.realpath(self._prefix or "/").rstrip("/"))
-
-    def tidy(self, path: str) -> PurePosixPath:
-        """A path from "/" on and without `..`, where that names the same file."""
-        absolute = self.absolute(path)
-        shorter = os.path.normpath(absolute)
-        with suppress(OSError):
-            if "/." in absolute and self.place(absolute).samefile(self.place(shorter)):
-                return PurePosixPath(shorter)
-        return PurePosixPath(absolute)
-
-    def has_directory(self, path: str) -> bool:
-        """Whether a directory is there; "" is the working directory."""
-        if path not in self._directories:
-            self._directories[path] = os.path.isdir(self.place(path))  # noqa: PTH112 (it raises nothing)
-        return self._directories[path]
-
-    def read(self, path: str) -> ReadFile | None:
-        """The file at a path; None if there is none, or one for another machine: the search goes on.
-
-        Raises:
-            UnloadableFileError: there is one that ends the search.
-            OSError: the path cannot be followed: nothing more is tried in that list of directories.
-        """
-        if path not in self._read:
-            try:
-                self._read[path] = self._verify_file(self.place(path))
-            except OSError as error:
-                self._read[path] = None if error.errno in _SEARCHED_ON else error
-            except ElfError as error:
-                self._read[path] = UnloadableFileError(f"{path}: {error.problem}")
-        result = self._read[path]
-        if isinstance(result, Exception):
-            raise result
-        return result
-
-    def _verify_file(self, place: Path) -> ReadFile | None:
-        """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
-        try:
-            file = read_dynamic(place)
-        except ForeignElfError:
-            with foreign.open_foreign_file(place) as stream:
-                if stream.read(_CLASS + 1)[_CLASS:] == bytes([_IS_64_BIT]):
-                    raise
-            return None
-        self.machine = self.machine or file.machine
-        if file.machine != self.machine:
-            return None
-        status = place.stat()
-        return ReadFile(place=place, file=file, identity=(status.st_dev, status.st_ino))
-
-
 @dataclass(eq=False, kw_only=True)
 class GlibcSearch:
     """The search of one process.
 
     Attributes:
-        settings: of the process.
+        settings: the variables and the CPU that the search depends on.
         files: reads what is looked at.
         interpreter: the loader's path; empty: the usual one of the machine.
-        main: the program.
+        main: the program, whose DT_RPATH counts for all; None until it is mapped.
     """
 
     settings: ProcessSettings
@@ -254,7 +117,7 @@ class GlibcSearch:
         return read_loader_cache(self.files.place(self.build.cache))
 
     def preloads(self) -> Iterator[tuple[str, str]]:
-        """The names in LD_PRELOAD and in the system's file, and where each is from."""
+        """Yield the names in LD_PRELOAD and in the system's file, and where each is from."""
         yield from ((name, PRELOADED) for name in re.split("[ :]", self.settings.preload) if name)
         content = foreign.text_or_empty(self.files.place(self.build.preload), errors="surrogateescape")
         names = re.split("[ \t\n:]", re.sub("#.*", "", content))
@@ -283,7 +146,7 @@ class GlibcSearch:
         return None
 
     def map(self, path: str, read: ReadFile, reason: str, *, name: str = "") -> MappedFile:
-        """A file, to be mapped; $ORIGIN is the directory of the path that was used, from "/" on."""
+        """Make a file to be mapped of what was read; $ORIGIN is the directory of the path used, from "/" on."""
         return MappedFile(
             path=path,
             place=read.place,
@@ -320,7 +183,10 @@ class GlibcSearch:
                 yield read
 
     def _read_first(self, directories: Directories, name: str) -> Iterator[tuple[str, ReadFile]]:
-        """A path that cannot be followed ends a list, unless it is only a subdirectory's."""
+        """Yield the files that a list of directories leads to.
+
+        A path that cannot be followed ends the list, unless it is only a subdirectory's.
+        """
         for directory in directories:
             if directory.startswith("/") and not self.files.has_directory(directory):
                 continue
@@ -374,7 +240,7 @@ class GlibcSearch:
         return self._split_search_path(user, user.file.rpath) if user.file.runpath is None else ()
 
     def _split_search_path(self, user: MappedFile | None, search: str | None) -> Directories:
-        """The directories of a search path, each with a slash at its end; an empty one is the working directory."""
+        """Return the directories of a search path, each with a final slash; an empty one is the working directory."""
         if not search:
             return ()
         parts = ((part, self.expand(part, user)) for part in search.split(":"))

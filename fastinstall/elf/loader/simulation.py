@@ -26,23 +26,14 @@ from pathlib import Path, PurePosixPath
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.elf.description import LoadedFile, MissingLibrary
-from fastinstall.elf.dynamic import SymbolVersions, read_dynamic, read_versions
+from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, ForeignElfError
 from fastinstall.elf.loader.ld_so_cache import read_loader_cache
-from fastinstall.elf.loader.search import (
-    INTERPRETER,
-    OPENED,
-    PROGRAM,
-    GlibcSearch,
-    Identity,
-    MappedFile,
-    ProcessSettings,
-    ReadFile,
-    ResolvedDependency,
-    RootedFiles,
-    UnloadableFileError,
-)
+from fastinstall.elf.loader.process_settings import ProcessSettings
+from fastinstall.elf.loader.rooted_files import Identity, ReadFile, RootedFiles, UnloadableFileError
+from fastinstall.elf.loader.search import INTERPRETER, OPENED, PROGRAM, GlibcSearch, MappedFile, ResolvedDependency
 from fastinstall.elf.lookup import Definition, Reference, definition_for, find_all_definitions
+from fastinstall.elf.symbol_versions import SymbolVersions, read_versions
 
 _MUSL, _ABSENT = "ld-musl-", "not found"
 
@@ -126,7 +117,7 @@ def start_process(settings: ProcessSettings) -> "SimulatedProcess":
 
 
 def _find_program(files: RootedFiles, program: Path | None) -> tuple[str, ReadFile | None, str]:
-    """The program by its real path, as the kernel knows it; and why it cannot run."""
+    """Return the program by its real path, as the kernel knows it; and why it cannot run."""
     if program is None:
         return "", None, "no program is known"
     try:
@@ -165,7 +156,7 @@ class SimulatedProcess:
     Attributes:
         search: how a name is looked for.
         level: the CPU's, above which the loader refuses files; None: it refuses none, or the level is not known.
-        files: in load order.
+        files: what is mapped, in load order.
         scope: the global scope: the program, what is preloaded and what they need, breadth-first, and
             what was opened for everybody.
         missing: what was not found or was refused, at the start and by every `open` since.
@@ -212,7 +203,7 @@ class SimulatedProcess:
                 self.files.insert(self.files.index(before) + 1, file)
 
     def _map_interpreter(self, interpreter: str) -> None:
-        """The loader itself is there from the start."""
+        """Map the loader itself, which is there from the start."""
         try:
             read = self.search.files.read(interpreter)
         except (OSError, UnloadableFileError):
@@ -265,7 +256,7 @@ class SimulatedProcess:
         return Opened(file=file, scope=scope)
 
     def load(self, name: str, requester: MappedFile | None) -> ResolvedDependency:
-        """A file that answers to the name, else one found by a search, which is mapped behind the others.
+        """Load a file that answers to the name, else one found by a search, which is mapped behind the others.
 
         What the kernel has mapped, the program and the loader, is not known again by its inode.
         """
@@ -299,11 +290,11 @@ class SimulatedProcess:
                     queue.append(request.file)
 
     def _describe_missing(self, requester: MappedFile, request: ResolvedDependency) -> MissingLibrary:
-        """A request that is not met, as a value."""
+        """Return a request that is not met, as a value."""
         return MissingLibrary(name=request.name, needed_by=self.tidy(requester), problem=request.problem)
 
     def find_failures(self, added: Sequence[MappedFile]) -> list[MissingLibrary]:
-        """Why the files that were mapped last are refused: undefined versions, then levels; empty if they are not."""
+        """Return why the files that were mapped last are refused; undefined versions first, then levels."""
         failures = [failure for file in added for failure in self._find_undefined_versions(file)]
         for file in added:
             if self.level is not None and rank(file.file.isa_needed) > rank(self.level):
@@ -316,7 +307,7 @@ class SimulatedProcess:
     def providers(
         self, user: MappedFile, references: Iterable[Reference], scope: Iterable[MappedFile] = ()
     ) -> dict[Reference, MappedFile | None]:
-        """The files whose definitions references bind to; None for one that stays undefined.
+        """Return the files whose definitions references bind to; None for one that stays undefined.
 
         Args:
             user: the file with the references.
@@ -340,7 +331,7 @@ class SimulatedProcess:
         return bound
 
     def loaded_files(self) -> tuple[LoadedFile, ...]:
-        """The files as values, in load order."""
+        """Return the files as values, in load order."""
         return tuple(
             LoadedFile(
                 path=self.tidy(file),
@@ -353,16 +344,16 @@ class SimulatedProcess:
         )
 
     def tidy(self, file: MappedFile) -> PurePosixPath:
-        """The path of a file, without needless `..`."""
+        """Return the path of a file, without needless `..`."""
         return self.search.files.tidy(file.path)
 
     def _find_caller(self) -> MappedFile | None:
-        """Who opens extension modules: libpython, where the interpreter has one, else the program."""
+        """Return who opens extension modules: libpython, where the interpreter has one, else the program."""
         libraries = (file for file in self.files if file.path.rpartition("/")[2].startswith("libpython"))
         return next(libraries, self.main)
 
     def _explain_absence(self, name: str) -> str:
-        """Why there is no file: what is asked for by path may be there, and for another machine."""
+        """Return why there is no file: what is asked for by path may be there, and for another machine."""
         if "/" not in name:
             return _ABSENT
         try:
@@ -384,7 +375,7 @@ class SimulatedProcess:
         requester.requests = tuple(requests)
 
     def _find_undefined_versions(self, file: MappedFile) -> Iterator[MissingLibrary]:
-        """Versions that the file needs of a library which defines versions, but not these."""
+        """Yield versions that the file needs of a library which defines versions, but not these."""
         for needed, names in self._read_versions(file).needed.items():
             library = next((each for each in self.files if each.answers_to(needed)), file)
             defined = self._read_versions(library).defined if library is not file else ()
@@ -403,7 +394,7 @@ class SimulatedProcess:
     def _read_definitions(
         self, file: MappedFile, names: Iterable[str]
     ) -> Mapping[tuple[Identity, str], tuple[Definition, ...]]:
-        """All definitions that are known, those of a file under some names among them."""
+        """Return all definitions that are known, those of a file under some names among them."""
         unknown = tuple(name for name in names if (file.identity, name) not in self._definitions)
         found: dict[str, tuple[Definition, ...]] = dict.fromkeys(unknown, ())
         with suppress(OSError, ElfError):
@@ -413,7 +404,7 @@ class SimulatedProcess:
 
 
 def breadth_first(roots: Iterable[MappedFile]) -> tuple[MappedFile, ...]:
-    """The roots and what they need, as it was answered: the order in which symbols are looked up."""
+    """Return the roots and what they need, in the order in which symbols are looked up."""
     order = list(dict.fromkeys(roots))
     seen = set(order)
     for file in order:

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.parsing import toml_data
-from fastinstall.model.conda_packages import pin_line
+from fastinstall.model.conda_pins import pin_line
 from fastinstall.pins.manifests import BY, MARK, quote_toml
 from fastinstall.pins.markers import PinnedPackage
 from fastinstall.pins.tool import PinTool, ProjectSign

@@ -27,7 +27,7 @@ from fastinstall.bench.report import (
 )
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.machine import Filesystem, LoaderLimits
-from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.model.speed import SpeedRow, SpeedTable
 
 MACHINE = LoaderLimits(
     cpu="AMD EPYC 9B45",

@@ -8,7 +8,7 @@ from typing import Any
 
 from support.values.builders import PREFIX, SITE_PACKAGES, changed, healthy_facts, receipt, stock_facts
 
-from fastinstall.core.values import decode, encode
+from fastinstall.core.codec import decode, encode
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaStack
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import Receipt

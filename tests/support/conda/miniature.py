@@ -14,10 +14,11 @@ from pathlib import Path
 from support.journal.environments import FIRST, OLD_TIME, SITE, receipt_of, write_tree
 
 from fastinstall.conda.changes import change_conda_packages
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 
 HISTORY = "conda-meta/history"

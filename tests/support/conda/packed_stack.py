@@ -13,11 +13,11 @@ from support.values.builders import changed, healthy_facts
 from fastinstall.conda.engines.choose import find_microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack, write_index
 from fastinstall.core import files
-from fastinstall.model.artefact import LevelTarget
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, tags_of, unpack_wheel

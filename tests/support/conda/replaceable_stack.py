@@ -14,8 +14,8 @@ from support.conda.environments import rattler_environment
 from support.conda.packages import CondaPackage, Entry, index_channel, metadata_entries, text_entry
 from support.values.builders import changed, receipt
 
-from fastinstall.core.surroundings import hooks_directory
-from fastinstall.core.values import document, dump
+from fastinstall.core.codec import document, dump
+from fastinstall.core.directories import hooks_directory
 from fastinstall.journal.layout import RECEIPT
 
 STACK = "12.1.1.post0"

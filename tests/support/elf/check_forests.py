@@ -23,9 +23,12 @@ from pathlib import Path
 from support.elf.forest_parts import SYMBOLS, Parts, interpreter, make_parts
 from support.elf.random_forest import Forest, fell, grow, search_entry
 
-from fastinstall.elf.cpu_levels import level_of, list_level_features, platform_of
-from fastinstall.elf.description import Cpu, MissingLibrary
-from fastinstall.elf.loader.search import MappedFile, ProcessSettings, usable_hwcaps
+from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.cpu_levels import level_of, list_level_features
+from fastinstall.elf.description import MissingLibrary
+from fastinstall.elf.loader.platforms import platform_of
+from fastinstall.elf.loader.process_settings import ProcessSettings, usable_hwcaps
+from fastinstall.elf.loader.search import MappedFile
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, find_all_definitions, references
 from fastinstall.observe.cpu import level_from_help, observe_cpu

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fastinstall.elf.loader.search import ProcessSettings, usable_hwcaps
+from fastinstall.elf.loader.process_settings import ProcessSettings, usable_hwcaps
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.observe.cpu import observe_cpu
 

@@ -9,16 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastinstall.elf.dynamic import read_dynamic, read_versions
+from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import DYNAMIC, ElfError, open_image
 from fastinstall.elf.lookup import find_all_definitions, references
-from fastinstall.elf.symbols import (
-    Section,
-    compiler_switches,
-    find_defined_names,
-    measure_unoptimised_share,
-    read_sections,
-)
+from fastinstall.elf.sections import Section, read_sections
+from fastinstall.elf.symbol_versions import read_versions
+from fastinstall.elf.symbols import compiler_switches, find_defined_names, measure_unoptimised_share
 
 Reader = Callable[[Path], object]
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from support.machine.needs import require_system
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import fetch_inputs
+from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import level_of
-from fastinstall.elf.description import Cpu
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named

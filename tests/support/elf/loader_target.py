@@ -4,7 +4,8 @@ from pathlib import Path
 
 from support.elf.writer import Elf
 
-from fastinstall.elf.loader.search import MappedFile, ProcessSettings
+from fastinstall.elf.loader.process_settings import ProcessSettings
+from fastinstall.elf.loader.search import MappedFile
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 
 CURRENT, BEFORE_PLATFORMS_WENT, BEFORE_LEVELS_CAME = "2.41", "2.36", ""

@@ -16,10 +16,10 @@ from support.index.server import SimpleIndex
 from support.sandbox import UV, Result, Sandbox, run
 from support.values.builders import changed, receipt
 
+from fastinstall.core.codec import document, dump
 from fastinstall.core.events import Event
-from fastinstall.core.values import document, dump
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.request import Environment, EnvironmentKind
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
 from fastinstall.wheelbuild.wheel_cache import store
 

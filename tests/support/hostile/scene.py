@@ -21,13 +21,14 @@ from support.environments.guarded import make_guarded
 from support.hostile.inputs import NO_FILES
 from support.values.builders import changed, healthy_facts, receipt
 
-from fastinstall.core.surroundings import recipes_directory
-from fastinstall.core.values import document, dump
+from fastinstall.core.codec import document, dump
+from fastinstall.core.directories import recipes_directory
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.journal.layout import CREATION, EVENTS, PROJECT, RECEIPT, TRANSACTIONS
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.request import Request
 from fastinstall.observe.pip_pins import CONFIGURATION, CONSTRAINTS
 

@@ -17,9 +17,11 @@ from support.values.builders import changed, receipt
 
 from fastinstall.core import files
 from fastinstall.journal.recover import recover
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
-from fastinstall.model.receipt import Move, MoveKind, Receipt
+from fastinstall.model.move import Move, MoveKind
+from fastinstall.model.receipt import Receipt
 
 SITE = "lib/python3.11/site-packages"
 OLD_TIME = 1_700_000_000_123_456_789

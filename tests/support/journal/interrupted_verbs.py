@@ -8,10 +8,13 @@ from support.conda.miniature import change_of_all_kinds, make_conda_environment,
 from support.journal.environments import FIRST, SITE, dies_at, make_environment, receipt_of, set_up, set_up_again
 from support.suite import extent
 
-from fastinstall.journal.recover import forget, recover, rollback
-from fastinstall.journal.store import JournalStore, Stamp
+from fastinstall.journal.forget import forget
+from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import rollback
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.receipt import Move, MoveKind
+from fastinstall.model.move import Move, MoveKind
 
 WHOLE = extent.every_row
 """Whether the long form was asked for."""

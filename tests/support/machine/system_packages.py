@@ -11,9 +11,9 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FastinstallError
 from fastinstall.core.events import Event, Noted
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.observation import load_recipe
 from fastinstall.observe.toolchain import find_package_manager, observe_toolchain

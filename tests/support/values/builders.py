@@ -9,44 +9,28 @@ from functools import cache
 from pathlib import PurePath, PurePosixPath
 from typing import Any, TypeVar
 
-from fastinstall.core.values import decode, encode
-from fastinstall.elf.description import (
-    Binding,
-    Codec,
-    Confidence,
-    CoreLevel,
-    Cpu,
-    ImagingCore,
-    IsaScan,
-    Linkage,
-    LoadedFile,
-    LoadedLibrary,
-)
+from fastinstall.core.codec import decode, encode
+from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.description import Binding, Codec, CoreLevel, ImagingCore, Linkage, LoadedFile, LoadedLibrary
+from fastinstall.elf.isa.scan import Confidence, IsaScan
+from fastinstall.model.advisories import Advisory, Severity
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
+from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import (
     Dependant,
     Distribution,
     Facts,
-    GuardState,
     InstalledStack,
     Interpreter,
     OperationResult,
     Owner,
     Runtime,
 )
-from fastinstall.model.machine import Compiler, NativeLibrary, Toolchain
+from fastinstall.model.guard_state import GuardState
 from fastinstall.model.receipt import BuiltCore, Receipt
-from fastinstall.model.recipe import (
-    Advisory,
-    BenchSpec,
-    Expectation,
-    Level,
-    NativeRequirement,
-    Recipe,
-    Severity,
-    SourceOrigin,
-)
-from fastinstall.model.request import Environment, EnvironmentKind, LinkMode, Request
+from fastinstall.model.recipe import BenchSpec, Expectation, Level, NativeRequirement, Recipe, SourceOrigin
+from fastinstall.model.request import LinkMode, Request
+from fastinstall.model.toolchain import Compiler, NativeLibrary, Toolchain
 
 PREFIX = PurePosixPath("/srv/images/env")
 SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"

@@ -28,7 +28,7 @@ from support.values.builders import (
 )
 
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.elf.description import Host
+from fastinstall.elf.cpu import Host
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import Receipt
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from fastinstall.observe.session import Session
 
 

@@ -23,8 +23,8 @@ from fastinstall.bench.report import (
     SpeedAdvice,
     WorkerStart,
 )
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Status
-from fastinstall.model.request import EnvironmentKind
 
 PYTHON = "/srv/images/env/bin/python"
 BUILD = {"kind": CandidateKind.STACK, "stack": "fastinstall"}

@@ -6,7 +6,7 @@ from typing import Any
 from support.values.builders import changed, healthy_facts
 
 from fastinstall.cli.commands.inspect import redact
-from fastinstall.core.values import dump, encode
+from fastinstall.core.codec import dump, encode
 from fastinstall.model.facts import Facts
 
 HOME = PurePosixPath("/home/alice")

@@ -23,12 +23,13 @@ from fastinstall.cli.text.reports import error_text, list_stack, render_speed_ta
 from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core.errors import RefusedError
-from fastinstall.model.artefact import Artefact, LevelTarget
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
-from fastinstall.model.receipt import SpeedRow, SpeedTable
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
+from fastinstall.model.speed import SpeedRow, SpeedTable
+from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard

@@ -5,7 +5,8 @@ from pathlib import PurePath
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.short_documents import guards_text
 from fastinstall.guard.status import Guards
-from fastinstall.model.facts import GuardCost, GuardEvent, PinKind, PinState
+from fastinstall.model.guard_state import GuardCost, GuardEvent
+from fastinstall.model.pin_state import PinKind, PinState
 
 PIN = PinState(kind=PinKind.PIP, file=PurePath("/env/pip.conf"), requirement="pillow==13.0.0+simd.v2.v3")
 

@@ -4,8 +4,9 @@ import pytest
 from support.values.builders import advisory, changed, recipe
 
 from fastinstall.cli.wizard.choices import offer_answers, offer_meanings
-from fastinstall.model.receipt import SpeedTable
-from fastinstall.model.recipe import Recipe, Severity
+from fastinstall.model.advisories import Severity
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.speed import SpeedTable
 from fastinstall.plan.versions import VersionChoice
 from fastinstall.verbs.recipe_comparison import RecipePreview
 

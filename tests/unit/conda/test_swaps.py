@@ -15,7 +15,11 @@ def _package(name: str, version: str, build: str = "0", *depends: str) -> CondaP
 OURS = _package("pillow", "13.0.0", "simd_v2v3_py311_0")
 NEWER = _package("pillow", "13.1.0", "py311h1234567_0")
 STANDING = StackStatus(
-    prefix=PurePosixPath("/srv/env"), name="the fast Pillow 13.0.0", packaged=True, core=CoreStatus.INTACT, records=(OURS,)
+    prefix=PurePosixPath("/srv/env"),
+    name="the fast Pillow 13.0.0",
+    packaged=True,
+    core=CoreStatus.INTACT,
+    records=(OURS,),
 )
 WILL = "the fast Pillow 13.0.0 in /srv/env will be replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge), "
 GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0")

@@ -9,7 +9,7 @@ from support.values.builders import changed, receipt
 
 from fastinstall.conda.swaps import CoreStatus
 from fastinstall.conda_hooks import read_stack_status
-from fastinstall.core.values import document, dump
+from fastinstall.core.codec import document, dump
 from fastinstall.journal.layout import RECEIPT
 
 CONTENT = b"\x7fELF of ours"

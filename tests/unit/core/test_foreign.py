@@ -10,7 +10,8 @@ from support.hostile.inputs import NO_FILES, put_no_file
 import fastinstall
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError
-from fastinstall.journal.layout import RECEIPT, TRANSACTIONS, read_receipt
+from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
+from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.model.history import EnvironmentHistory
 
@@ -94,7 +95,7 @@ OWN = {
     "conda/engines/_rattler_worker.py": "its own process; what it reads was looked at before",
     "conda/engines/linked_records.py": "a prefix of its own",
     "index/client.py": "what it writes itself",
-    "journal/store.py": "the kernel's",
+    "journal/transaction_directories.py": "the kernel's",
     "journal/snapshot.py": "the kernel's",
     "observe/_fault.py": "in the target",
     "observe/_gpu_nvml.py": "in a process of its own, with a time limit",

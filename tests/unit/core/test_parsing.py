@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import DEEPEST, json_data, parse_json, parse_toml
-from fastinstall.core.values import decode, immutable
+from fastinstall.core.values import immutable
 
 HOSTILE_JSON: dict[str, str] = {
     "": "Expecting value",

@@ -3,7 +3,8 @@
 from support.docs.pages import ROOT
 
 from fastinstall.proof.cases import MODES, matrix_cases, operation_of
-from fastinstall.proof.quick import QUICK, WHOLE
+from fastinstall.proof.quick import QUICK
+from whole_proof.run import WHOLE
 
 
 def test_the_page_on_the_proof_counts_its_cases() -> None:

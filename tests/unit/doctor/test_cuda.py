@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fastinstall.doctor.cuda_verdict import find_required_driver, lacks_code, numbers, serves
-from fastinstall.model.machine import FrameworkBuild, Gpu, GpuDevice
+from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice
 
 
 def with_driver(version: str, *capabilities: str, offers: str = "", wsl: bool = False) -> Gpu:

@@ -13,7 +13,7 @@ from support.values.builders import (
     stock_facts,
 )
 
-from fastinstall.core.values import encode
+from fastinstall.core.codec import encode
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.facts import Facts
 

@@ -9,7 +9,7 @@ from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.description import Binding, Codec, Linkage
 from fastinstall.elf.linkage import read_linkage
-from fastinstall.elf.loader.search import ProcessSettings
+from fastinstall.elf.loader.process_settings import ProcessSettings
 
 TURBO = b"\0Copyright (C) 1991-2025 The libjpeg-turbo Project and many others\0\x006b  27-Mar-1998\0"
 IJG = b"\x009e  16-Jan-2022\0Copyright (C) 2022, Thomas G. Lane, Guido Vollbeding\0"

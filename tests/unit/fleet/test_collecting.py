@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from support.values.builders import healthy_facts
 
+from fastinstall.core.codec import document
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.values import document
 from fastinstall.fleet.hosts import HostDocument, read_each
 from fastinstall.fleet.reports import Absence, Collected, HostReport, Unreported, read_report, sum_up
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey, Unobservable

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.values.fleet_cases import NOW, facts_document
 
-from fastinstall.core.surroundings import recipes_directory
-from fastinstall.core.values import decode, encode
+from fastinstall.core.codec import decode, encode
+from fastinstall.core.directories import recipes_directory
 from fastinstall.fleet.fleet import Fleet, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet

@@ -3,7 +3,7 @@
 import pytest
 from support.values.fleet_cases import NOW, facts_document
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from fastinstall.fleet.fleet import Cause, Fleet, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, find_oldest_glibc, plan_fleet, select_reachable_hosts

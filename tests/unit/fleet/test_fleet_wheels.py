@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.values.fleet_cases import NOW, facts_document
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 from fastinstall.fleet.fleet import FleetArtefact, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet

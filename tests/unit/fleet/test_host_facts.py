@@ -9,8 +9,8 @@ import pytest
 from support.values.builders import conda_facts, healthy_facts, minimal_facts
 from support.values.fleet_cases import NOW, facts_document
 
+from fastinstall.core.codec import document, open_document
 from fastinstall.core.errors import DocumentError, LaterDocumentError, UsageError
-from fastinstall.core.values import document, open_document
 from fastinstall.fleet.fleet import Cause, FleetHost
 from fastinstall.fleet.hosts import HostDocument, read_host_facts, read_hosts
 from fastinstall.model.facts import Facts

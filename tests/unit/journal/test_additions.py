@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.acts import add, describe, withdraw
+from fastinstall.journal.additions import add, describe, withdraw
 from fastinstall.journal.entries import Adding, parse_entry_line
 from fastinstall.journal.store import JournalStore
 

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from published_schemas import SCHEMAS
 
-from fastinstall.core.values import document, encode
+from fastinstall.core.codec import document, encode
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockKind, kind_of
 

@@ -4,7 +4,7 @@ from datetime import date
 import pytest
 from support.values.builders import recipe
 
-from fastinstall.model.recipe import (
+from fastinstall.model.advisories import (
     Advisory,
     Severity,
     count_by_severity,

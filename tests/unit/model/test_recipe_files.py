@@ -2,10 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.elf.cpu_levels import list_level_features
-from fastinstall.model.recipe import LIBRARIES, PROVIDERS, Severity, count_by_severity, select_applicable_advisories
+from fastinstall.model.advisories import Severity, count_by_severity, select_applicable_advisories
+from fastinstall.model.recipe import LIBRARIES, PROVIDERS
 from fastinstall.model.recipe_names import FORMER
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.observe.observation import load_recipe, load_recipe_file, load_recipes

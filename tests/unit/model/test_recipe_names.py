@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.values.builders import receipt
 
-from fastinstall.core.values import document, encode
+from fastinstall.core.codec import document, encode
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe_names import describe_renaming, find_current_name, rename_in_plan
 from fastinstall.model.stored_documents import open_stored

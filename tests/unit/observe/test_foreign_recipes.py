@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support.elf.extension_package import make_distribution
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UsageError
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.observe.observation import load_recipe, load_recipes, recipe_problems
 
 SHIPPED = recipes_directory()

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from fastinstall.core.values import encode
-from fastinstall.model.machine import Gpu
+from fastinstall.core.codec import encode
+from fastinstall.model.gpu import Gpu
 from fastinstall.observe.gpu import join_gpu_facts, observe_hardware
 
 MACHINES = sorted((Path(__file__).parents[2] / "cases" / "gpus").glob("*.json"))

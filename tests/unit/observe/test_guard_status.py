@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.surroundings import hooks_directory
+from fastinstall.core.directories import hooks_directory
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.facts import GuardState
+from fastinstall.model.guard_state import GuardState
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.observe.guard_files import (
     GUARD_ENTRIES,

@@ -6,8 +6,8 @@ import pytest
 from support.values.builders import healthy_facts
 
 from fastinstall.cli.commands.inspect import redact
+from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.values import document, dump
 from fastinstall.observe.cpu import read_host
 
 MACHINES = Path(__file__).parents[2] / "cases" / "machines"

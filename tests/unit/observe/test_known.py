@@ -5,7 +5,7 @@ from pathlib import Path, PurePath
 
 from support.values.builders import healthy_facts
 
-from fastinstall.model.request import Environment
+from fastinstall.model.environment import Environment
 from fastinstall.observe.known_environments import list_known_environments, remember
 from fastinstall.observe.session import Session, open_session
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support.values.builders import changed, healthy_facts
 
+from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import LEVELS
-from fastinstall.elf.description import Cpu
 from fastinstall.observe.cpu import find_hiding_tunables, level_from_help, observe_cpu
 from fastinstall.observe.observation import list_searched_levels
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import ExitCode, NoEnvironmentError, RefusedError, UndeterminedError, UsageError
-from fastinstall.model.request import EnvironmentKind
+from fastinstall.model.environment import EnvironmentKind
 from fastinstall.observe.active_environment import active_prefixes, locate
 
 TOOL = Path("/opt/fastinstall")

@@ -8,7 +8,7 @@ from support.elf.writer import PLAIN, Elf
 from support.values.builders import healthy_facts
 
 from fastinstall.elf.description import Linkage
-from fastinstall.elf.loader.search import ProcessSettings
+from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.binaries import observe_linkage
 

@@ -10,7 +10,7 @@ from support.values.written_trees import CASES, put_tree
 
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.journal.layout import PROJECT
-from fastinstall.model.facts import Project
+from fastinstall.model.pin_state import Project
 from fastinstall.pins.earlier_pins import find_noted_project, read_record, read_unpinned_files
 from fastinstall.pins.pin_project import ProjectChange, unpin_earlier
 

@@ -4,7 +4,7 @@ import pytest
 from support.values.builders import changed, healthy_facts, recipe
 
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.elf.description import Cpu
+from fastinstall.elf.cpu import Cpu
 from fastinstall.model.request import LinkMode, Request, Risk
 from fastinstall.plan.level_choice import LevelChoice, choose_levels, explain_single_level, is_best_served
 

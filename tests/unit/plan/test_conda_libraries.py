@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from support.values.builders import PREFIX, changed, conda_facts, conda_package, request
 
+from fastinstall.core.codec import encode
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.values import encode
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import Request
 from fastinstall.plan.conda_advice import choose_library_channels

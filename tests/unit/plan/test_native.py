@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from support.values.builders import changed, healthy_facts, recipe
 
+from fastinstall.core.codec import encode
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.values import encode
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement, Recipe

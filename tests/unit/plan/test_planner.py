@@ -32,8 +32,8 @@ from support.values.builders import (
     stock_facts,
 )
 
+from fastinstall.core.codec import encode
 from fastinstall.core.errors import FastinstallError
-from fastinstall.core.values import encode
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.conda import CondaChange

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.values import decode, encode
 from fastinstall.model.request import Risk
 from fastinstall.plan.plan import Plan, Situation
 from fastinstall.plan.planner import make_plan

@@ -1,4 +1,5 @@
-from fastinstall.core.values import document, json_schema, open_document
+from fastinstall.core.codec import document, open_document
+from fastinstall.core.json_schema import json_schema
 from fastinstall.proof.cases import (
     CaseDifference,
     Proof,

@@ -10,7 +10,7 @@ from support.values.builders import healthy_facts, recipe
 from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
-from fastinstall.model.receipt import SpeedRow, SpeedTable
+from fastinstall.model.speed import SpeedRow, SpeedTable
 from fastinstall.proof.stack_operations import MeasuredPil, MeasurementConditions, TimingEffort
 from fastinstall.steps import prove
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from support.values.builders import changed, healthy_facts
 
-from fastinstall.core.surroundings import recipes_directory
-from fastinstall.core.values import document, dump
+from fastinstall.core.codec import document, dump
+from fastinstall.core.directories import recipes_directory
 from fastinstall.model.facts import Facts
-from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.request import Request
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
 from fastinstall.verbs.recipe_comparison import RecipePreview, compare_recipes

@@ -6,7 +6,7 @@ import pytest
 from support.values.builders import advisory, environment, receipt, recipe, request
 
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
-from fastinstall.model.recipe import Severity
+from fastinstall.model.advisories import Severity
 from fastinstall.model.request import PlanRisk, Risk
 from fastinstall.plan.plan import Plan
 from fastinstall.verbs.repair import add_version_warning, make_return_plan, refusal

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from published_schemas import SCHEMAS
 
-from fastinstall.core.surroundings import recipes_directory
+from fastinstall.core.directories import recipes_directory
 
 
 def _as_json(file: Path) -> object:

@@ -10,8 +10,8 @@ from support.values.build_requests import V3, build_recipe, build_request, build
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.process import Completed
 from fastinstall.index.header_packages import read_header_packages
-from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import Kernel
+from fastinstall.model.toolchain import Compiler
 from fastinstall.wheelbuild.assemble import platforms
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.compile import Flags, build_variables, remove_stray_variables

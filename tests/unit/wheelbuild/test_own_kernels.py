@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support.values.build_requests import build_recipe, build_request, build_step
 
+from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UsageError
-from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import Kernel
 from fastinstall.model.recipe_documents import parse_recipe
 from fastinstall.wheelbuild.build_inputs import kernels_directory, list_kernel_sources

@@ -1,0 +1,62 @@
+"""The processes of this machine as the kernel lists them in /proc, without those that vanish or belong to others."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+PROCESSES = Path("/proc")
+
+
+def commands(processes: Path = PROCESSES) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the number and argv of every process; threads of the kernel have none, and are left out.
+
+    Source: proc_pid_cmdline(5).
+
+    Args:
+        processes: where the kernel lists them.
+    """
+    for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (a path object each is dear)
+        words = words_of(f"{processes}/{name}/cmdline") if name.isdigit() else ()
+        if words:
+            yield int(name), words
+
+
+def words_of(file: str) -> tuple[str, ...]:
+    """Return the words of a file in /proc that separates them by zeros; none if it cannot be read."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # it has ended, or is not for us to see
+        return ()
+    try:
+        content = b""
+        while piece := os.read(descriptor, 1 << 16):
+            content += piece
+    except OSError:
+        return ()
+    finally:
+        os.close(descriptor)
+    return tuple(os.fsdecode(content).removesuffix("\0").split("\0")) if content else ()
+
+
+def parents(number: int, processes: Path = PROCESSES) -> Iterator[int]:
+    """Yield the process that started one, that one's, and so on. Source: proc_pid_stat(5)."""
+    seen = {number}
+    while (number := _read_parent(number, processes)) not in seen and number > 0:
+        seen.add(number)
+        yield number
+
+
+def has_children(number: int, processes: Path = PROCESSES) -> bool:
+    """Return whether a process has started programs that still run; assumed where the kernel does not tell."""
+    try:
+        return bool((processes / str(number) / "task" / str(number) / "children").read_bytes().strip())
+    except OSError:
+        return True
+
+
+def _read_parent(number: int, processes: Path) -> int:
+    try:
+        text = (processes / str(number) / "stat").read_text("utf-8", "replace")
+        return int(text.rpartition(")")[2].split()[1])  # a program's name may have blanks and parentheses
+    except (OSError, ValueError, IndexError):
+        return 0

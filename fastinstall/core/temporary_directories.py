@@ -1,0 +1,93 @@
+"""Temporary directories of our own, which go away with their process, at the latest when the next one comes."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall.core.errors import FailedError
+from fastinstall.core.files import discard
+
+
+@contextlib.contextmanager
+def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
+    """Make a directory of our own that goes away with the block.
+
+    Args:
+        prefix: of its name, after ours.
+        within: a directory of ours where it is made, which may be missing; what dead processes left there goes away
+            first. Without it, the machine's directory for temporary files.
+
+    Raises:
+        FailedError: no directory for temporary files can be written, and none is named.
+        OSError: as the kernel says.
+    """
+    import tempfile  # noqa: PLC0415 (like `write_bytes`)
+
+    if within is None:
+        find_temporary_directory()
+        with tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-") as name:
+            yield Path(name)
+        return
+    within.mkdir(parents=True, exist_ok=True)
+    mark = _mark_of_this_boot()
+    _discard_abandoned(within, mark)
+    with contextlib.ExitStack() as locks, contextlib.ExitStack() as held:  # removed before the lock ends
+        while True:
+            made = tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-", suffix=mark, dir=within)
+            directory = Path(held.enter_context(made))
+            if _lock_directory(directory, locks):
+                break
+        yield directory
+
+
+def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
+    """Lock a directory until `locks` ends; False where another process has taken it for an abandoned one."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    locks.callback(os.close, descriptor)
+    with contextlib.suppress(OSError):  # where nothing can be locked, nothing is found abandoned
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return directory.is_dir()
+
+
+def _mark_of_this_boot() -> str:
+    """Return the end of the names of directories whose locks this kernel knows; empty if it does not say.
+
+    A cache may be shared by machines that do not see each other's locks. Source: random(4), boot_id.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").replace("-", "").strip()
+    except (OSError, ValueError):
+        return ""
+    return f".{boot[:12]}"
+
+
+def _discard_abandoned(within: Path, mark: str) -> None:
+    """Discard the temporary directories whose processes have died: the lock of each ended with its process."""
+    for directory in within.glob(f"fastinstall-*{mark}") if mark else ():
+        with contextlib.suppress(OSError):  # it is in use, or another process is at it
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                discard(directory)
+            finally:
+                os.close(descriptor)
+
+
+def find_temporary_directory() -> Path:
+    """Return the machine's directory for temporary files.
+
+    Raises:
+        FailedError: none can be written, as in a container whose file system is read-only.
+    """
+    import tempfile  # noqa: PLC0415 (like `write_bytes`)
+
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:  # its text lists what was tried
+        message = error.strerror or "no usable temporary directory"
+        raise FailedError(message, hint="name one that can be written: TMPDIR=DIR fastinstall ...") from error

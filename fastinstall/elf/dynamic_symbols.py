@@ -1,0 +1,155 @@
+"""The table of dynamic symbols and its hash tables, which tell how many there are and which may have a name.
+
+Sources: glibc's elf/dl-lookup.c (`do_lookup_x`) and elf/dl-setup_hash.c; System V ABI, chapter 5, "Hash Table".
+"""
+
+import struct
+from collections.abc import Iterator
+
+from fastinstall.elf.dynamic import GNU_HASH, HASH, SYMTAB
+from fastinstall.elf.image import STRTAB, ElfError, ElfImage
+
+SYMBOL = struct.Struct("<IBBHQQ")
+"""Name, binding and type, visibility, section, address and size."""
+
+RELA, RELASZ, JMPREL, PLTRELSZ = 7, 8, 23, 2
+
+
+def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield indices and fields (`SYMBOL`) of the dynamic symbols of a name, by DT_GNU_HASH, or else DT_HASH.
+
+    Without either the loader finds nothing in a file, whatever its symbols are.
+
+    Raises:
+        ElfError: the table is malformed.
+    """
+    wanted, tags = name.encode("utf-8", "surrogateescape"), image.tags
+    indices: Iterator[int] = iter(())
+    if tags.keys() >= {SYMTAB, STRTAB, GNU_HASH}:
+        indices = _find_by_gnu_hash(image, tags[GNU_HASH], wanted)
+    elif tags.keys() >= {SYMTAB, STRTAB, HASH}:
+        indices = _find_by_system_v_hash(image, tags[HASH], wanted)
+    for index in indices:
+        fields = image.unpack(SYMBOL, tags[SYMTAB] + index * SYMBOL.size)
+        if image.read_up_to(tags[STRTAB] + fields[0], len(wanted) + 1) == wanted + b"\0":
+            yield index, fields
+
+
+def symbol_entries(image: ElfImage) -> bytes:
+    """Return the table of dynamic symbols; empty if there is none."""
+    if SYMTAB not in image.tags:
+        return b""
+    return image.read_at(image.tags[SYMTAB], count_symbols(image) * SYMBOL.size)
+
+
+_GNU_HEADER = struct.Struct("<IIII")
+
+_FILTER = struct.Struct("<Q")
+
+_HASH_WORD = struct.Struct("<I")
+
+_PAIR = struct.Struct("<II")
+
+_RELOCATION_WORDS = 3
+
+_LONGEST_CHAIN = 1 << 16
+
+
+def count_symbols(image: ElfImage) -> int:
+    """Return the number of dynamic symbols, less such at the end as no lookup and no relocation leads to.
+
+    Raises:
+        ElfError: the table is malformed.
+    """
+    if GNU_HASH in image.tags:
+        return max(_count_by_gnu_hash(image, image.tags[GNU_HASH]), count_unhashed(image))
+    if HASH in image.tags:
+        return image.unpack(_PAIR, image.tags[HASH])[1]
+    return _count_relocated(image)
+
+
+def count_unhashed(image: ElfImage) -> int:
+    """Return the number of symbols before the first that others can find: in a library, all that are undefined.
+
+    A table with no symbol in it says 1, whatever that number is (binutils); then the relocations tell.
+    """
+    if GNU_HASH not in image.tags:
+        return count_symbols(image)
+    first = image.unpack(_GNU_HEADER, image.tags[GNU_HASH])[1]
+    return first if first > 1 else max(first, _count_relocated(image))
+
+
+def _find_by_gnu_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
+    buckets, first, filters, shift = image.unpack(_GNU_HEADER, address)
+    if not buckets:
+        return
+    if not filters:
+        raise ElfError(image.path, "malformed: a symbol hash table without a filter")
+    code = 5381
+    for byte in name:
+        code = code * 33 + byte & 0xFFFFFFFF
+    (bits,) = image.unpack(_FILTER, address + 16 + 8 * (code // 64 & filters - 1))
+    if not bits >> code % 64 & bits >> (code >> shift) % 64 & 1:
+        return
+    places = address + 16 + 8 * filters
+    (start,) = image.unpack(_HASH_WORD, places + 4 * (code % buckets))
+    if start:
+        yield from (index for index, link in _walk_chain(image, places, buckets - first, start) if link | 1 == code | 1)
+
+
+def _walk_chain(image: ElfImage, places: int, shift: int, start: int) -> Iterator[tuple[int, int]]:
+    """Yield the indices of the symbols in a bucket of DT_GNU_HASH, with their hashes.
+
+    The lowest bit of a hash marks the last one.
+    """
+    chains = places + 4 * shift
+    for index in range(start, start + _LONGEST_CHAIN):
+        (link,) = image.unpack(_HASH_WORD, chains + 4 * index)
+        yield index, link
+        if link & 1:
+            return
+    raise _make_endless_table_error(image)
+
+
+def _find_by_system_v_hash(image: ElfImage, address: int, name: bytes) -> Iterator[int]:
+    buckets, count = image.unpack(_PAIR, address)
+    if not buckets:
+        return
+    code = 0
+    for byte in name:
+        code = (code << 4) + byte & 0xFFFFFFFF
+        code = (code ^ (code & 0xF0000000) >> 24) & 0x0FFFFFFF
+    starts = address + 8
+    (index,) = image.unpack(_HASH_WORD, starts + 4 * (code % buckets))
+    for _ in range(min(count, _LONGEST_CHAIN)):
+        if not index:
+            return
+        yield index
+        (index,) = image.unpack(_HASH_WORD, starts + 4 * (buckets + index))
+    if index:
+        raise _make_endless_table_error(image)
+
+
+def _make_endless_table_error(image: ElfImage) -> ElfError:
+    return ElfError(image.path, "malformed: a symbol hash table without an end")
+
+
+def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
+    """Return the end of the chain that begins last: DT_GNU_HASH has no count."""
+    buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
+    places = address + 16 + 8 * filters
+    last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)
+    if last < first:
+        return first
+    return 1 + max(index for index, _ in _walk_chain(image, places, buckets - first, last))
+
+
+def _count_relocated(image: ElfImage) -> int:
+    """Return one more than the highest index of a symbol in the relocations; 0 where they name none."""
+    highest = 0
+    for table, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
+        words = image.tags.get(size, 0) // (8 * _RELOCATION_WORDS) * _RELOCATION_WORDS
+        if table in image.tags and words:
+            content = memoryview(image.read_at(image.tags[table], 8 * words)).cast("Q")
+            highest = max(highest, max(content[1::_RELOCATION_WORDS]) >> 32)
+    return highest + 1 if highest else 0

@@ -1,0 +1,62 @@
+"""What glibc's loader calls a CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37. Pure."""
+
+from collections.abc import Collection
+from contextlib import suppress
+
+from fastinstall.core.architecture import X86_64, architecture_of
+from fastinstall.elf.cpu import Cpu
+
+_INTEL = "GenuineIntel"
+
+_HASWELL = frozenset({"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt"})
+
+_XEON_PHI = frozenset({"avx512cd", "avx512er", "avx512pf"})
+
+_AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
+
+_SAVED = frozenset({"avx2", "fma"}) | _XEON_PHI | _AVX512_1
+
+_BITS = {X86_64.platform: 2, "avx512_1": 4}
+
+_TUNABLE = {"abm": "LZCNT"}
+
+
+def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
+    """Return what glibc's loader calls a CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37.
+
+    Args:
+        cpu: its architecture, maker and features count.
+        tunables: the variable GLIBC_TUNABLES; its features are named as since glibc 2.32.
+    """
+    name = _NAMINGS.get(cpu.architecture)
+    return name(cpu, tunables) if name is not None else (architecture_of(cpu.architecture).platform, ())
+
+
+def _name_x86_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
+    """Tell the names of an x86-64 CPU; all but the usual one are for Intel's, whatever another maker's can do.
+
+    Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
+    """
+    settings = {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
+    usable = _select_usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
+    usual = X86_64.platform
+    capabilities = ("avx512_1", usual) if usable >= _AVX512_1 and "avx512er" not in usable else (usual,)
+    mask = None
+    with suppress(ValueError):
+        mask = int(settings.get("glibc.cpu.hwcap_mask", ""), 0)
+    kept = tuple(name for name in capabilities if mask is None or mask & _BITS[name])
+    if usable >= _XEON_PHI:
+        return "xeon_phi", kept
+    return "haswell" if usable >= _HASWELL else usual, kept
+
+
+_NAMINGS = {X86_64.machine: _name_x86_platform}
+
+
+def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:
+    """Return the features that the setting leaves; some are usable only while registers can be saved."""
+    words = setting.split(",")
+    usable = frozenset(flag for flag in flags if f"-{_TUNABLE.get(flag, flag.upper())}" not in words)
+    if "-OSXSAVE" in words or usable.isdisjoint({"xsave", "xsavec"}):
+        return usable - _SAVED
+    return usable

@@ -1,0 +1,138 @@
+"""Text added to a file of another program: added whole or not at all, removed without touching the rest.
+
+It goes to the end of files that other programs append to (`conda-meta/history`, `conda-meta/pinned`), or to a place in
+files that people write (`pip.conf`). What others write later stays when our text goes; if nobody wrote since, the file
+is restored to the byte and to its modification time.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from fastinstall.core import files, foreign
+from fastinstall.journal.entries import Adding
+from fastinstall.journal.remembered_directories import remember
+from fastinstall.journal.store import JournalStore
+
+
+def describe(store: JournalStore, identifier: str, path: str, text: str, place: int = -1) -> Adding:
+    """Describe what is about to be added, for the journal; arguments as of `Transaction.add`."""
+    live = store.prefix / path
+    before = _read(live)
+    directory = Path(path).parent.as_posix()
+    return Adding(
+        path=path,
+        text=text,
+        size=len(before) if before is not None else -1,
+        sha256=hashlib.sha256(before or b"").hexdigest(),
+        mtime_ns=live.stat().st_mtime_ns if before is not None else 0,
+        draft=f"{directory}/.fastinstall-{identifier}.draft",
+        directories=remember(store.prefix, (directory,)),
+        place=place,
+    )
+
+
+def add(store: JournalStore, adding: Adding) -> None:
+    """Put the text at its place.
+
+    Raises:
+        OSError: as the kernel says; the file is as it was.
+    """
+    before = _read(store.prefix / adding.path) or b""
+    place = adding.place if adding.place >= 0 else len(before)
+    _write(store, adding, before[:place] + adding.text.encode() + before[place:])
+
+
+def withdraw(store: JournalStore, additions: Iterable[Adding]) -> None:
+    """Take texts out of their files again, the last one first; nothing to do where that has happened, or it is gone.
+
+    Raises:
+        OSError: as the kernel says; the file is as it was.
+    """
+    for adding in reversed(tuple(additions)):
+        (store.prefix / adding.draft).unlink(missing_ok=True)
+        _withdraw(store, adding)
+
+
+def remove_addition(content: bytes, adding: Adding) -> bytes:
+    """Return the content of a file less our text: from the place where it was put, else from where it stands, once.
+
+    Of a text that has a place, and that somebody has written into, those lines go that are ours as they were.
+    """
+    text, place = adding.text.encode(), adding.place if adding.place >= 0 else max(adding.size, 0)
+    if content[place : place + len(text)] == text:
+        return content[:place] + content[place + len(text) :]
+    before, found, after = content.rpartition(text)
+    if found:
+        return before + after
+    return content if adding.place < 0 else _remove_lines(content, text)
+
+
+def remove_added_text(content: bytes, adding: Adding) -> bytes | None:
+    """Return a file's content without our text, or None if we created the file and it is to be removed."""
+    rest = content if _is_as_before(content, adding) else remove_addition(content, adding)
+    return rest if rest or adding.size >= 0 else None
+
+
+def _remove_lines(content: bytes, text: bytes) -> bytes:
+    """Return the content less our lines, from where the first of them stands to where the last one does.
+
+    Where a program has written the file anew without comments, as `pip config set` does, our settings go wherever they
+    stand: one that stayed would name a file that goes.
+    """
+    ours = [line.rstrip(b"\r") for line in text.strip(b"\n").split(b"\n")]
+    lines = content.split(b"\n")
+    bare = [line.rstrip(b"\r") for line in lines]
+    if ours[0] not in bare or ours[-1] not in bare[bare.index(ours[0]) :]:
+        is_rewritten = ours[0] not in bare and ours[-1] not in bare
+        settings = [line for line in ours if not line.startswith((b"#", b"["))] if is_rewritten else []
+        return b"\n".join(line for line, each in zip(lines, bare, strict=True) if each not in settings)
+    first = bare.index(ours[0])
+    last = bare.index(ours[-1], first)
+    within = zip(lines[first : last + 1], bare[first : last + 1], strict=True)
+    return b"\n".join((*lines[:first], *(line for line, each in within if each not in ours), *lines[last + 1 :]))
+
+
+def _withdraw(store: JournalStore, adding: Adding) -> None:
+    live = store.prefix / adding.path
+    content = _read(live)
+    if content is None:
+        return
+    rest = remove_added_text(content, adding)
+    if rest is None:
+        live.unlink()
+        files.sync_directory(live.parent)
+        return
+    if rest != content:
+        _write(store, adding, rest)
+    if adding.size >= 0 and _is_as_before(rest, adding):
+        os.utime(live, ns=(live.stat().st_atime_ns, adding.mtime_ns))
+        files.sync_tree(live)
+
+
+def _is_as_before(content: bytes, adding: Adding) -> bool:
+    return hashlib.sha256(content).hexdigest() == adding.sha256
+
+
+def _write(store: JournalStore, adding: Adding, content: bytes) -> None:
+    """Write the file by a draft beside it, whose name the journal knows."""
+    live, draft = store.prefix / adding.path, store.prefix / adding.draft
+    files.make_directories(live.parent)
+    mode = live.stat().st_mode & 0o7777 if live.exists() else 0o644
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fchmod(stream.fileno(), mode)
+        os.fsync(stream.fileno())
+    os.replace(draft, live)
+    files.sync_directory(live.parent)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return foreign.read_bytes(path)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,156 @@
+"""The paths of a journal, none of which may lead out of its environment, whoever wrote it.
+
+Undoing moves and removes what the journal names, and a journal may lie in an environment that somebody else made. So no
+path in it may be absolute or contain ".." (`refuse_escapes`, from the text alone), and none may pass through a symbolic
+link that leads outside (`refuse_ways_out`, from the disk).
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePath
+
+from fastinstall.core.errors import DocumentError, RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.values import get_key
+from fastinstall.journal.conda_revisions import HISTORY
+from fastinstall.journal.entries import (
+    Adding,
+    Conceding,
+    Entry,
+    ExternalChangeBegun,
+    ExternalChangeEnded,
+    Moving,
+    Spreading,
+    TransactionBegun,
+)
+from fastinstall.journal.layout import KEPT, ROOT, TRANSACTIONS
+from fastinstall.journal.log import Log
+from fastinstall.journal.remembered_directories import directories_below
+
+_CACHE = "__pycache__"
+
+Named = tuple[str, str]
+"""The key of an entry, and a path that stands there."""
+
+
+def refuse_escapes(log: Log, file: PurePath) -> None:
+    """Raise if a path of a journal is not one inside the environment.
+
+    Args:
+        log: the journal as it was read.
+        file: where it was read: in the directory of its transaction, or beside it under the name of that.
+
+    Raises:
+        DocumentError: names file, line and key.
+    """
+    begun = log.begun
+    if begun is not None:
+        _refuse_other_place(begun, file)
+    for number, entry in enumerate(log.entries, start=1):
+        for key, path in list_entry_paths(entry):
+            if _is_outside(path):
+                raise _make_malformed_error(file, number, key, f"{path!r} leads outside the environment")
+        for key, path in list_entry_paths(entry, _WORKPLACE_PATHS):
+            if _is_outside(path) or path.partition("/")[0] not in ("stage", "aside") or not path.partition("/")[2]:
+                raise _make_malformed_error(file, number, key, f"{path!r} is not inside a transaction")
+
+
+def refuse_ways_out(prefix: Path, log: Log) -> None:
+    """Raise if something that undoing a journal would touch lies behind a symbolic link out of the environment.
+
+    Raises:
+        RefusedError: names the directory and where it leads; nothing has been touched.
+    """
+    refuse_outside(prefix, _list_touched_directories(prefix, log))
+
+
+def refuse_outside(prefix: Path, directories: Iterable[str]) -> None:
+    """Raise if a directory, relative to the prefix, lies behind a symbolic link out of the environment.
+
+    Raises:
+        RefusedError: names the directory and where it leads; nothing has been touched.
+    """
+    home = os.path.realpath(prefix)
+    for directory in dict.fromkeys(directories):
+        where = os.path.realpath(prefix / directory)
+        if where != home and not where.startswith(f"{home}{os.sep}"):
+            raise RefusedError(
+                f"{prefix / directory}: leads outside the environment, to {where}; nothing is changed there",
+                hint=f"find out who made that link: ls -ld {quote(prefix / directory)}",
+            )
+
+
+_PATHS: dict[type, tuple[str, ...]] = {
+    TransactionBegun: ("directories.path", "created", "work"),
+    Moving: ("directories.path", "created", "moves.live", "manifest"),
+    ExternalChangeBegun: ("directories.path", "created", "copies.path", "appearing", "own_places", "records"),
+    ExternalChangeEnded: ("manifest", "untouched", "removed"),
+    Spreading: ("source", "target", "directories.path"),
+    Adding: ("directories.path", "path", "draft"),
+    Conceding: ("paths", "dropped"),
+}
+"""Fields that hold paths relative to the prefix; of lists of values, with the field that does."""
+
+_WORKPLACE_PATHS: dict[type, tuple[str, ...]] = {
+    Moving: ("moves.kept",),
+    ExternalChangeBegun: ("area",),
+    Conceding: ("areas",),
+}
+"""Likewise, relative to the transaction's workplace."""
+
+
+def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PATHS) -> Iterator[Named]:
+    """Yield every path of an entry that is relative to the prefix, with its key."""
+    for place in places.get(type(entry), ()):
+        name, _, inner = place.partition(".")
+        key, value = get_key(type(entry).__dataclass_fields__[name]), getattr(entry, name)
+        if isinstance(value, str):
+            yield key, value
+            continue
+        for index, each in enumerate(value):
+            yield (f"{key}[{index}].{inner}", getattr(each, inner)) if inner else (f"{key}[{index}]", each)
+
+
+def _refuse_other_place(begun: TransactionBegun, file: PurePath) -> None:
+    identifier = begun.id
+    if identifier not in (file.parent.name, file.name.removeprefix(".fastinstall-").removesuffix(".jsonl")):
+        raise _make_malformed_error(file, 1, "id", f"{identifier!r} does not belong to this transaction")
+    own, beside = f"{TRANSACTIONS}/{identifier}", f".fastinstall-{identifier}"
+    if begun.work != own and PurePath(begun.work).name != beside:
+        raise _make_malformed_error(file, 1, "work", f"{begun.work!r} is not a work directory of {identifier}")
+
+
+def _is_outside(path: str) -> bool:
+    return not path or path.startswith("/") or "\0" in path or ".." in path.split("/")
+
+
+def _make_malformed_error(file: PurePath, number: int, key: str, problem: str) -> DocumentError:
+    return DocumentError(f"{file}:{number}", key, problem)
+
+
+def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
+    """Yield the directories whose entries or times undoing may change."""
+    begun = log.begun
+    if begun is None:
+        return
+    yield from (ROOT, KEPT, f"{TRANSACTIONS}/{begun.id}", f"{begun.work}/stage", f"{begun.work}/aside")
+    for entry in log.entries:
+        for key, path in list_entry_paths(entry):
+            if isinstance(entry, Moving) and key.startswith("manifest"):
+                continue  # moved as a whole and read at most; where it goes, a link to elsewhere may have stood before
+            whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, Spreading)
+            yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
+            if path.endswith(".py"):
+                yield f"{_get_parent(path)}/{_CACHE}"
+        for _, path in list_entry_paths(entry, _WORKPLACE_PATHS):
+            yield _get_parent(f"{begun.work}/{path}")
+        if isinstance(entry, Spreading):
+            yield from (f"{top}/{each.path}" for top in (entry.source, entry.target) for each in entry.directories)
+        if isinstance(entry, ExternalChangeBegun):
+            for pattern in entry.own_places:
+                yield from (_get_parent(found.relative_to(prefix).as_posix()) for found in prefix.glob(pattern))
+                yield from directories_below(prefix, pattern)
+
+
+def _get_parent(path: str) -> str:
+    return path.rpartition("/")[0] or "."

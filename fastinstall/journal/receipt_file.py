@@ -1,0 +1,50 @@
+"""The receipt of an environment's current setup, which a transaction writes when it commits."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import DocumentError, LaterDocumentError
+from fastinstall.core.messages import quote
+from fastinstall.journal.layout import RECEIPT
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.stored_documents import open_stored
+
+
+def read_receipt(prefix: Path) -> Receipt | None:
+    """Return the receipt of an environment's current setup, or None if it has none.
+
+    Raises:
+        LaterDocumentError: a later fastinstall wrote it, in a form that cannot be read.
+        DocumentError: it is malformed; names the file and the key, and what to do.
+    """
+    try:
+        return _load_receipt(prefix / RECEIPT)
+    except LaterDocumentError:
+        raise
+    except DocumentError as error:
+        file, where = quote(prefix / RECEIPT), quote(prefix)
+        raise error.hinting(
+            f"set up again without it: mv {file} {file}.damaged; fastinstall setup --prefix {where}"
+        ) from None
+
+
+def receipt_data(prefix: Path) -> dict[str, Any] | None:
+    """Return the receipt as stored, with all its keys, or None if there is none.
+
+    Raises:
+        DocumentError: it is not a JSON object.
+    """
+    file = prefix / RECEIPT
+    if not os.path.lexists(file):
+        return None
+    data = foreign.read_json(file)
+    if not isinstance(data, dict):
+        raise DocumentError(file, "", "expected a table of keys at the top")
+    return data
+
+
+def _load_receipt(file: Path) -> Receipt | None:
+    data = receipt_data(file.parents[2])
+    return open_stored(Receipt, "receipt", data, file=file) if data is not None else None

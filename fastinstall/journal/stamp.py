@@ -1,0 +1,35 @@
+"""The identity of a transaction: its time and a few random digits."""
+
+import secrets
+from datetime import UTC, datetime
+
+from fastinstall.core.values import immutable
+
+
+@immutable
+class Stamp:
+    """The identity of a transaction.
+
+    Attributes:
+        id: sorts by time ("20261121T101500Z-3fa2c1").
+        at: ISO 8601, UTC, to the second.
+    """
+
+    id: str
+    at: str
+
+
+def stamp(moment: datetime, token: str) -> Stamp:
+    """Make the stamp of an aware moment and a token of six hexadecimal digits.
+
+    >>> from datetime import UTC, datetime
+    >>> stamp(datetime(2026, 11, 21, 10, 15, tzinfo=UTC), "3fa2c1").id
+    '20261121T101500Z-3fa2c1'
+    """
+    utc = moment.astimezone(UTC).replace(microsecond=0)
+    return Stamp(id=f"{utc:%Y%m%dT%H%M%SZ}-{token}", at=utc.isoformat().replace("+00:00", "Z"))
+
+
+def make_stamp() -> Stamp:
+    """Make the stamp of now: the one place where the journal asks for the time and for randomness."""
+    return stamp(datetime.now(UTC), secrets.token_hex(3))

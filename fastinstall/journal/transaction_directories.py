@@ -1,0 +1,215 @@
+"""Make and remove the directories of a transaction, so that a kill at any moment leaves nothing behind.
+
+Before the first directory is made, and before the first one is removed, the journal lies as `.fastinstall-<id>.jsonl`
+in a directory that outlives them. While it lies there, the transaction does not exist, and
+`clean_up_transaction_directories` removes what its first line names.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+
+from fastinstall import __version__
+from fastinstall.core import codec, files, foreign, refused_writes, signals
+from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, RefusedError
+from fastinstall.core.messages import quote, recover_command
+from fastinstall.core.secrets import redact_text
+from fastinstall.journal import remembered_directories
+from fastinstall.journal.entries import TransactionBegun
+from fastinstall.journal.journal_file import Journal
+from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE, LOOSE, ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.log import Log, TransactionState
+from fastinstall.journal.path_rules import refuse_ways_out
+from fastinstall.journal.stamp import Stamp
+from fastinstall.journal.store import JournalStore
+from fastinstall.journal.titles import find_verb
+
+
+def create_transaction_directories(
+    store: JournalStore, stamp: Stamp, *, site_packages: PurePath, plan: Mapping[str, object]
+) -> TransactionBegun:
+    """Make the directories of a transaction, its plan and its journal: all of it, or nothing.
+
+    Raises:
+        RefusedError: site-packages, or where we keep what is ours, lies outside the environment.
+        OSError: as the kernel says; what had been made is removed.
+        EnvironmentDamagedError: it could not be.
+    """
+    for path in (SHARE, ROOT, TRANSACTIONS):
+        _require_inside(store, store.prefix / path)
+    if os.path.lexists(store.directory(stamp.id)):
+        raise FileExistsError(errno.EEXIST, "already exists", str(store.directory(stamp.id)))
+    begun = _foresee(store, stamp, _require_inside(store, site_packages), find_verb(plan))
+    loose = Journal(_make_loose_path(store, begun))
+    try:
+        loose.append(begun)
+        _build(store, begun, redact_text(codec.dump(plan)))
+        files.rename(loose.file, store.journal(begun.id).file)
+        _finalize_directories(loose.file.parent, store.directory(begun.id))
+    except BaseException:
+        _abandon(store, loose, begun)
+        raise
+    return begun
+
+
+def remove_transaction_directories(store: JournalStore, begun: TransactionBegun) -> None:
+    """Take a transaction's directories away, once nothing in them is needed any more."""
+    loose = _make_loose_path(store, begun)
+    log = store.journal(begun.id).read()
+    files.rename(store.journal(begun.id).file, loose)
+    _finalize_directories(loose.parent)
+    _dismantle(store, Journal(loose), log)
+
+
+def clean_up_transaction_directories(store: JournalStore) -> None:
+    """Clear away what an interrupted creation or removal of transaction directories has left behind."""
+    for file in tuple(_list_loose_files(store)):
+        _dismantle(store, Journal(file), _read_loose_log(file))
+
+
+def _require_inside(store: JournalStore, directory: PurePath) -> str:
+    prefix = os.path.realpath(store.prefix)
+    relative = os.path.relpath(os.path.realpath(directory), prefix)
+    if PurePath(relative).parts[:1] == ("..",):
+        hint = f"fastinstall doctor environment --prefix {quote(store.prefix)}"
+        raise RefusedError(f"{directory}: lies outside the environment {store.prefix}", hint=hint)
+    return relative
+
+
+def _foresee(store: JournalStore, stamp: Stamp, site_packages: str, verb: str) -> TransactionBegun:
+    own = f"{TRANSACTIONS}/{stamp.id}"
+    chain = (SHARE, ROOT, TRANSACTIONS, own)
+    created = tuple(path for path in chain if not (store.prefix / path).is_dir())
+    parent = store.prefix / next((path for path in reversed(chain) if path not in created), ".")
+    beside = f"{site_packages}/.fastinstall-{stamp.id}"
+    return TransactionBegun(
+        id=stamp.id,
+        at=stamp.at,
+        sequence=1 + max((info.sequence for info in store.transactions()), default=0),
+        work=own if _is_one_mount(parent, store.prefix / site_packages) else beside,
+        created=created,
+        directories=remembered_directories.remember(store.prefix, (".", *chain, site_packages)),
+        verb=verb,
+        tool_version=__version__,
+        home=os.fsencode(store.prefix).hex(),
+    )
+
+
+def _is_one_mount(one: Path, other: Path) -> bool:
+    """Return whether a rename can go between two directories: one filesystem, one mount; False if unknown."""
+    return _OPEN_FILES.is_dir() and _find_mount(one) == _find_mount(other)
+
+
+_OPEN_FILES = Path("/proc/self/fdinfo")
+
+
+def _find_mount(directory: Path) -> tuple[int, str]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        text = (_OPEN_FILES / str(descriptor)).read_text(encoding="ascii")
+        mount = next((line for line in text.splitlines() if line.startswith("mnt_id:")), "")
+        return os.fstat(descriptor).st_dev, mount
+    finally:
+        os.close(descriptor)
+
+
+def _build(store: JournalStore, begun: TransactionBegun, plan: str) -> None:
+    _finalize_directories(_make_loose_path(store, begun).parent)
+    made = dict.fromkeys((*begun.created, begun.work, f"{begun.work}/stage", f"{begun.work}/aside"))
+    for path in made:
+        (store.prefix / path).mkdir()
+    files.write_text(store.directory(begun.id) / "plan.json", plan)
+    _finalize_directories(*((store.prefix / path).parent for path in made))
+
+
+def _finalize_directories(*paths: Path) -> None:
+    for directory in dict.fromkeys(paths):
+        files.sync_directory(directory)
+
+
+@signals.defer_signals()
+def _abandon(store: JournalStore, loose: Journal, begun: TransactionBegun) -> None:
+    try:
+        if store.journal(begun.id).file.exists():
+            remove_transaction_directories(store, begun)
+        elif loose.file.exists():  # it comes before all else: without it nothing was made
+            _dismantle(store, loose, Log(entries=(begun,)))
+    except OSError as error:
+        raise EnvironmentDamagedError(
+            f"{refused_writes.reason(error, store.prefix)}: a transaction could not begin, "
+            "and its files could not be removed",
+            hint=f"remove the cause, then: {recover_command(store.prefix)}",
+        ) from error
+
+
+def _read_loose_log(file: Path) -> Log:
+    """Read a loose journal; one whose first line was cut off by death has no lines: nothing had been made then.
+
+    Raises:
+        DocumentError: it was damaged, or written by a later fastinstall: what it names is left alone.
+    """
+    try:
+        return Journal(file).read()
+    except DocumentError as error:
+        if _has_line(file):
+            away = f"mv {quote(file)} {quote(file.with_suffix('.damaged'))}"
+            raise error.hinting(f"look at what it names, then put it away: {away}") from None
+        return Log(entries=())
+
+
+def _has_line(file: Path) -> bool:
+    """Return whether a first line was written, or what is there is no journal of ours at all."""
+    try:
+        return b"\n" in foreign.read_bytes(file)
+    except OSError:
+        return True
+
+
+def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
+    begun = log.begun
+    remembered = log.directories if log.state is not TransactionState.COMMITTED else ()
+    if begun is not None:
+        refuse_ways_out(store.prefix, log)
+        _remove(store, begun)
+        _finalize_directories(
+            *remembered_directories.list_changed_directories(
+                store.prefix, (begun.work, *begun.created, f"{TRANSACTIONS}/{begun.id}")
+            )
+        )
+    remembered_directories.restore(store.prefix, remembered)  # all but the one that holds the journal itself
+    files.discard(loose.file)
+    if _is_the_last(store):
+        remembered_directories.remove_empty(store.prefix, (ROOT,))  # it held the journal itself
+    remembered_directories.restore(store.prefix, remembered)
+    _finalize_directories(*(path for path in (loose.file.parent, store.root.parent) if path.is_dir()))
+
+
+def _remove(store: JournalStore, begun: TransactionBegun) -> None:
+    files.discard(store.prefix / begun.work)
+    files.discard(store.directory(begun.id))
+    remembered_directories.remove_empty(store.prefix, begun.created)
+    if _is_the_last(store):
+        for path in (EVENTS, EVENTS_BEFORE):
+            files.discard(store.prefix / path)
+        remembered_directories.remove_empty(store.prefix, (*begun.created, TRANSACTIONS))
+
+
+def _is_the_last(store: JournalStore) -> bool:
+    """Return whether nothing is set up any more, and nothing can be undone: what the guard has told goes with that."""
+    there = store.transactions_directory
+    return not store.receipt_file.exists() and not (there.is_dir() and any(there.iterdir()))
+
+
+def _make_loose_path(store: JournalStore, begun: TransactionBegun) -> Path:
+    """Beside the outermost directory that is ours to remove, but never inside `tx`."""
+    outermost = begun.created[0]
+    return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"
+
+
+def _list_loose_files(store: JournalStore) -> Iterator[Path]:
+    for path in (".", SHARE, ROOT):
+        directory = store.prefix / path
+        if directory.is_dir():
+            yield from (path for path in directory.iterdir() if re.fullmatch(LOOSE, path.name))

@@ -1,0 +1,151 @@
+"""Known vulnerabilities and defects: which affect a version, and which a downgrade brings back. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import date
+from enum import StrEnum
+
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version, contains, is_version
+
+
+class Severity(StrEnum):
+    """The severity of an advisory, in its source's words."""
+
+    LOW = "low"
+    MODERATE = "moderate"
+    HIGH = "high"
+    CRITICAL = "critical"
+    UNRATED = "unrated"
+
+
+@immutable
+class Advisory:
+    """A known vulnerability or defect.
+
+    Attributes:
+        id: "CVE-2026-...", "GHSA-...", or our name for a defect.
+        aliases: other identifiers of the same issue.
+        severity: as the source rates it.
+        affects: specifier over versions of the upstream Pillow ("<12.2.0").
+        summary: one sentence.
+        source: its address.
+        dated: the date of the data.
+        kernels_only: whether only a core with SIMD kernels has it, not stock Pillow.
+        component: the affected bundled library ("libjpeg-turbo"), to whose versions `affects` then applies;
+            empty for the distribution itself.
+        demonstration: one line of Python that shows it; empty if there is none.
+    """
+
+    id: str
+    aliases: tuple[str, ...] = ()
+    severity: Severity
+    affects: str
+    summary: str
+    source: str
+    dated: date
+    kernels_only: bool = False
+    component: str = ""
+    demonstration: str = ""
+
+
+@immutable
+class AdvisoryList:
+    """A file of advisories that several recipes share.
+
+    Attributes:
+        schema: 1.
+        advisories: the known advisories.
+    """
+
+    schema: int
+    advisories: tuple[Advisory, ...]
+
+
+GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.LOW, Severity.UNRATED)
+
+
+def select_applicable_advisories(
+    advisories: Iterable[Advisory], pillow_version: str, *, kernels: bool = True
+) -> tuple[Advisory, ...]:
+    """Return the advisories that affect a version of the distribution itself, the most severe first.
+
+    `select_library_advisories` handles those of bundled libraries.
+
+    Args:
+        advisories: those of a recipe, in any order.
+        pillow_version: of Pillow or of a fork based on it: "12.1.1.post0" counts as 12.1.1.
+        kernels: whether the core has the SIMD kernels, with defects that stock Pillow does not have.
+
+    Raises:
+        ValueError: `pillow_version` is not a version (PEP 440).
+    """
+    version = base_version(pillow_version)
+    return _sort_gravest_first(
+        advisory
+        for advisory in advisories
+        if not advisory.component and (kernels or not advisory.kernels_only) and contains(advisory.affects, version)
+    )
+
+
+def select_library_advisories(advisories: Iterable[Advisory], versions: Mapping[str, str]) -> tuple[Advisory, ...]:
+    """Return the advisories that affect bundled libraries, the most severe first.
+
+    Args:
+        advisories: those of a recipe, in any order.
+        versions: of the libraries, by their names in advisories; see `select_comparable_versions`.
+
+    Raises:
+        ValueError: one of `versions` is not a version (PEP 440).
+    """
+    return _sort_gravest_first(
+        advisory
+        for advisory in advisories
+        if advisory.component in versions and contains(advisory.affects, versions[advisory.component])
+    )
+
+
+def select_comparable_versions(versions: Mapping[str, str]) -> dict[str, str]:
+    """Return those that are versions (PEP 440), which "1.3.1.zlib-ng" is not."""
+    return {name: version for name, version in versions.items() if is_version(version)}
+
+
+def select_critical_advisories(
+    advisories: Iterable[Advisory], version: str, *, kernels: bool = True
+) -> tuple[Advisory, ...]:
+    """Return the advisories of the highest severity that affect a version of the distribution itself.
+
+    Args:
+        advisories: those of a recipe, in any order.
+        version: of Pillow or of a fork based on it.
+        kernels: whether the core has the SIMD kernels.
+
+    Raises:
+        ValueError: `version` is not a version (PEP 440).
+    """
+    affecting = select_applicable_advisories(advisories, version, kernels=kernels)
+    return tuple(advisory for advisory in affecting if advisory.severity is Severity.CRITICAL)
+
+
+def count_by_severity(advisories: Iterable[Advisory]) -> dict[Severity, int]:
+    """Return how many there are of each severity, the most severe first; severities without any are omitted."""
+    counts = Counter(advisory.severity for advisory in advisories)
+    return {severity: counts[severity] for severity in GRAVEST_FIRST if counts[severity]}
+
+
+def find_returning_advisories(
+    advisories: Iterable[Advisory], installed_version: str, wanted_version: str, *, installed_kernels: bool = False
+) -> tuple[Advisory, ...]:
+    """Return the advisories that affect the wanted version and not the installed one, the most severe first.
+
+    An installed version that is invalid (PEP 440) counts as free of all of them.
+    """
+    known, present = tuple(advisories), tuple[Advisory, ...]()
+    with suppress(ValueError):
+        present = select_applicable_advisories(known, installed_version, kernels=installed_kernels)
+    return tuple(each for each in select_applicable_advisories(known, wanted_version) if each not in present)
+
+
+def _sort_gravest_first(advisories: Iterable[Advisory]) -> tuple[Advisory, ...]:
+    return tuple(sorted(advisories, key=lambda advisory: GRAVEST_FIRST.index(advisory.severity)))

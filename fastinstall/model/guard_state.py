@@ -1,0 +1,52 @@
+"""The start-up guard: whether it is in place, what it reported, and what it costs."""
+
+from fastinstall.core.values import immutable
+
+
+@immutable
+class GuardEvent:
+    """A report of the start-up guard.
+
+    Attributes:
+        at: time of the report, ISO 8601, UTC.
+        change: the change of the stack ("was replaced with Pillow 13.0.0").
+        tool: the tool that made it ("pip", "uv"); empty if unknown.
+        stack: the version before ("12.1.1+simd.v3", as the guard knows it).
+        found: the version found; empty if there is none.
+    """
+
+    at: str
+    change: str
+    tool: str = ""
+    stack: str = ""
+    found: str = ""
+
+
+@immutable
+class GuardCost:
+    """The measured cost of the start-up guard at each start of an interpreter.
+
+    Attributes:
+        median_us: microseconds, the median of the starts.
+        start_ms: milliseconds of a complete start without it, the median.
+        starts: number of measured starts.
+    """
+
+    median_us: float
+    start_ms: float
+    starts: int
+
+
+@immutable
+class GuardState:
+    """The start-up guard in site-packages.
+
+    Attributes:
+        installed: whether any of its files exists.
+        version: of the hook; empty if unknown.
+        problems: its problems (missing, altered, not compiled, outdated, state differs).
+    """
+
+    installed: bool
+    version: str = ""
+    problems: tuple[str, ...] = ()

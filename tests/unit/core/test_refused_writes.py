@@ -1,0 +1,38 @@
+"""What the kernel refused, in words."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from fastinstall.core.refused_writes import advice, reason
+
+
+def refused(number: int, *names: str | None) -> OSError:
+    """As Python raises it."""
+    return OSError(number, os.strerror(number), *names)
+
+
+def test_an_error_about_an_open_file_is_told_of_the_place() -> None:
+    assert reason(refused(errno.ENOSPC), Path("/env")) == "/env: No space left on device"
+
+
+def test_both_ends_of_a_rename_are_named() -> None:
+    error = OSError(errno.EXDEV, "Invalid cross-device link", "/env/a", None, "/env/b")
+    assert reason(error, Path("/env")) == "/env/a -> /env/b: Invalid cross-device link"
+
+
+@pytest.mark.parametrize(
+    ("number", "command"),
+    [
+        (errno.ENOSPC, "df -h / && df -i /"),
+        (errno.EDQUOT, "quota -s"),
+        (errno.EROFS, "findmnt -T /"),
+        (errno.EIO, "dmesg | tail"),
+        (errno.EMFILE, "ulimit -n"),
+        (errno.EACCES, "ls -ld /"),
+    ],
+)
+def test_the_hint_is_a_command_for_what_is_there(number: int, command: str) -> None:
+    assert advice(refused(number, "/not-there/file"), Path("/env")).endswith(f": {command}")

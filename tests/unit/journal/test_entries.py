@@ -1,0 +1,174 @@
+"""Lines of a journal: what is written is what is read, and what death tore is not there."""
+
+import dataclasses
+import json
+from pathlib import PurePosixPath
+
+import pytest
+
+from fastinstall.core.errors import DocumentError
+from fastinstall.journal.entries import (
+    Adding,
+    Committed,
+    Committing,
+    Copied,
+    Entry,
+    ExternalChangeBegun,
+    ExternalChangeEnded,
+    Moved,
+    Moving,
+    Spread,
+    SpreadDirectory,
+    Spreading,
+    TransactionBegun,
+    Undoing,
+    format_entry_line,
+)
+from fastinstall.journal.log import TransactionState, parse_journal
+from fastinstall.journal.remembered_directories import Directory
+from fastinstall.model.move import Move, MoveKind
+
+FILE = PurePosixPath("journal.jsonl")
+BEGUN = TransactionBegun(
+    id="20261121T101500Z-3fa2c1",
+    at="2026-11-21T10:15:00Z",
+    sequence=2,
+    work="share/fastinstall/tx/20261121T101500Z-3fa2c1",
+    created=("share",),
+    directories=(Directory(path=".", mtime_ns=17, names="ab"),),
+)
+MOVING = Moving(
+    moves=(Move(kind=MoveKind.OUT, live="site/Wörter \udcff", kept="aside/x"),),
+    inodes=(12,),
+    created=(),
+    directories=(),
+    manifest={"site/x.py": "sha256:00"},
+)
+SPREADING = Spreading(
+    source="site/PIL", target="aside/PIL", directories=(SpreadDirectory(path=".", mode=0o755, mtime_ns=1),)
+)
+ENGAGING = ExternalChangeBegun(
+    area="aside/stretch-0",
+    copies=(Copied(path="lib/x.so", digest="sha256:00", mode=0o644, mtime_ns=1),),
+    appearing=("lib/y.so",),
+    own_places=(".condatmp",),
+    records=("python-3.11.7-0.json",),
+    created=("include",),
+    directories=(Directory(path="lib", mtime_ns=3, names="cd", mode=0o755),),
+)
+ENGAGED = ExternalChangeEnded(
+    manifest={"lib/y.so": "sha256:01"}, untouched=("conda-meta/pinned",), removed=("share/doc",)
+)
+ADDING = Adding(path="conda-meta/pinned", text="x\n", size=-1, sha256="", mtime_ns=0, draft="conda-meta/.x")
+EVERY: tuple[Entry, ...] = (
+    BEGUN,
+    ENGAGING,
+    ENGAGED,
+    MOVING,
+    ADDING,
+    SPREADING,
+    Spread(),
+    Moved(window_ns=90_000),
+    Committing(replaces=True),
+    Committed(at="2026-11-21T10:16:00Z"),
+    Undoing(reason="rollback"),
+)
+
+
+def journal(*entries: Entry) -> str:
+    return "".join(f"{format_entry_line(entry)}\n" for entry in entries)
+
+
+def test_every_entry_is_read_as_it_was_written_in_ascii() -> None:
+    text = journal(*EVERY)
+    assert text.isascii()
+    assert parse_journal(text, file=FILE).entries == EVERY
+
+
+@pytest.mark.parametrize("length", range(len(journal(Moved(window_ns=1)))))
+def test_a_last_line_without_its_end_is_dropped(length: int) -> None:
+    text = journal(BEGUN) + journal(Moved(window_ns=1))[:length]
+    assert parse_journal(text, file=FILE).entries == (BEGUN,)
+
+
+@pytest.mark.parametrize(
+    ("entries", "state"),
+    [
+        ((BEGUN,), TransactionState.OPEN),
+        ((BEGUN, MOVING, Committing(replaces=False)), TransactionState.OPEN),
+        ((BEGUN, Committed(at="")), TransactionState.COMMITTED),
+        ((BEGUN, Committed(at=""), Undoing(reason="rollback")), TransactionState.UNDOING),
+        ((BEGUN, Undoing(reason="failed")), TransactionState.UNDOING),
+    ],
+)
+def test_the_last_word_decides_the_state(entries: tuple[Entry, ...], state: TransactionState) -> None:
+    assert parse_journal(journal(*entries), file=FILE).state is state
+
+
+def test_only_a_spread_without_its_end_is_unfinished() -> None:
+    assert parse_journal(journal(BEGUN, SPREADING, Spread()), file=FILE).unfinished_spread is None
+    assert parse_journal(journal(BEGUN, SPREADING, Spread(), SPREADING), file=FILE).unfinished_spread == SPREADING
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "journal.jsonl:2: not JSON"),
+        ("[]", "journal.jsonl:2: event: expected one of begun, moving"),
+        (json.dumps({"event": "gone"}), "journal.jsonl:2: event: expected one of begun, moving"),
+        (json.dumps({"event": "undoing"}), "journal.jsonl:2: reason: missing"),
+        (json.dumps({"event": "moved", "window_ns": "long"}), "journal.jsonl:2: window_ns: expected"),
+    ],
+)
+def test_a_malformed_line_is_named_with_its_number_and_key(line: str, message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_journal(f"{format_entry_line(BEGUN)}\n{line}\n", file=FILE)
+    assert caught.value.message.startswith(message)
+
+
+def test_a_batch_has_happened_once_its_own_end_is_written_and_undoing_has_not_begun() -> None:
+    failed, moved = dataclasses.replace(MOVING, inodes=(1,)), Moved(window_ns=1)
+    assert parse_journal(journal(BEGUN, MOVING, moved), file=FILE).happened(MOVING)
+    assert not parse_journal(journal(BEGUN, MOVING), file=FILE).happened(MOVING)
+    assert not parse_journal(journal(BEGUN, failed, MOVING, moved), file=FILE).happened(failed)
+    assert not parse_journal(journal(BEGUN, MOVING, moved, Undoing(reason="failed")), file=FILE).happened(MOVING)
+
+
+def test_a_stretch_has_an_outcome_unless_the_process_died_in_it() -> None:
+    assert parse_journal(journal(BEGUN, ENGAGING, ENGAGED, MOVING), file=FILE).outcome(ENGAGING) == ENGAGED
+    assert parse_journal(journal(BEGUN, ENGAGING, Undoing(reason="interrupted")), file=FILE).outcome(ENGAGING) is None
+
+
+def test_what_a_dead_stretch_was_about_may_hold_anything_and_nothing_else_may() -> None:
+    noted = parse_journal(journal(BEGUN, ENGAGING, ENGAGED), file=FILE).known
+    assert noted.of("lib/x.so") == {"sha256:00"}
+    assert (noted.has("lib/y.so", "sha256:01"), noted.has("lib/y.so", "sha256:02")) == (True, False)
+    dead = parse_journal(journal(BEGUN, ENGAGING), file=FILE).known
+    assert (dead.has("lib/y.so", "sha256:02"), dead.has("lib/z.so", "sha256:02")) == (True, False)
+
+
+def test_of_several_batches_each_content_counts() -> None:
+    again = dataclasses.replace(MOVING, manifest={"site/x.py": "sha256:11"})
+    known = parse_journal(journal(BEGUN, MOVING, again), file=FILE).known
+    assert known.of("site/x.py") == {"sha256:00", "sha256:11"}
+
+
+def test_acts_are_told_in_their_order() -> None:
+    assert parse_journal(journal(*EVERY), file=FILE).acts == (ENGAGING, MOVING, ADDING)
+
+
+def test_a_directory_is_as_it_was_the_first_time_and_what_was_brought_in_does_not_count() -> None:
+    early, late = Directory(path="lib", mtime_ns=1, names="a"), Directory(path="lib", mtime_ns=2, names="a")
+    ours = Directory(path="site/PIL/sub", mtime_ns=3, names="b")
+    first = dataclasses.replace(
+        MOVING, directories=(early,), moves=(Move(kind=MoveKind.EXCHANGE, live="site/PIL", kept="stage/PIL"),)
+    )
+    second = dataclasses.replace(MOVING, directories=(late, ours))
+    log = parse_journal(journal(BEGUN, first, second), file=FILE)
+    assert log.directories == (*BEGUN.directories, early)
+
+
+def test_a_journal_that_noted_no_modes_is_read() -> None:
+    line = format_entry_line(BEGUN).replace(',"mode":0', "")
+    assert "mode" not in line
+    assert parse_journal(f"{line}\n", file=FILE).begun == BEGUN

@@ -1,0 +1,76 @@
+"""Documents that a fastinstall of another version has written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.values.builders import receipt
+
+from fastinstall.core.codec import document, encode
+from fastinstall.core.errors import DocumentError, LaterDocumentError
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields, open_stored
+
+CAPTURED = sorted((Path(__file__).parents[2] / "cases" / "stored").glob("receipt-*.json"))
+"""Receipts as earlier versions wrote them, each by the code of its commit."""
+
+
+def _opened(data: object) -> Receipt:
+    return open_stored(Receipt, "receipt", data, file="receipt.json")
+
+
+@pytest.mark.parametrize("file", CAPTURED, ids=lambda file: file.stem)
+def test_a_receipt_of_an_earlier_version_is_read(file: Path) -> None:
+    found = _opened(json.loads(file.read_text("utf-8")))
+    assert (found.levels, found.request.pin, found.conda) == (("x86-64-v3",), False, None)
+    assert found.core == receipt().core
+
+
+def test_there_are_receipts_of_earlier_versions() -> None:
+    assert [file.stem for file in CAPTURED] == ["receipt-before-conda", "receipt-of-one-level"]
+
+
+def test_a_step_gives_back_what_is_not_of_its_form_as_it_is() -> None:
+    for fields in ({"levels": ["x86-64-v2"]}, {"level": "x86-64-v2", "levels": ["x86-64-v3"]}, {}):
+        assert migrate_fields("receipt", fields) is fields
+
+
+def _with_unknown_keys() -> dict[str, Any]:
+    later = document("receipt", receipt())
+    later |= {"signed_by": {"name": "somebody"}, "tool_version": "7.1"}
+    later["core"] |= {"compressed": True}
+    return later
+
+
+def test_keys_that_nobody_knows_are_passed_over_at_every_depth() -> None:
+    assert _opened(_with_unknown_keys()).core == receipt().core
+
+
+def test_they_stay_where_the_document_is_written_anew() -> None:
+    before = _with_unknown_keys()
+    read = _opened(before)
+    after = keep_unknown_keys(before, document("receipt", read))
+    assert after == before
+    assert list(after)[: len(encode(read)) + 1] == ["schema", *encode(read)], "ours in their order, and then the others"
+
+
+def test_another_number_of_the_schema_is_refused_with_the_version_that_wrote_it() -> None:
+    with pytest.raises(LaterDocumentError) as caught:
+        _opened({"schema": "fastinstall.receipt/2", "tool_version": "7.1"})
+    assert caught.value.message.startswith("receipt.json: schema: expected 'fastinstall.receipt/1', found ")
+    assert "'fastinstall.receipt/2': written by fastinstall 7.1" in caught.value.message
+    assert "'fastinstall>=7.1'" in str(caught.value.hint)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("schema", [None, 1, "fastinstall.receipt/0", "fastinstall.plan/2", "fastinstall.receipt/x"])
+def test_what_is_no_later_receipt_is_malformed(schema: object) -> None:
+    with pytest.raises(DocumentError, match=r"schema: expected 'fastinstall\.receipt/1'") as caught:
+        _opened({**document("receipt", receipt()), "schema": schema})
+    assert not isinstance(caught.value, LaterDocumentError)
+
+
+def test_a_known_key_with_a_wrong_value_is_malformed_as_ever() -> None:
+    with pytest.raises(DocumentError, match=r"receipt\.json: core: expected a table"):
+        _opened({**document("receipt", receipt()), "core": "none"})

@@ -1,0 +1,58 @@
+"""Identifiers and module names of the package are the field's words, none of these."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import fastinstall
+
+PACKAGE = Path(str(fastinstall.__file__)).parent
+
+WORDS = (
+    "berth moor moored chassis lanes? grounds? yard groundwork footing lay lift sweep stretch engage engaged engaging "
+    "disengage yielding overrun rivals? intruders? standing glances? glimpse at_hand late early workshop leash tally "
+    "seat voice foretelling foretold wish hazard contestant course pace race heat heir settled? mend mended conclude"
+)
+ONE_OF_THEM = "|".join(WORDS.split())
+IN_NAME = re.compile(rf"(?:^|_)(?:{ONE_OF_THEM})(?:_|$)")
+IN_TEXT = re.compile(rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z]))(?i:{ONE_OF_THEM})(?![a-z])")
+ALLOWED = {
+    "late_interrupts": "the field's term, with its noun: a signal that comes when the work is done",
+    "report_late_interruptions": "likewise",
+    "_make_late_interruption": "likewise",
+    "_EARLY_MOZJPEG_SIZES": "the first release of mozjpeg",
+    "_EARLY_MOZJPEG_YEAR": "likewise",
+    "_is_early_mozjpeg": "likewise",
+    "LANE": "of a vector register",
+    "lane": "likewise",
+    "lanes": "likewise",
+    "_lay_out": "to lay out: to arrange on a page, or as files in a directory",
+    "_lay_out_tree": "likewise",
+    "lay_out_bridge": "likewise",
+    "lay_out_wheel": "likewise",
+}
+
+
+def test_identifiers_are_made_of_other_words() -> None:
+    named = {name for path in PACKAGE.rglob("*.py") for name in list_names(path)}
+    assert {name for name in named if IN_NAME.search(to_snake_case(name))} == set(ALLOWED)
+
+
+def list_names(path: Path) -> Iterator[str]:
+    """Yield the module's name and what it defines, names or asks of others; names in strings are not code."""
+    yield path.stem
+    text = path.read_text("utf-8")
+    for node in ast.walk(ast.parse(text)) if IN_TEXT.search(text) else ():
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
+                yield name
+            case _:
+                pass
+
+
+def to_snake_case(name: str) -> str:
+    """Return a name in snake case, whatever its case was."""
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
