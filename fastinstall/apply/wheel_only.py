@@ -6,8 +6,9 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
-from fastinstall.conda.engines.choose import find_microarchitectures
-from fastinstall.conda.package import pack_stack, publish_packages
+from fastinstall.conda.channel import publish_packages
+from fastinstall.conda.microarchitectures import find_microarchitectures
+from fastinstall.conda.package import pack_stack
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.values import immutable

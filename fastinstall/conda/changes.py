@@ -1,120 +1,12 @@
-"""Have an engine change packages of a live conda environment so that it can be undone, whatever becomes of the engine.
+"""A change of conda packages beside the stack: in words, with its risks, and what is installed after it. Pure."""
 
-What is removed and overwritten is known before: from the records in `conda-meta`, and from the engine, which tells what
-a package brings. The journal copies the former and announces the latter. Changes beside the stack are described in
-words, with their risks.
-
-A downgrade is recognised by conda's ordering of versions. Source: conda's documentation of package match
-specifications: numbers before the rest of a component, "dev" before every other word, "post" after every number, and
-what is missing counts as 0.
-"""
-
-import re
 from fnmatch import fnmatchcase
-from itertools import zip_longest
-from pathlib import Path
 
-from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Emit, Started, ignore
-from fastinstall.core.messages import listing, quote
+from fastinstall.conda.version_order import is_older
+from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.index.execution import CondaEngine
-from fastinstall.journal import external_changes
-from fastinstall.journal.entries import ExternalChange
-from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage
 from fastinstall.model.request import PlanRisk, Risk
-
-_CHANGE_REASONS = (
-    *(".condatmp", "CACHEDIR.TAG", "__clobbers__", "conda-meta/history.c~"),
-    *(".tmp.index.json.*", ".refprobe-*", "symtest_*-*-*-*-*", "conda-meta/prefix_record_*"),
-    *("conda-meta/.history.*", "conda-meta/.*.json.*"),
-)
-"""Where conda and py-rattler draft files and try links, where py-rattler keeps those that several packages claim, and
-where ours writes what becomes a record or the history."""
-
-
-def change_conda_packages(
-    change: CondaChange, engine: CondaEngine, transaction: Transaction, prefix: Path, emit: Emit = ignore
-) -> None:
-    """Carry a change out on the live environment.
-
-    Args:
-        change: what comes and what goes.
-        engine: who does it.
-        transaction: open; it undoes all of it.
-        prefix: of the environment.
-        emit: listens to events.
-
-    Raises:
-        FailedError: a package that goes is not there, the engine failed, or it did something else than was planned; the
-            caller undoes.
-    """
-    external = describe_external_change(change, engine, prefix)
-    gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
-    expected = frozenset(external_changes.names(prefix)) - gone | come
-    emit(Started(stage="conda", message=f"{engine.description}: {_describe_change(change)}"))
-    transaction.run_external_change(external, lambda: engine.change(prefix, change))
-    found = frozenset(external_changes.names(prefix))
-    if found != expected:
-        lacking = (f"missing: {name.removesuffix('.json')}" for name in sorted(expected - found))
-        strange = (f"present but not planned: {name.removesuffix('.json')}" for name in sorted(found - expected))
-        raise FailedError(
-            f"{prefix}: the engine did something other than planned",
-            hint=f"to see what it would do: fastinstall plan --prefix {quote(prefix)}",
-            details=(*lacking, *strange),
-        )
-
-
-def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: Path) -> ExternalChange:
-    """What a change takes away, overwrites and brings.
-
-    Raises:
-        FailedError: a package that goes is not installed, or its record cannot be read.
-    """
-    names = tuple(external_changes.names(prefix))
-    # The Python that is there in the end.
-    pythons = [each.version for each in change.linked if each.name == "python"]
-    pythons += [name.rsplit("-", 2)[1] for name in names if external_changes.package(name) == "python"]
-    python = ".".join(pythons[0].split(".")[:2]) if pythons else ""
-    going = [path for package in change.unlinked for path in _list_going_files(package, prefix)]
-    coming: list[str] = []
-    for package in change.linked:
-        coming += (*engine.read_contents(package, python=python), f"{external_changes.RECORDS}/{package.record}")
-    # Records of packages that stay and claim the same files: py-rattler writes those anew.
-    paths, involved = {*going, *coming}, {package.record for package in (*change.linked, *change.unlinked)}
-    sharing = (
-        f"{external_changes.RECORDS}/{name}"
-        for name in names
-        if name not in involved and not paths.isdisjoint(external_changes.claims(prefix, name))
-    )
-    # conda parks a file that is about to go under such a name; scripts of packages leave words for the user.
-    temporary = (*(f"{path}.c~" for path in going), ".messages.txt")
-    return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *temporary), own_places=_CHANGE_REASONS)
-
-
-def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
-    record = f"{external_changes.RECORDS}/{package.record}"
-    claimed = tuple(external_changes.claims(prefix, package.record))
-    if not (prefix / record).is_file():
-        raise FailedError(
-            f"{prefix}: {package.dist} is not installed, so it cannot be changed",
-            hint=f"fastinstall plan --prefix {quote(prefix)}",
-        )
-    if not claimed and not external_changes.is_readable(prefix, package.record):
-        raise FailedError(
-            f"{prefix / record}: cannot be read, so the files of {package.name} are unknown",
-            hint=f"python -m json.tool {quote(prefix / record)}",
-        )
-    return (*claimed, record)
-
-
-def _describe_change(change: CondaChange) -> str:
-    """What happens, each package once."""
-    coming, going = ({package.dist for package in packages} for packages in (change.linked, change.unlinked))
-    parts = (("reinstalling", coming & going), ("installing", coming - going), ("removing", going - coming))
-    return "; ".join(f"{word} {', '.join(sorted(dists))}" for word, dists in parts if dists)
-
 
 _PROTECTED = (
     *("python", "pypy*", "python_abi"),
@@ -207,36 +99,3 @@ def apply_conda_change(conda: Conda, change: CondaChange) -> tuple[CondaPackage,
     """The packages that are there afterwards."""
     touched = {package.name for package in (*change.unlinked, *change.linked)}
     return (*(package for package in conda.packages if package.name not in touched), *change.linked)
-
-
-def is_older(version: str, than: str) -> bool:
-    """Whether conda would sort a version before another; versions that it would not take are compared all the same."""
-    for left, right in zip(_split_version(version), _split_version(than), strict=True):
-        for pair in zip_longest(left, right, fillvalue=[_ZERO]):
-            for atom, opposite in zip_longest(*pair, fillvalue=_ZERO):
-                if atom != opposite:
-                    return atom < opposite
-    return False
-
-
-_ZERO = (2, 0, "")  # what is missing counts as 0; words come before numbers
-
-
-def _split_version(version: str) -> list[list[list[tuple[int, int, str]]]]:
-    """Epoch, version and local version, each as its components, and these as their numbers and words."""
-    epoch, mark, rest = version.strip().lower().partition("!")
-    public, _, local = (rest if mark else epoch).partition("+")
-    return [[_split_component(word) for word in _list_words(text)] for text in (epoch if mark else "0", public, local)]
-
-
-def _list_words(text: str) -> list[str]:
-    words = re.split(r"[._-]", text.rstrip("_"))
-    return [word for word in (*words[:-1], words[-1] + "_" * text.endswith("_")) if word]
-
-
-def _split_component(word: str) -> list[tuple[int, int, str]]:
-    atoms = [
-        (2, int(atom), "") if atom.isdigit() else ({"dev": 0, "post": 3}.get(atom, 1), 0, atom)
-        for atom in re.findall(r"\d+|[^\d.]+", word)
-    ]
-    return atoms if atoms[0][0] == _ZERO[0] else [_ZERO, *atoms]

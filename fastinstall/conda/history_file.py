@@ -3,25 +3,20 @@
 conda (24.7 to 26.7) and libmamba read from it which match specs the user asked for; the records' `requested_spec` is
 only for listings. So each setup adds a revision of what came and went. Measured on 2026-11-21 with conda 24.7.1:
 without it, `update --all` removes the guard package and puts its own Pillow back. Source: conda's `History`.
-
-The module also lists the renames that put linked conda packages in place, beside those of site-packages, and move aside
-what they replace.
 """
 
 import ast
-import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.journal.fingerprints import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import GUARD, name_of
-from fastinstall.model.receipt import Move, MoveKind
 
 _MARK = "simd_"
 
@@ -125,76 +120,3 @@ def add_revision(prefix: Path, change: CondaChange, command: str, now: datetime,
     existing = foreign.text_if_there(prefix / HISTORY)
     revised = append_revision(existing, now.astimezone(), command, change)
     transaction.add(HISTORY, revised.removeprefix(existing))
-
-
-_WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
-"""Suffixes of directories in site-packages that belong to one distribution."""
-
-
-def list_conda_moves(
-    prefix: Path, site_packages: Path, root: Path, conda: Conda, records: Collection[str]
-) -> tuple[Move, ...]:
-    """The moves outside of site-packages, and of what conda alone knows inside it.
-
-    Args:
-        prefix: the environment.
-        site_packages: of the environment.
-        root: the staged environment, at `stage/prefix` of the transaction.
-        conda: what conda knows of the environment.
-        records: that make room, by the names of their packages.
-    """
-    site = site_packages.relative_to(prefix)
-    linked = list_linked_moves(prefix, root, kept="stage/prefix")
-    coming = tuple(move for move in linked if not PurePath(move.live).is_relative_to(site))
-    taken = {move.live for move in coming}
-    whole = {site / name for name in find_claimed_entries(site, conda, records)}
-    claimed = (
-        path
-        for path in _list_claimed_files(conda, records)
-        if whole.isdisjoint((PurePath(path), *PurePath(path).parents))
-    )
-    leaving = (*(f"conda-meta/{dist}.json" for dist in records), *claimed)
-    aside = (
-        Move(kind=MoveKind.OUT, live=path, kept=f"aside/conda/{path}")
-        for path in leaving
-        if path not in taken and os.path.lexists(prefix / path)
-    )
-    return (*coming, *aside)
-
-
-def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
-    """What an engine has linked, file by file, less what it writes beside the records.
-
-    Args:
-        prefix: the environment.
-        root: the staged environment.
-        kept: where `root` lies, relative to the transaction's directory.
-    """
-    for directory, _, names in os.walk(root):
-        for name in sorted(names):
-            path = (Path(directory) / name).relative_to(root).as_posix()
-            if path.startswith("conda-meta/") and not path.endswith(".json"):
-                continue
-            kind = MoveKind.EXCHANGE if os.path.lexists(prefix / path) else MoveKind.IN
-            yield Move(kind=kind, live=path, kept=f"{kept}/{path}")
-
-
-def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collection[str]) -> tuple[str, ...]:
-    """Top-level names in site-packages that are wholly of the conda packages that make room.
-
-    Args:
-        site: site-packages, relative to the prefix.
-        conda: what conda knows of the environment.
-        records: that make room, by the names of their packages.
-    """
-    if conda is None:
-        return ()
-    paths = (PurePath(path) for path in _list_claimed_files(conda, records))
-    tops = dict.fromkeys(path.relative_to(site).parts[0] for path in paths if path.is_relative_to(site))
-    return tuple(name for name in tops if name == "PIL" or PurePath(name).suffix in _WHOLE)
-
-
-def _list_claimed_files(conda: Conda, records: Collection[str]) -> Iterator[str]:
-    """Files of the packages that make room, each once."""
-    files = (path for claim in conda.claims if claim.dist in records for path in claim.files)
-    return iter(dict.fromkeys(files))

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from fastinstall import __version__
-from fastinstall.conda.package import pack_guard, pack_stack, write_index
+from fastinstall.conda.channel import write_index
+from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files, foreign, sealed_trees
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.events import Noted, Started

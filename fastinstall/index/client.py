@@ -36,8 +36,8 @@ from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
 from fastinstall.core.values import immutable
-from fastinstall.index.offers import local_path
-from fastinstall.index.pip import PipSettings, name_place
+from fastinstall.index.locations import local_path, name_place
+from fastinstall.index.pip import PipSettings
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact

@@ -9,18 +9,17 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, ignore
 from fastinstall.core.files import sha256
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index import downloads
 from fastinstall.index.header_packages import read_header_packages
+from fastinstall.index.locations import local_path
 from fastinstall.index.pip import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
@@ -280,10 +279,3 @@ def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[
 def _is_local(artefact: Artefact) -> bool:
     """Whether its version is a local one (PEP 440), which no official file has."""
     return "+" in artefact.version
-
-
-def local_path(location: str) -> Path | None:
-    """The path that a `file://` URL or a plain path means; None for anything remote."""
-    if location.startswith("file:"):
-        return Path(unquote(urlsplit(location).path))
-    return None if "://" in location else expand_home(location)

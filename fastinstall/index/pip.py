@@ -17,8 +17,8 @@ from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, run
-from fastinstall.core.secrets import remove_credentials
 from fastinstall.core.values import immutable
+from fastinstall.index.locations import name_place
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.pip_settings import list_pip_settings
 from fastinstall.observe.stack import normalise_distribution_name
@@ -81,11 +81,6 @@ def _find_default_index() -> str:
     from unearth import PackageFinder  # noqa: PLC0415 (slow to import; only where pip's settings name no index)
 
     return PackageFinder().sources[0]["url"]
-
-
-def name_place(place: str) -> str:
-    """The name of an index or a `find-links`, by which files that came from it are known: without credentials."""
-    return remove_credentials(place).rstrip("/")
 
 
 def argv_for(interpreter: Interpreter) -> tuple[str, ...]:

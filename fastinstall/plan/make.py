@@ -12,7 +12,9 @@ from importlib import import_module
 from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
-from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
+from fastinstall.conda.engines.choose import open_engine
+from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.files import advice, reason

@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.recovery import change_environment
-from fastinstall.conda.history_file import add_revision, list_linked_moves
+from fastinstall.conda.history_file import add_revision
+from fastinstall.conda.moves import list_linked_moves
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import immutable

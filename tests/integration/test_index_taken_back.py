@@ -15,7 +15,8 @@ from support.environments.guarded import make_wheel
 from support.journal.environments import picture
 from support.sandbox import UNREACHABLE
 
-from fastinstall.conda.package import publish_packages, write_archive
+from fastinstall.conda.archive import write_archive
+from fastinstall.conda.channel import publish_packages
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError
 from fastinstall.core.files import sha256
 from fastinstall.model.conda import CondaPackage

@@ -10,15 +10,10 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.failures import (
-    Document,
-    find_error,
     make_conda_failure,
     make_failure,
     make_wordless_failure,
-    parse_actions,
-    parse_documents,
     refuse_frozen,
     refuse_protected,
 )
@@ -28,15 +23,17 @@ from fastinstall.conda.engines.linked_records import (
     package_of,
     read_record,
     read_records,
-    resolve_linked_paths,
-    write_offered_channel,
 )
+from fastinstall.conda.engines.offered_channel import write_offered_channel
+from fastinstall.conda.engines.package_contents import resolve_linked_paths
+from fastinstall.conda.engines.printed_documents import Document, find_error, parse_actions, parse_documents
+from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
 from fastinstall.core.files import temporary_directory, write_bytes, write_text
 from fastinstall.core.process import run
-from fastinstall.index.offers import local_path
+from fastinstall.index.locations import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel

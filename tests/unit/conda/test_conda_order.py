@@ -1,6 +1,6 @@
 from itertools import product
 
-from fastinstall.conda.changes import is_older
+from fastinstall.conda.version_order import is_older
 
 RISING = (
     "0.4",
