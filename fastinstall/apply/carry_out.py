@@ -29,10 +29,11 @@ from fastinstall.core.values import document, immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
 from fastinstall.guard.status import renew_guard_files
-from fastinstall.index.execution import CondaEngine, ExecutionContext
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import make_stamp
 from fastinstall.journal.transaction import begin
+from fastinstall.model.conda_engine import CondaEngine
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.history import warn_about_held_bytes

@@ -9,11 +9,11 @@ from pathlib import Path
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Started, ignore
 from fastinstall.core.messages import quote
-from fastinstall.index.execution import CondaEngine
 from fastinstall.journal import external_changes
 from fastinstall.journal.entries import ExternalChange
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.model.conda_engine import CondaEngine
 
 _CHANGE_REASONS = (
     *(".condatmp", "CACHEDIR.TAG", "__clobbers__", "conda-meta/history.c~"),

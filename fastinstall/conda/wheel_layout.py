@@ -14,7 +14,7 @@ from fastinstall.core import files, process
 from fastinstall.core.errors import FailedError
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.index.wheelhouse import require_stack_alone
+from fastinstall.index.sound_wheels import require_stack_alone
 from fastinstall.model.facts import Interpreter
 from fastinstall.wheelbuild.wheel_files import metadata_directory, unpack_wheel
 

@@ -26,7 +26,7 @@ from fastinstall.fleet.wheel_choice import (
     plan_fleet,
     select_reachable_hosts,
 )
-from fastinstall.index.selection import parse_filename
+from fastinstall.index.file_names import parse_filename
 from fastinstall.index.wheelhouse import read_sums
 from fastinstall.model.artefact import parse_labelled_levels
 from fastinstall.model.recipe import Recipe

@@ -17,10 +17,10 @@ from fastinstall.core.files import sha256
 from fastinstall.core.messages import listing
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
-from fastinstall.index import downloads
+from fastinstall.index import attestations, downloads
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.locations import local_path
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -80,9 +80,9 @@ class PackageIndex:
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
             RefusedError: an index is neither encrypted nor trusted.
         """
-        from fastinstall.index import selection  # noqa: PLC0415 (packaging, only when something is looked up)
+        from fastinstall.index import selection, supported_tags  # noqa: PLC0415 (packaging, only when something is looked up)
 
-        tags = selection.list_supported_tags(interpreter)
+        tags = supported_tags.list_supported_tags(interpreter)
         wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._list_local_files(wanted))
         sources = ((each.source.pypi, each.source.base_wheel, *selection.ingredients_of(each)) for each in recipes)
@@ -155,10 +155,10 @@ class PackageIndex:
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
-        before = downloads.read_recorded_attestation(path)
-        found = downloads.attest(path, artefact, partial(self._download, ignore))
+        before = attestations.read_recorded_attestation(path)
+        found = attestations.attest(path, artefact, partial(self._download, ignore))
         if found != before:
-            emit(Noted(message=f"{artefact.filename}: {downloads.describe(found)}"))
+            emit(Noted(message=f"{artefact.filename}: {attestations.describe(found)}"))
 
     def _list_local_files(self, wanted: partial[bool]) -> Iterable[Artefact]:
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
@@ -170,11 +170,11 @@ class PackageIndex:
                 yield replace(describe_file(path, path.parent.name), index=index)  # each lies where its sum says
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-        from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
+        from fastinstall.index import client, lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
 
         settings = self._read_settings()
         try:
-            offered = client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
+            offered = lookup.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
         except FailedError as error:
             if client.OFFLINE_HINT not in (error.hint or "") or not self._has_downloads(wanted, settings.places):
                 raise
@@ -226,10 +226,10 @@ class PackageIndex:
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
         """With the wheels of the wheelhouse that another recipe has built."""
-        from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.index import selection, supported_tags  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
-        tags = selection.list_supported_tags(interpreter)
+        tags = supported_tags.list_supported_tags(interpreter)
         wanted = partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
         local = [(each.filename, recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
         passed_over = (

@@ -1,49 +1,22 @@
 """Which files of an index or a directory fit a recipe and a target: by their names alone."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from packaging.specifiers import SpecifierSet
-from packaging.tags import Tag, cpython_tags
+from packaging.tags import Tag
 from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
     canonicalize_name,
-    parse_sdist_filename,
-    parse_wheel_filename,
 )
 from packaging.version import Version
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.values import immutable
+from fastinstall.index.file_names import FileName, parse_filename
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 
 _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
-_LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
-_LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
-_FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
-
-
-@immutable
-class FileName:
-    """What the name of an sdist or a wheel says.
-
-    Attributes:
-        name: of the distribution, normalised.
-        version: of the distribution.
-        tags: of a wheel; empty for an sdist.
-    """
-
-    name: str
-    version: Version
-    tags: frozenset[Tag]
-
-    @property
-    def is_wheel(self) -> bool:
-        """Whether it is a wheel, and not an sdist."""
-        return bool(self.tags)
 
 
 @immutable
@@ -57,30 +30,6 @@ class Names:
 
     sources: frozenset[str]
     wheels: frozenset[str]
-
-
-def parse_filename(filename: str) -> FileName | None:
-    """Read the name of an sdist or a wheel; None for anything else."""
-    try:
-        if filename.endswith(".whl"):
-            name, version, _build, tags = parse_wheel_filename(filename)
-            return FileName(name=name, version=version, tags=tags)
-        name, version = parse_sdist_filename(filename)
-    except (InvalidWheelFilename, InvalidSdistFilename):
-        return None
-    return FileName(name=name, version=version, tags=frozenset())
-
-
-def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
-    """The wheel tags that a target can install, with their rank (0 is the best).
-
-    The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
-    """
-    python = _parse_release(interpreter.version)
-    architecture = interpreter.platform.partition("-")[2].replace("-", "_").replace(".", "_")
-    platforms = (*_list_platforms(interpreter, architecture), f"linux_{architecture}")
-    tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
-    return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
 
 
 def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
@@ -200,20 +149,3 @@ def _select_best_of_each_version(pairs: Iterable[_Pair], tags: dict[Tag, int]) -
 
 def _select_portable(tags: dict[Tag, int]) -> dict[Tag, int]:
     return {tag: rank for tag, rank in tags.items() if not tag.platform.startswith("linux_")}
-
-
-def _list_platforms(interpreter: Interpreter, architecture: str) -> Iterator[str]:
-    family = _FAMILIES.get(interpreter.libc)
-    newest = _parse_release(interpreter.libc_version)
-    if family is None or newest[0] != _LEAST[family][0]:
-        return
-    major, least = _LEAST[family]
-    for minor in range(newest[1], least - 1, -1):
-        yield f"{family}_{major}_{minor}_{architecture}"
-        if family == "manylinux" and (major, minor) in _LEGACY:
-            yield f"{_LEGACY[major, minor]}_{architecture}"
-
-
-def _parse_release(version: str) -> tuple[int, int]:
-    parts = [int(part) for part in version.split(".")[:2] if part.isdigit()]
-    return (parts[0], parts[1]) if len(parts) == 2 else (0, 0)  # noqa: PLR2004 (major and minor)

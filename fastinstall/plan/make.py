@@ -25,11 +25,11 @@ from fastinstall.core.surroundings import user_directories
 from fastinstall.doctor.registry import foreign_verifying_checks
 from fastinstall.guard.pip_trap import wants_pip_pin
 from fastinstall.index.downloads import is_downloaded
-from fastinstall.index.execution import CondaEngine
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings, pip_settings
+from fastinstall.index.pip_indexes import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller, CondaTool
+from fastinstall.model.conda_engine import CondaEngine
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -371,7 +371,7 @@ def _start_index(session: Session, recipe: Recipe, request: Request, python: Pat
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:
         return make_index(session, request, defer_pip_settings(session, python))
-    RunningProbe(partial(import_module, "fastinstall.index.client"))  # 0.2 s, while processes are waited for
+    RunningProbe(partial(import_module, "fastinstall.index.lookup"))  # 0.2 s, while processes are waited for
     return make_index(session, request, RunningProbe(partial(pip_settings, python, session.variables)).result)
 
 

@@ -32,8 +32,9 @@ from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, immutable
-from fastinstall.index.selection import parse_filename
-from fastinstall.index.wheelhouse import metadata_of, read_sound_metadata, read_sums
+from fastinstall.index.file_names import parse_filename
+from fastinstall.index.sound_wheels import metadata_of, read_sound_metadata
+from fastinstall.index.wheelhouse import read_sums
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.restored_directory import (
     discard_halves,

@@ -24,8 +24,9 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
-from fastinstall.index.pip import pip_environment, pip_settings
-from fastinstall.index.wheelhouse import read_sound_metadata
+from fastinstall.index.pip import pip_environment
+from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.sound_wheels import read_sound_metadata
 from fastinstall.wheelbuild.build_inputs import read_latest_record
 
 _LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}  # PEP 600

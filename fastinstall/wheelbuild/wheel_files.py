@@ -29,7 +29,7 @@ from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
-from fastinstall.index.wheelhouse import require_stack_alone
+from fastinstall.index.sound_wheels import require_stack_alone
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.receipt import BuiltCore
 

@@ -22,7 +22,7 @@ from fastinstall.core.events import Event, Noted
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import pip_settings
+from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.cpu import observe_cpu

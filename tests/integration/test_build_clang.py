@@ -14,9 +14,9 @@ from fastinstall.compilers.clang import COMPILER
 from fastinstall.core.events import ignore
 from fastinstall.elf.dynamic import read_dynamic, read_versions
 from fastinstall.elf.symbols import compiler_switches
-from fastinstall.index.client import ask
+from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import pip_settings
+from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.model.machine import Compiler
 from fastinstall.wheelbuild.own_code import mark_text
 from fastinstall.wheelbuild.static_libraries import build_static, list_global_symbols

@@ -16,9 +16,9 @@ from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed, ignore
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.index.client import ask
+from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import pip_settings
+from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.observe.observation import load_recipe
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
 

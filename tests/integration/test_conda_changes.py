@@ -14,11 +14,11 @@ from fastinstall.conda.engines.choose import open_engine
 from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.live_change import change_conda_packages
 from fastinstall.core.events import Event, Started, ignore
-from fastinstall.index.execution import CondaEngine
 from fastinstall.journal.recover import rollback
 from fastinstall.journal.store import JournalStore, Stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaTool
+from fastinstall.model.conda_engine import CondaEngine
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 
 pytest_plugins = ("support.conda.fixtures",)

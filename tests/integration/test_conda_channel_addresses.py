@@ -24,7 +24,7 @@ from fastinstall.core.errors import DocumentError, FastinstallError, RefusedErro
 from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.conda.channels import channel_settings, channel_urls
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.observation import recipe_named

@@ -22,8 +22,8 @@ from fastinstall.conda.engines.choose import open_rattler
 from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Event, Progressed
-from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest
+from fastinstall.model.conda_engine import CondaEngine
 
 pytest_plugins = ("support.conda.fixtures",)
 both = pytest.mark.parametrize("kind", [CondaInstaller.CONDA, CondaInstaller.RATTLER])

@@ -13,7 +13,7 @@ from fastinstall.core.events import ignore
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import load_recipe
 from fastinstall.wheelbuild.private_headers import unpack_headers

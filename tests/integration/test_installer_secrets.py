@@ -12,9 +12,9 @@ from support.index.server import SimpleIndex, content_answer, serving, status_an
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.core.secrets import redact_text
-from fastinstall.index.client import ask
+from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.pip_indexes import PipSettings
 
 CREDENTIALS = "me:p@ss/word"
 CONTENT = b"a source"

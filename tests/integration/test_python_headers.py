@@ -14,7 +14,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import probe_headers

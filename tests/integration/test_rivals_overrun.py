@@ -90,7 +90,9 @@ def before(*entries: str) -> dict[str, str]:
     return {f"{SITE}/{path}": text for path, text in STOCK.items() if path.startswith(entries)}
 
 
-@pytest.mark.parametrize("installer", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall])
+@pytest.mark.parametrize(
+    "installer", [reinstall, reinstall_what_was_there, install_beside, uninstall, begin_to_uninstall]
+)
 def test_what_an_installer_has_put_there_stays_and_what_was_before_is_kept(
     store: JournalStore, installer: Callable[[Path], None]
 ) -> None:

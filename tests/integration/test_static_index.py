@@ -13,7 +13,7 @@ from support.sandbox import UV, Result, Sandbox, run
 from fastinstall.core.files import sha256
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import load_recipe
 from fastinstall.observe.session import open_session

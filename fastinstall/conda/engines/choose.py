@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.missing_extra import make_missing_extra_error
 from fastinstall.core.errors import RefusedError
-from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaInstaller, CondaTool
+from fastinstall.model.conda_engine import CondaEngine
 
 if TYPE_CHECKING:
     from fastinstall.conda.engines.rattler import Rattler

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from fastinstall.core.events import ignore
-from fastinstall.index.client import ask
+from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import pip_settings
+from fastinstall.index.pip_indexes import pip_settings
 
 _SECONDS = 60.0
 
