@@ -23,7 +23,7 @@ from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.package_index import (
+from fastinstall.wheelbuild.package_index.publish import (
     lock_directory,
     publish_wheel,
     require_wheelhouse,

@@ -28,8 +28,9 @@ from fastinstall.index.wheelhouse import read_sums
 from fastinstall.model.artefact import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
+from fastinstall.wheelbuild.dependency_closure import platforms_of
 from fastinstall.wheelbuild.restored_directory import restore_on_failure
-from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs, platforms_of
+from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
 from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of
 
 PLACE = "tool"

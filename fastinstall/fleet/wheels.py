@@ -36,7 +36,7 @@ from fastinstall.observe.interpreter import interpreter_with
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
-from fastinstall.wheelbuild.package_index import require_wheelhouse
+from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error
 
 

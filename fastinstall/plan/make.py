@@ -355,7 +355,7 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     step = plan_build_step(replace(situation, cached=""))
     if step.prebuilt is not None:
         return situation
-    from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
+    from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
     facts, cache = situation.facts, session.own_cache()
     wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None

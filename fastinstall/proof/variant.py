@@ -27,10 +27,12 @@ from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.assemble import BuildInputs
 from fastinstall.wheelbuild.base_wheel import CORE, VERSION_FILE, BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.compile import compile_levels, remove_stray_variables
-from fastinstall.wheelbuild.linking import LinkLocation, probe_headers
+from fastinstall.wheelbuild.compile_levels import compile_levels
+from fastinstall.wheelbuild.headers.probe import probe_headers
+from fastinstall.wheelbuild.linking import LinkLocation
 from fastinstall.wheelbuild.pipeline import BuildSite, prepare_build_inputs
-from fastinstall.wheelbuild.prepare import extract_source
+from fastinstall.wheelbuild.source_archive import extract_source
+from fastinstall.wheelbuild.variables import remove_stray_variables
 
 _LEVEL = "recorded"
 _NOTES = "notes"

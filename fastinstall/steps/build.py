@@ -165,7 +165,7 @@ class Build(WheelOrder, StepDefaults):
 
     def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:
         """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
-        from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+        from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         started = time.monotonic()
         for ready in find_ready(context.cache, self, context.recipe, interpreter, context.index.wheelhouse):

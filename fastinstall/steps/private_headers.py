@@ -55,7 +55,7 @@ class PrivateHeaders(StepDefaults):
         Raises:
             FailedError: they cannot be had.
         """
-        from fastinstall.wheelbuild.private_headers import unpack_headers  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.wheelbuild.headers.private import unpack_headers  # noqa: PLC0415 (only where it is carried out)
 
         packages = self.fetch_packages(context)
         return FetchedInputs(

@@ -14,7 +14,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.process import Completed
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Interpreter
-from fastinstall.wheelbuild.build_inputs import BuildRequirements, read_build_system
+from fastinstall.wheelbuild.requirements import BuildRequirements, read_build_system
 
 _LIBRARY, _PROGRAMS = "lib", "bin"
 

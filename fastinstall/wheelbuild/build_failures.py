@@ -14,7 +14,7 @@ from fastinstall.core.refused_writes import advise_on_cache
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.linking import explain_packages, missing_python_headers
+from fastinstall.wheelbuild.headers.probe import explain_packages, missing_python_headers
 
 _LAST_LINES = 15
 _REFUSED = re.compile(r"\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)")

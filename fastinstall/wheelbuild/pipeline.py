@@ -18,29 +18,22 @@ from fastinstall.core.process import ProcessGroup
 from fastinstall.core.values import immutable
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.assemble import BuildInputs, assemble, plan_core_placements
+from fastinstall.wheelbuild.assemble import BuildInputs, assemble
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.build_backend import install_requirements
-from fastinstall.wheelbuild.build_inputs import (
-    BuildRequest,
-    BuildRequirements,
-    BuildResult,
-    describe_given_wheels,
-    fetch_requirements,
-    plain_directory,
-    plain_path,
-)
-from fastinstall.wheelbuild.compile import BuildContext, compile_levels, remove_stray_variables
-from fastinstall.wheelbuild.linking import (
-    Headers,
-    find_linked_libraries,
-    linking,
-    matching_headers,
-    probe_headers,
-)
-from fastinstall.wheelbuild.prepare import prepare_source, unpack_source
-from fastinstall.wheelbuild.provenance import list_known_inputs
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
+from fastinstall.wheelbuild.compile_levels import BuildContext, compile_levels
+from fastinstall.wheelbuild.core_placement import plan_core_placements
+from fastinstall.wheelbuild.headers.jpeg import matching_headers
+from fastinstall.wheelbuild.headers.probe import Headers, probe_headers
+from fastinstall.wheelbuild.linking import find_linked_libraries, linking
+from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
+from fastinstall.wheelbuild.prepare import prepare_source
+from fastinstall.wheelbuild.ready_wheels import list_known_inputs
+from fastinstall.wheelbuild.requirements import BuildRequirements, describe_given_wheels, fetch_requirements
+from fastinstall.wheelbuild.source_archive import unpack_source
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
+from fastinstall.wheelbuild.variables import remove_stray_variables
 
 
 @immutable

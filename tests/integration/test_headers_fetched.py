@@ -16,7 +16,7 @@ from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import load_recipe
-from fastinstall.wheelbuild.private_headers import unpack_headers
+from fastinstall.wheelbuild.headers.private import unpack_headers
 
 HEADERS = {
     "jpeg": ("jpeglib.h", "jconfig.h"),

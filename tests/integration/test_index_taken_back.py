@@ -21,7 +21,7 @@ from fastinstall.core.errors import EnvironmentDamagedError, FailedError, Fastin
 from fastinstall.core.files import sha256
 from fastinstall.model.conda import CondaPackage
 from fastinstall.observe.session import Session, open_session
-from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error
 
 

@@ -21,8 +21,8 @@ from fastinstall.proof.runs import ProofStack
 from fastinstall.proof.sanitizers import prove_warnings
 from fastinstall.proof.variant import CoreSteps, SanitizedVariant, compile_core
 from fastinstall.proof.whole import BOUND, FLAGS_NAME, LEVELS_NAME, prove_binaries, prove_speed
-from fastinstall.wheelbuild.assemble import place_cores, plan_core_placements
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
+from fastinstall.wheelbuild.core_placement import place_cores, plan_core_placements
 from fastinstall.wheelbuild.linking import LinkLocation
 
 PLACE = "src/libImaging"

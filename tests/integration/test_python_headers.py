@@ -17,8 +17,8 @@ from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.linking import probe_headers
-from fastinstall.wheelbuild.private_headers import unpack_headers
+from fastinstall.wheelbuild.headers.private import unpack_headers
+from fastinstall.wheelbuild.headers.probe import probe_headers
 
 MINOR = ".".join(map(str, sys.version_info[:2]))
 

@@ -17,7 +17,7 @@ from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import load_recipe
 from fastinstall.observe.session import open_session
-from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
 
 NAME = f"pillow-{BUILT}-py3-none-any.whl"
 LATER = "13.1.0"

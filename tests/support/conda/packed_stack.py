@@ -21,7 +21,8 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.steps.build import Build
-from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_label import Label, label_tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

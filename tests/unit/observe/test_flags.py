@@ -5,11 +5,7 @@ import pytest
 from fastinstall.compilers.flags import compile_flags, list_probed_flags
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.recipe_documents import parse_recipe
-from fastinstall.observe.toolchain import (
-    audit_compile_lines,
-    parse_compiled_file,
-    parse_setup_summary,
-)
+from fastinstall.wheelbuild.log_audit import audit_compile_lines, parse_compiled_file, parse_setup_summary
 
 FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"
 RECIPE = parse_recipe(FILE.read_text(encoding="utf-8"), FILE)

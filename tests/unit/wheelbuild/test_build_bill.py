@@ -11,7 +11,7 @@ from support.values.build_requests import build_request, build_step, wheel_tree
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.wheelbuild.bill_of_materials import StaticPart, WheelComponents, bill_of_materials, contents_of
-from fastinstall.wheelbuild.linking import Headers
+from fastinstall.wheelbuild.headers.probe import Headers
 from fastinstall.wheelbuild.provenance import Ingredient, provenance
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 

@@ -12,11 +12,13 @@ from fastinstall.core.process import Completed
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.machine import Compiler
 from fastinstall.model.recipe import Kernel
-from fastinstall.wheelbuild.assemble import platforms
+from fastinstall.wheelbuild.auditwheel import platforms
 from fastinstall.wheelbuild.build_failures import explain
-from fastinstall.wheelbuild.compile import Flags, build_variables, remove_stray_variables
-from fastinstall.wheelbuild.linking import Headers, abi_of_library, options
+from fastinstall.wheelbuild.headers.jpeg import abi_of_library
+from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.linking import options
 from fastinstall.wheelbuild.pipeline import inputs_of
+from fastinstall.wheelbuild.variables import Flags, build_variables, remove_stray_variables
 from fastinstall.wheelbuild.wheel_cache import key_of
 
 OFFICIAL = ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64")

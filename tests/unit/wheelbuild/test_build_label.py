@@ -8,7 +8,8 @@ from support.values.build_requests import wheel_tree
 
 from fastinstall import __version__
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.wheel_files import Label, label_tree, replace_metadata_fields, tags_of
+from fastinstall.wheelbuild.wheel_files import tags_of
+from fastinstall.wheelbuild.wheel_label import Label, label_tree, replace_metadata_fields
 
 LABEL = Label(
     distribution="pillow",

@@ -8,7 +8,7 @@ from support.values.build_requests import build_request, build_step
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.linking import Headers
+from fastinstall.wheelbuild.headers.probe import Headers
 from fastinstall.wheelbuild.provenance import provenance, provenance_text
 
 HEADERS = Headers(directories=(), digest="d" * 64, versions={"jpeg": "2.1.5"}, jpeg_abi="62", gcc=True)

@@ -7,12 +7,8 @@ import pytest
 from support.values.build_requests import build_request
 
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.build_inputs import (
-    BuildRequirements,
-    fetch_requirements,
-    read_build_system,
-    remove_pip_settings,
-)
+from fastinstall.wheelbuild.requirements import BuildRequirements, fetch_requirements, read_build_system
+from fastinstall.wheelbuild.variables import remove_pip_settings
 
 
 def test_the_requirements_are_those_of_the_build_system(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from fastinstall.core.errors import DocumentError, FailedError, FastinstallError
 from fastinstall.core.events import Event, Noted
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import Session, open_session
-from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse
+from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
 
 
 @pytest.fixture

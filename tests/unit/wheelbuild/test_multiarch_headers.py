@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from support.values.build_requests import build_request
 
-from fastinstall.wheelbuild import compile as variables
-from fastinstall.wheelbuild.compile import Flags, build_variables
+from fastinstall.wheelbuild import variables
+from fastinstall.wheelbuild.variables import Flags, build_variables
 
 
 @pytest.mark.parametrize(("there", "told"), [(True, 1), (False, 0)])

@@ -10,8 +10,8 @@ from fastinstall.core.errors import UsageError
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.model.recipe import Kernel
 from fastinstall.model.recipe_documents import parse_recipe
-from fastinstall.wheelbuild.build_inputs import kernels_directory, list_kernel_sources
-from fastinstall.wheelbuild.linking import Headers
+from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.kernel_sources import kernels_directory, list_kernel_sources
 from fastinstall.wheelbuild.prepare import prepare_source
 from fastinstall.wheelbuild.source_changes import add_kernel
 

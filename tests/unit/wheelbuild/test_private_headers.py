@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from fastinstall.wheelbuild.private_headers import list_include_directories
+from fastinstall.wheelbuild.headers.private import list_include_directories
 
 
 def test_include_directories_are_the_common_one_those_of_architectures_and_pythons(tmp_path: Path) -> None:

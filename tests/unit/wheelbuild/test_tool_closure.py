@@ -1,6 +1,6 @@
 import pytest
 
-from fastinstall.wheelbuild.tool_dependencies import Closure, ShelfWheel, closure_of, make_shelf_wheel, platforms_of
+from fastinstall.wheelbuild.dependency_closure import Closure, ShelfWheel, closure_of, make_shelf_wheel, platforms_of
 
 PLATFORMS = platforms_of("x86_64")
 PURE = "py3-none-any"
