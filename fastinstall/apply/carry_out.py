@@ -43,14 +43,8 @@ from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember
-from fastinstall.observe.observation import (
-    Binaries,
-    ObservationRequest,
-    facts_of,
-    observe_committed,
-    receipt_of,
-    recipe_named,
-)
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, observe_committed, receipt_of
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
 from fastinstall.plan.make import plan_setup as make_plan
@@ -236,7 +230,7 @@ def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
     named = next((step.engine for step in steps), None)
     if named is None:
         return None
-    from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (likewise)
+    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (likewise)
 
     tool = find_conda(session.variables, Path(plan.environment.prefix))
     return make_engine(session, named, tool, offline=plan.request.offline)

@@ -21,7 +21,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.values import digest, document, dump, immutable, open_document
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build

@@ -17,7 +17,8 @@ from fastinstall.model.conda_packages import plan_guard_package, plan_stack_pack
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.request import Environment, Request
 from fastinstall.observe.active_environment import NamedTarget, kind_of_prefix
-from fastinstall.observe.observation import ObservationRequest, facts_of, recipe_named
+from fastinstall.observe.observation import ObservationRequest, facts_of
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build

@@ -32,8 +32,8 @@ from fastinstall.model.artefact import parse_labelled_levels
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, base_python
-from fastinstall.observe.interpreter import interpreter_with
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.interpreter_search import interpreter_with
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
 from fastinstall.wheelbuild.package_index.publish import require_wheelhouse

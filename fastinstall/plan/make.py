@@ -34,7 +34,7 @@ from fastinstall.model.facts import Facts, InstalledStack, Interpreter, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request, Risk
-from fastinstall.observe import observation
+from fastinstall.observe import observation, recipes
 from fastinstall.observe.active_environment import (
     USUAL_NAMES,
     NamedTarget,
@@ -74,7 +74,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     Raises:
         FastinstallError: as planner, probes and index say.
     """
-    recipe = observation.recipe_named(session, request.recipe)
+    recipe = recipes.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
     from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
@@ -130,7 +130,7 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
 
 def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
-    recipe = observation.read_recorded_recipe(session, environment, receipt)
+    recipe = recipes.read_recorded_recipe(session, environment, receipt)
     compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
     facts = observation.facts_of(
         session, environment, observation.ObservationRequest(recipe=recipe, toolchain=compiling)
@@ -156,7 +156,7 @@ def plan_build(
         A plan with the steps that make the wheel, and the interpreter that it is for.
     """
     request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
-    recipe = observation.recipe_named(session, request.recipe)
+    recipe = recipes.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
     python = target.python or (base_python(session) if unnamed else Path(find(session, target).python))
@@ -194,7 +194,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
             the key. Or a file of it is not on offer.
         FastinstallError: as `plan_setup`.
     """
-    target, recipe = _target_of(saved), observation.recipe_named(session, saved.request.recipe)
+    target, recipe = _target_of(saved), recipes.recipe_named(session, saved.request.recipe)
     made = plan_creation(session, target)
     if made is None:
         facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
@@ -319,7 +319,7 @@ def _plan_new(
     saved: Plan | None = None,
     from_cache: bool,
 ) -> Plan:
-    recipe, (create, interpreter) = observation.recipe_named(session, request.recipe), made
+    recipe, (create, interpreter) = recipes.recipe_named(session, request.recipe), made
     index = _start_index(session, recipe, request, Path(create.python))
     facts = _facts_before_creation(session, recipe, made, toolchain=request.wheelhouse is None)
     releases = select_named_releases(saved, index.releases(recipe, interpreter))

@@ -13,7 +13,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.system_packages import BuildNeeds
-from fastinstall.observe.toolchain import find_package_manager
+from fastinstall.observe.package_manager import find_package_manager
 from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults, find_word_problems
 from fastinstall.steps.system_packages import PACKAGE
 

@@ -23,7 +23,8 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Environment, LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.proof.stack_operations import unpack_official_wheel
@@ -46,7 +47,7 @@ def observe_context(
     Raises:
         UndeterminedError: there is no PIL to measure.
     """
-    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
+    from fastinstall.observe.loader_limits import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
     started, load = time.monotonic(), os.getloadavg()[0]
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))

@@ -38,10 +38,11 @@ from fastinstall.model.facts import Facts, PinKind
 from fastinstall.model.finding import Status
 from fastinstall.model.receipt import Move, MoveKind, Receipt
 from fastinstall.model.request import Environment
-from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.guard_files import entries_present
 from fastinstall.observe.installed_pins import refuse_unpinnable
-from fastinstall.observe.observation import receipt_of, recipe_named, recorded_facts
+from fastinstall.observe.observation import receipt_of, recorded_facts
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.plan.risks import refuse_if_protected

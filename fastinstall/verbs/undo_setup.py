@@ -39,9 +39,9 @@ from fastinstall.model.receipt import MoveKind, Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment, EnvironmentKind, Request
 from fastinstall.observe.active_environment import kind_of_prefix
+from fastinstall.observe.environment_summary import scan_environment
 from fastinstall.observe.interpreter import explain_absence
-from fastinstall.observe.known_environments import scan_environment
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
 from fastinstall.pins.recognition import read_noted_project

@@ -27,7 +27,7 @@ from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildResult
 

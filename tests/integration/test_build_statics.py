@@ -19,7 +19,7 @@ from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
 
 PROGRAM = '#include <tiny.h>\n#include <stdio.h>\nint main(void) { printf("%s %d", tiny_place(), tiny_two()); }\n'

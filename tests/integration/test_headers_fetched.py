@@ -15,7 +15,7 @@ from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 from fastinstall.wheelbuild.headers.private import unpack_headers
 
 HEADERS = {

@@ -15,7 +15,7 @@ from fastinstall.core.surroundings import recipes_directory
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 from fastinstall.observe.session import open_session
 from fastinstall.wheelbuild.package_index.publish import publish_wheel
 

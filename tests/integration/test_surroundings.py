@@ -25,7 +25,7 @@ from fastinstall.core.surroundings import (
     make_private,
     restrict_surroundings,
 )
-from fastinstall.observe.observation import load_recipes
+from fastinstall.observe.recipes import load_recipes
 from fastinstall.steps.create_environment import CreateEnvironment
 
 EVE = 12345

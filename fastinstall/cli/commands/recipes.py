@@ -12,7 +12,7 @@ from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import dump, encode
 from fastinstall.model.recipe import Recipe
-from fastinstall.observe.observation import load_recipe_file, load_recipes, recipe_named, recipe_problems
+from fastinstall.observe.recipes import load_recipe_file, load_recipes, recipe_named, recipe_problems
 from fastinstall.observe.session import Session
 
 

@@ -37,7 +37,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_urls
+from fastinstall.observe.conda.channel_addresses import ChannelSettings, add_credentials, channel_urls
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")
 _SECONDS = 1800.0

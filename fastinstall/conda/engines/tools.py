@@ -6,8 +6,9 @@ from pathlib import Path
 
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
-from fastinstall.observe.conda.channels import ChannelSettings, channel_settings
-from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.observe.conda.channel_addresses import ChannelSettings
+from fastinstall.observe.conda.channels import channel_settings
+from fastinstall.observe.conda.executable import find_conda
 
 
 @immutable

@@ -15,7 +15,7 @@ from fastinstall.core.process import run
 from fastinstall.core.values import immutable
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.system_packages import BuildNeeds
-from fastinstall.observe.toolchain import find_package_manager
+from fastinstall.observe.package_manager import find_package_manager
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.fit import list_python_macros, refuse_other_python
 

@@ -14,7 +14,7 @@ from fastinstall.cli.wizard.choices import CONTINUE, TOPICS, WizardConversation,
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.verbs.recipe_comparison import RecipePreview
 
 BY_FIELD = {field: topic for topic in TOPICS for field in topic.fields}

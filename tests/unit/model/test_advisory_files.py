@@ -3,7 +3,7 @@ from functools import cache
 from fastinstall.core.surroundings import recipes_directory
 from fastinstall.doctor.checks.advisories import FEATURES, JPEG
 from fastinstall.model.recipe import Advisory, Recipe, Severity, select_applicable_advisories, select_library_advisories
-from fastinstall.observe.observation import load_recipe, load_recipes
+from fastinstall.observe.recipes import load_recipe, load_recipes
 from fastinstall.plan.risks import find_vulnerability_risk
 
 SHIPPED = recipes_directory()

@@ -8,7 +8,7 @@ from fastinstall.elf.cpu_levels import list_level_features
 from fastinstall.model.recipe import LIBRARIES, PROVIDERS, Severity, count_by_severity, select_applicable_advisories
 from fastinstall.model.recipe_names import FORMER
 from fastinstall.model.request import DIST_NAMES
-from fastinstall.observe.observation import load_recipe, load_recipe_file, load_recipes
+from fastinstall.observe.recipes import load_recipe, load_recipe_file, load_recipes
 from fastinstall.proof.cases import matrix_cases, operation_of
 
 SHIPPED = recipes_directory()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.model.facts import Fault
-from fastinstall.observe.runtime import read_fault
+from fastinstall.observe.fault_location import read_fault
 
 AVX2 = bytes.fromhex("c4e27d3006")  # vpmovzxbw ymm0, [rsi]
 START, OFFSET = 0x7F0000001000, 0x1000

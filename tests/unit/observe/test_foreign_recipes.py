@@ -7,7 +7,7 @@ from support.elf.extension_package import make_distribution
 
 from fastinstall.core.errors import UsageError
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.observe.observation import load_recipe, load_recipes, recipe_problems
+from fastinstall.observe.recipes import load_recipe, load_recipes, recipe_problems
 
 SHIPPED = recipes_directory()
 

@@ -8,7 +8,7 @@ from support.values.builders import healthy_facts
 from fastinstall.cli.commands.inspect import redact
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import document, dump
-from fastinstall.observe.cpu import read_host
+from fastinstall.observe.host_files import read_host
 
 MACHINES = Path(__file__).parents[2] / "cases" / "machines"
 

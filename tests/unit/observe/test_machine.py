@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.values.builders import healthy_facts
 
-from fastinstall.observe.cpu import huge_pages, memory_bytes, observe_machine
+from fastinstall.observe.loader_limits import huge_pages, memory_bytes, observe_machine
 
 MIB = 1 << 20
 NO_LIMIT = 9223372036854771712

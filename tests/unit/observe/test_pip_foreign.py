@@ -5,7 +5,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.observe.pip_settings import PipSetting, find_unheeded_pins, links_beside
+from fastinstall.observe.pip_pin_conflicts import find_unheeded_pins, links_beside
+from fastinstall.observe.pip_settings import PipSetting
 
 PREFIX = PurePosixPath("/srv/images/env")
 OWN, USERS = "/srv/images/env/pip.conf", "/home/me/.config/pip/pip.conf"

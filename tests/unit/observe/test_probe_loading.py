@@ -1,7 +1,7 @@
 """How memory is handed out is looked at where something is installed that trains, and nowhere else."""
 
 from fastinstall.model.facts import Distribution
-from fastinstall.observe.cpu import observe_loading
+from fastinstall.observe.loader_limits import observe_loading
 
 
 def distribution(name: str) -> Distribution:

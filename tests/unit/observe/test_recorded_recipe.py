@@ -7,7 +7,7 @@ from support.values.builders import changed, environment, receipt
 from support.values.sessions import a_session
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.observe.observation import read_recorded_recipe
+from fastinstall.observe.recipes import read_recorded_recipe
 
 
 def test_an_unknown_recipe_of_a_receipt_is_told_with_file_and_key(tmp_path: Path) -> None:

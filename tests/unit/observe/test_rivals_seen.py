@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fastinstall.core.package_managers import ConcurrentInstaller
-from fastinstall.observe.concurrent_changes import observe_concurrent_installers
+from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/rivals/commands.json").read_text(encoding="utf-8"))
 POETRY = urlsafe_b64encode(sha256(b"/srv/project").digest()).decode()[:8]
