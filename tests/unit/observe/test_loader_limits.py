@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from support.values.builders import healthy_facts
 
-from fastinstall.observe.loader_limits import huge_pages, memory_bytes, observe_machine
+from fastinstall.model.facts import Distribution
+from fastinstall.observe.loader_limits import huge_pages, memory_bytes, observe_loading, observe_machine
 
 MIB = 1 << 20
 NO_LIMIT = 9223372036854771712
@@ -60,3 +61,18 @@ def test_a_machine_that_says_nothing_is_unknown_and_no_failure(tmp_path: Path) -
 
 def test_this_machine_has_memory() -> None:
     assert memory_bytes() > 100 * MIB
+
+
+def distribution(name: str) -> Distribution:
+    return Distribution(name=name, version="1", metadata=f"{name}-1.dist-info")
+
+
+def test_where_nothing_trains_nothing_is_looked_at() -> None:
+    assert observe_loading((distribution("pillow"), distribution("opencv-python")), "") is None
+
+
+def test_where_something_trains_the_kernel_s_word_and_the_variable_are_kept() -> None:
+    seen = observe_loading((distribution("pillow"), distribution("torch")), "glibc.malloc.hugetlb=1")
+    assert seen is not None
+    assert seen.tunables == "glibc.malloc.hugetlb=1"
+    assert seen.huge_pages in ("always", "madvise", "never", "")

@@ -1,13 +1,15 @@
-"""Recipes of other distributions: files of a package that entry points name."""
+"""Recipes of other distributions, by the entry points that name them, and the recipe that a receipt names."""
 
 from pathlib import Path
 
 import pytest
 from support.elf.extension_package import make_distribution
+from support.values.builders import changed, environment, receipt
+from support.values.sessions import a_session
 
-from fastinstall.core.errors import UsageError
+from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.surroundings import recipes_directory
-from fastinstall.observe.recipes import load_recipe, load_recipes, recipe_problems
+from fastinstall.observe.recipes import load_recipe, load_recipes, read_recorded_recipe, recipe_problems
 
 SHIPPED = recipes_directory()
 
@@ -54,3 +56,10 @@ def test_an_unknown_name_is_answered_with_theirs_too(site: Path) -> None:
     with pytest.raises(UsageError) as caught:
         load_recipe("acme-pilow", (SHIPPED,))
     assert "did you mean --recipe acme-pillow?" in str(caught.value.hint)
+
+
+def test_an_unknown_recipe_of_a_receipt_is_told_with_file_and_key(tmp_path: Path) -> None:
+    session, target = a_session(tmp_path), environment()
+    assert read_recorded_recipe(session, target, receipt()).name == "pillow-simd"
+    with pytest.raises(DocumentError, match=r"share/fastinstall/receipt\.json: recipe: no recipe is named 'nonesuch'"):
+        read_recorded_recipe(session, target, changed(receipt(), {"recipe": "nonesuch"}))
