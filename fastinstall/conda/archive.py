@@ -28,8 +28,7 @@ class CondaPackageFile:
     """A file of a package.
 
     Attributes:
-        content: all of it.
-        mode: its permissions.
+        mode: its permissions, as of chmod(2).
     """
 
     content: bytes
@@ -42,9 +41,9 @@ def write_archive(
     """Write a package into a channel, in place of a file of that name.
 
     Args:
-        package: what `info/index.json` says.
+        package: what `info/index.json` says of it.
         members: its files, by their paths relative to the prefix.
-        about: what `info/about.json` says.
+        about: the content of `info/about.json`.
         channel: the directory; its index is left as it is.
 
     Returns:

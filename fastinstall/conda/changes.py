@@ -26,7 +26,6 @@ class PackageChange:
     """What becomes of one package.
 
     Attributes:
-        name: of the package.
         before: the installed package, or None if it is not installed yet.
         after: the package that takes its place, or None if nothing does.
     """
@@ -51,7 +50,7 @@ class PackageChange:
 
 
 def list_package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
-    """What becomes of each package, by name."""
+    """List what becomes of each package, by name."""
     gone = {package.name: package for package in change.unlinked}
     come = {package.name: package for package in change.linked}
     return tuple(
@@ -60,7 +59,7 @@ def list_package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
 
 
 def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
-    """The named risks of a change: packages that much depends on, any that become older, and any that just go."""
+    """Return the named risks of a change: packages that much depends on, older ones, and any that just go."""
     changes = list_package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
     older = [
@@ -84,18 +83,18 @@ def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
 
 
 def is_protected(name: str) -> bool:
-    """Whether a package is Python itself, torch or one of CUDA's."""
+    """Return whether a package is Python itself, torch or one of CUDA's."""
     return any(fnmatchcase(name, pattern) for pattern in _PROTECTED)
 
 
 def explain_change(change: CondaChange, why: str) -> str:
-    """A sentence: why, and what is lost by it."""
+    """Explain a change in a sentence: why it is made, and which packages are lost by it."""
     going = [each.name for each in list_package_changes(change) if each.after is None]
     verb = "is removed without replacement" if len(going) == 1 else "are removed without replacement"
     return f"{why}; {listing(going, _NAMED)} {verb}" if going else why
 
 
 def apply_conda_change(conda: Conda, change: CondaChange) -> tuple[CondaPackage, ...]:
-    """The packages that are there afterwards."""
+    """Return the packages that are installed after a change."""
     touched = {package.name for package in (*change.unlinked, *change.linked)}
     return (*(package for package in conda.packages if package.name not in touched), *change.linked)

@@ -82,7 +82,7 @@ def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path
 
 
 def _is_written(package: CondaPackage, guard: CondaPackage | None, path: Path) -> bool:
-    """Whether publishing may have written a file: one of the packages, an index, half of one."""
+    """Return whether publishing may have written a file: one of the packages, an index, half of one."""
     ours = (f"{package.dist}.conda", INDEX, *((f"{guard.name}-{guard.version}-",) if guard is not None else ()))
     return path.parent.name in SUBDIRS and path.name.removeprefix(".").startswith(ours)
 

@@ -22,7 +22,7 @@ _MARK = "simd_"
 
 
 def make_requested_spec(package: CondaPackage) -> str:
-    """The match spec under which one of our packages is recorded as the user's request; empty for others'.
+    """Return the match spec under which one of our packages is recorded as the user's request; empty for others'.
 
     That of the stack names no version, so that a later one of ours can come, and no other build.
     """
@@ -32,11 +32,11 @@ def make_requested_spec(package: CondaPackage) -> str:
 
 
 def append_revision(existing: str, at: datetime, command: str, change: CondaChange) -> str:
-    """The history with one revision more, as conda writes it.
+    """Return the history with one more revision, as conda writes it.
 
     Args:
         existing: the text so far.
-        at: local time.
+        at: when it happened, in local time.
         command: the command line that caused it.
         change: what came and what went.
     """
@@ -59,13 +59,13 @@ def append_revision(existing: str, at: datetime, command: str, change: CondaChan
 
 
 def remove_history_requests(before: str, after: str, installed_again: Iterable[str]) -> str:
-    """The history after an engine's work, less what explicit installations add to the user's requests.
+    """Return the history after an engine's work, less what explicit installations add to the user's requests.
 
     They would pin each package to its very build, and forget what the user had asked for.
 
     Args:
-        before: the text before.
-        after: the text now.
+        before: the text before the work.
+        after: the text after the work.
         installed_again: names of packages that came.
     """
     if not after.startswith(before):
@@ -85,7 +85,7 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
 
 
 def _parse_installed(history: str) -> dict[str, str]:
-    """What is installed by the history: "NAME-VERSION-BUILD" to the line's text."""
+    """Map what the history says is installed, as "NAME-VERSION-BUILD", to the text of its line."""
     found: dict[str, str] = {}
     for line in history.splitlines():
         text = line[1:].strip()
@@ -102,10 +102,10 @@ def record_revision(
     """Add a revision to the history.
 
     Args:
-        stack: what came.
+        stack: the packages that came.
         records: that went, by the names of their packages.
         conda: what was installed before.
-        now: of this run.
+        now: when this run began, UTC.
         transaction: whose undo takes the revision out again.
     """
     linked = tuple(package for package in (stack.package, stack.guard) if package is not None)

@@ -31,10 +31,7 @@ def change_conda_packages(
 
     Args:
         change: what comes and what goes.
-        engine: who does it.
         transaction: open; it undoes all of it.
-        prefix: of the environment.
-        emit: listens to events.
 
     Raises:
         FailedError: a package that goes is not there, the engine failed, or it did something else than was planned; the
@@ -57,7 +54,7 @@ def change_conda_packages(
 
 
 def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: Path) -> ExternalChange:
-    """What a change takes away, overwrites and brings.
+    """Return what a change takes away, overwrites and brings.
 
     Raises:
         FailedError: a package that goes is not installed, or its record cannot be read.
@@ -100,7 +97,7 @@ def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:
 
 
 def _describe_change(change: CondaChange) -> str:
-    """What happens, each package once."""
+    """Describe what happens, each package once."""
     coming, going = ({package.dist for package in packages} for packages in (change.linked, change.unlinked))
     parts = (("reinstalling", coming & going), ("installing", coming - going), ("removing", going - coming))
     return "; ".join(f"{word} {', '.join(sorted(dists))}" for word, dists in parts if dists)

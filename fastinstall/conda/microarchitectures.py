@@ -6,7 +6,7 @@ from fastinstall.conda.missing_extra import make_missing_extra_error
 
 
 def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The processors that code for a level runs on.
+    """Return the processors that code for a level runs on.
 
     Args:
         levels: "x86-64-v3", ...; for "native" the processor of this machine counts.

@@ -7,7 +7,7 @@ from fastinstall.core.messages import quote
 
 
 def make_missing_extra_error(distribution: str) -> RefusedError:
-    """The refusal, with the command that brings it."""
+    """Return the refusal, with the command that installs the extra."""
     return RefusedError(
         f"conda packages need {distribution}, which is not installed with fastinstall",
         hint=f"{quote(sys.executable)} -m pip install 'fastinstall[conda]'",

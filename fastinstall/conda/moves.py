@@ -14,11 +14,9 @@ _WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
 def list_conda_moves(
     prefix: Path, site_packages: Path, root: Path, conda: Conda, records: Collection[str]
 ) -> tuple[Move, ...]:
-    """The moves outside of site-packages, and of what conda alone knows inside it.
+    """List the moves outside of site-packages, and of what conda alone knows inside it.
 
     Args:
-        prefix: the environment.
-        site_packages: of the environment.
         root: the staged environment, at `stage/prefix` of the transaction.
         conda: what conda knows of the environment.
         records: that make room, by the names of their packages.
@@ -43,11 +41,10 @@ def list_conda_moves(
 
 
 def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
-    """What an engine has linked, file by file, less what it writes beside the records.
+    """Yield the moves of what an engine has linked, file by file, less what it writes beside the records.
 
     Args:
-        prefix: the environment.
-        root: the staged environment.
+        root: the staged environment, laid out as the prefix.
         kept: where `root` lies, relative to the transaction's directory.
     """
     for directory, _, names in os.walk(root):
@@ -60,7 +57,7 @@ def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
 
 
 def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collection[str]) -> tuple[str, ...]:
-    """Top-level names in site-packages that are wholly of the conda packages that make room.
+    """Return the top-level names in site-packages that are wholly of the conda packages that make room.
 
     Args:
         site: site-packages, relative to the prefix.
@@ -75,6 +72,6 @@ def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collectio
 
 
 def _list_claimed_files(conda: Conda, records: Collection[str]) -> Iterator[str]:
-    """Files of the packages that make room, each once."""
+    """Yield the files of the packages that make room, each once."""
     files = (path for claim in conda.claims if claim.dist in records for path in claim.files)
     return iter(dict.fromkeys(files))

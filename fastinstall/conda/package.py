@@ -34,8 +34,7 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
     """Make a conda package of a wheel.
 
     Args:
-        wheel: the file.
-        package: what was planned.
+        package: what was planned for it.
         interpreter: the Python that the wheel is for; its bytecode goes into the package.
         channel: the directory of a channel; `write_index` makes it known there.
 

@@ -9,7 +9,13 @@ from itertools import zip_longest
 
 
 def is_older(version: str, than: str) -> bool:
-    """Whether conda would sort a version before another; versions that it would not take are compared all the same."""
+    """Return whether conda would sort a version before another, even one that it would not accept.
+
+    >>> is_older("1.0rc1", than="1.0"), is_older("1.0.post1", than="1.0")
+    (True, False)
+    >>> is_older("1!0.1", than="2.0")
+    False
+    """
     for left, right in zip(_split_version(version), _split_version(than), strict=True):
         for pair in zip_longest(left, right, fillvalue=[_ZERO]):
             for atom, opposite in zip_longest(*pair, fillvalue=_ZERO):
@@ -22,7 +28,7 @@ _ZERO = (2, 0, "")  # what is missing counts as 0; words come before numbers
 
 
 def _split_version(version: str) -> list[list[list[tuple[int, int, str]]]]:
-    """Epoch, version and local version, each as its components, and these as their numbers and words."""
+    """Split a version into epoch, version and local version, and their components into numbers and words."""
     epoch, mark, rest = version.strip().lower().partition("!")
     public, _, local = (rest if mark else epoch).partition("+")
     return [[_split_component(word) for word in _list_words(text)] for text in (epoch if mark else "0", public, local)]

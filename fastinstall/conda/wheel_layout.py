@@ -28,7 +28,6 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     """Lay a wheel out as an environment has it, with bytecode of the interpreter.
 
     Args:
-        wheel: the file.
         interpreter: whose bytecode is compiled, without paths of any machine.
         root: an empty directory that stands for the prefix.
 

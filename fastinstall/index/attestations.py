@@ -32,7 +32,7 @@ class Attestation:
     """Who published a file, as far as it is known. One that is invalid is a `FailedError`, not a value.
 
     Attributes:
-        verdict: in one word.
+        verdict: what came of looking for it.
         publishers: who signed it, in the index's words: "GitHub python-pillow/Pillow wheels.yml".
         reason: why it could not be verified; empty if it was, or if nothing is published.
     """
@@ -64,7 +64,7 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
 
 
 def describe(attestation: Attestation) -> str:
-    """It in words, to stand after the name of the file."""
+    """Describe it in words, to stand after the name of the file."""
     return {
         AttestationVerdict.VERIFIED: f"attested by {', '.join(attestation.publishers)}",
         AttestationVerdict.UNVERIFIABLE: f"an attestation is published but was not verified: {attestation.reason}",

@@ -224,7 +224,9 @@ _ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGN
 
 
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
-    """Whether a page comes from what stands before the index: it lists no file, and asks for something or is elsewhere.
+    """Return whether a page is not the index's, but of what stands before it, such as the login of a network.
+
+    Such a page lists no file, and asks for something or is elsewhere.
 
     A page that lists nothing alone is an index page of a distribution without files.
     """

@@ -25,7 +25,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
-    """The file in the store, if it is there and has the artefact's hash."""
+    """Return the file in the store; None if it is absent or has another hash than the artefact."""
     if not artefact.sha256:
         return None
     path = _place(directory, artefact, artefact.sha256)
@@ -68,7 +68,7 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
 
 
 def copy(source: Path) -> Callable[[Path], None]:
-    """A `write` for `store` that copies a file of this machine; never a link to it."""
+    """Return a `write` for `store` that copies a file of this machine, and never links to it."""
 
     def write(target: Path) -> None:
         if not source.is_file():
@@ -80,7 +80,7 @@ def copy(source: Path) -> Callable[[Path], None]:
 
 @cache
 def private_space(cache: Path) -> Path:
-    """A directory in our cache that goes away with this process.
+    """Create a directory in our cache that goes away with this process; the same at each call.
 
     Raises:
         FailedError: the cache cannot be written.
@@ -114,19 +114,18 @@ class StoredFile:
         return files.sha256(self.path) == self.path.parent.name
 
     def find_index(self, places: Collection[str]) -> str:
-        """The first of some places that has offered it; empty if none has."""
+        """Return the first of some places that has offered it; empty if none has."""
         return next((place for place in places if place in self.indexes), "")
 
 
 def list_offered_files(
     cache: Path, wanted: Callable[[str], bool], places: Collection[str]
 ) -> tuple[tuple[Path, str], ...]:
-    """The wanted files in the store that one of some places has offered, in the order of the places.
+    """List the wanted files in the store that one of some places has offered, in the order of the places.
 
     Args:
-        cache: our cache directory.
         wanted: says by its name whether a file matters.
-        places: `PipSettings.places`.
+        places: names of indexes, as of `PipSettings.places`.
 
     Returns:
         Path and place of each; a file that lost its hash is left out.
@@ -137,10 +136,9 @@ def list_offered_files(
 
 
 def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[StoredFile, ...]:
-    """The wanted files in the store, by name; they are not opened.
+    """List the wanted files in the store, by name; they are not opened.
 
     Args:
-        cache: our cache directory.
         wanted: says by its name whether a file matters.
     """
     paths = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
@@ -150,7 +148,7 @@ def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[Store
 
 @contextmanager
 def discarding_refused(path: Path) -> Iterator[None]:
-    """A block in which a stored file is judged: where it is refused, it leaves the store."""
+    """Discard a stored file that is refused in the block."""
     try:
         yield
     except FailedError:
@@ -175,7 +173,6 @@ def record_offers(cache: Path, offered: Iterable[Artefact]) -> None:
     """Note of the files in the store that an index offers them, by name and hash.
 
     Args:
-        cache: our cache directory.
         offered: as an index has just answered.
     """
     for artefact in offered:
@@ -216,7 +213,7 @@ def _directory(cache: Path, digest: str) -> Path:
 
 @contextmanager
 def writable(cache: Path) -> Iterator[None]:
-    """A stretch of work in our cache directory, whose troubles are told as such."""
+    """Explain what goes wrong with our cache directory in the block."""
     try:
         yield
     except OSError as error:

@@ -17,13 +17,11 @@ class ExecutionContext:
     """The means of a setup.
 
     Attributes:
-        recipe: what is built.
+        recipe: what is to be built.
         index: where files come from.
         cache: root of our cache.
         variables: environment variables for subprocesses.
-        emit: listens to events.
         now: when this run began, UTC.
-        cpu: of this machine.
         engine: installs conda packages, or None if the plan has none.
     """
 

@@ -18,7 +18,7 @@ class FileName:
 
     Attributes:
         name: of the distribution, normalised.
-        version: of the distribution.
+        version: the version of the distribution.
         tags: of a wheel; empty for an sdist.
     """
 
@@ -33,7 +33,14 @@ class FileName:
 
 
 def parse_filename(filename: str) -> FileName | None:
-    """Read the name of an sdist or a wheel; None for anything else."""
+    """Parse the name of an sdist or a wheel; None for anything else.
+
+    >>> name = parse_filename("pillow-13.0.0+simd.v3-cp311-cp311-manylinux_2_28_x86_64.whl")
+    >>> name.name, str(name.version), name.is_wheel
+    ('pillow', '13.0.0+simd.v3', True)
+    >>> parse_filename("SHA256SUMS") is None
+    True
+    """
     try:
         if filename.endswith(".whl"):
             name, version, _build, tags = parse_wheel_filename(filename)

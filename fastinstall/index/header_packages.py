@@ -22,9 +22,9 @@ class HeaderPackage:
 
     Attributes:
         archive: its archive, by name.
-        path: in the archive.
-        sha256: hexadecimal.
-        size: in bytes.
+        path: where it is in the archive.
+        sha256: its hash, in hexadecimal digits.
+        size: of the package, in bytes.
         bundled: how the file name of the library in an official wheel goes on behind ".so.", for these headers to
             describe it ("6", "2.5"); empty for Python.
     """
@@ -41,7 +41,7 @@ class HeaderPackages:
     """All of them.
 
     Attributes:
-        schema: 1.
+        schema: the version of the format, 1.
         archives: addresses of each archive, in order.
         packages: by the recipes' names of libraries, and by "python3.12" those of Python.
     """

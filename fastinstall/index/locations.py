@@ -8,12 +8,20 @@ from fastinstall.core.secrets import remove_credentials
 
 
 def local_path(location: str) -> Path | None:
-    """The path that a `file://` URL or a plain path means; None for anything remote."""
+    """Return the path that a `file://` URL or a plain path means; None for anything remote.
+
+    >>> local_path("file:///srv/my%20wheels"), local_path("https://example.org/simple")
+    (PosixPath('/srv/my wheels'), None)
+    """
     if location.startswith("file:"):
         return Path(unquote(urlsplit(location).path))
     return None if "://" in location else expand_home(location)
 
 
 def name_place(place: str) -> str:
-    """The name of an index or a `find-links`, by which files that came from it are known: without credentials."""
+    """Return the name by which files of an index or a `find-links` are known: its address without credentials.
+
+    >>> name_place("https://me:secret@example.org/simple/")
+    'https://example.org/simple'
+    """
     return remove_credentials(place).rstrip("/")

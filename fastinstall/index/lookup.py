@@ -30,7 +30,7 @@ T = TypeVar("T")
 def ask(
     settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool], *, timeout: float
 ) -> tuple[Artefact, ...]:
-    """The wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
+    """Return the wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
 
     Yanked files are left out: they are withdrawn.
 
@@ -62,7 +62,7 @@ def ask(
 
 
 def _list_linked_files(places: Iterable[str], wanted: Callable[[str], bool]) -> Iterator[Artefact]:
-    """The wanted files of those `find-links` that are directories."""
+    """Yield the wanted files of those `find-links` that are directories."""
     for place in places:
         directory = local_path(place)
         if directory is not None and directory.is_dir():
@@ -114,7 +114,7 @@ def _describe(offer: OfferedFile, place: str) -> Artefact:
 
 
 def _run_concurrently(calls: Iterable[Callable[[], T]], timeout: float) -> list[T]:
-    """The results of all calls; if some fail, the failure of the first of them.
+    """Return the results of all calls; raise the failure of the first one that fails.
 
     The threads are daemons, so that an interruption need not wait for a silent server.
     """

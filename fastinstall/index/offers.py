@@ -59,7 +59,7 @@ class PackageIndex:
         return self._read_settings().places
 
     def releases(self, recipe: Recipe, interpreter: Interpreter) -> Releases:
-        """What there is to build from, and what is official, for a recipe and a target.
+        """Return what there is to build from, and what is official, for a recipe and a target.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
@@ -73,7 +73,7 @@ class PackageIndex:
         return found
 
     def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
-        """What there is for each of several recipes, by their names; every distribution is looked up once.
+        """Return what there is for each of several recipes, by their names; every distribution is looked up once.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
@@ -138,7 +138,7 @@ class PackageIndex:
         raise failures[0]
 
     def _list_header_packages(self) -> dict[str, Artefact]:
-        """The packages of C headers that can be had; offline those in the cache or the wheelhouse."""
+        """List the packages of C headers that can be had; offline, those in the cache or the wheelhouse."""
         known = read_header_packages().artefacts()
         if not self.offline:
             return known
@@ -148,7 +148,7 @@ class PackageIndex:
         return downloads.find_stored_file(self.cache, artefact) if self.cache is not None else None
 
     def _find_address(self, artefact: Artefact) -> str:
-        """Where a file is; an address that was saved without the token in it is looked up again."""
+        """Return where a file is; an address that was saved without the token in it is looked up again."""
         if HIDDEN not in artefact.url:
             return artefact.url
         found = self._ask((artefact.name,), artefact.filename.__eq__)
@@ -187,7 +187,7 @@ class PackageIndex:
         return self.cache is not None and bool(downloads.list_offered_files(self.cache, wanted, places))
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
-        """The newest wheels of ours that an index offers, fetched: which recipe has made one stands inside it."""
+        """Fetch the newest wheels of ours that an index offers: which recipe has made one stands inside it."""
         from fastinstall.index.selection import select_newest_labelled  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import describe_file  # noqa: PLC0415 (likewise)
 
@@ -225,7 +225,7 @@ class PackageIndex:
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
-        """With the wheels of the wheelhouse that another recipe has built."""
+        """Return the error that names where was looked, and wheels that another recipe has built."""
         from fastinstall.index import selection, supported_tags  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
@@ -254,7 +254,7 @@ class PackageIndex:
         )
 
     def _explain_unoffered(self, wanted: Callable[[str], bool]) -> Iterator[str]:
-        """Why files of the cache that would do are not on offer when offline."""
+        """Explain why files of the cache that would do are not on offer when offline."""
         if not self.offline or self.cache is None:
             return
         for each in downloads.list_stored_files(self.cache, wanted):
@@ -268,7 +268,7 @@ class PackageIndex:
 
 
 def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
-    """All files but the wheels of ours that another recipe has built: their labels may be the same."""
+    """Yield all files but the wheels of ours that another recipe has built: their labels may be the same."""
     from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (like `releases_for`)
 
     for artefact in artefacts:
@@ -277,5 +277,5 @@ def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[
 
 
 def _is_local(artefact: Artefact) -> bool:
-    """Whether its version is a local one (PEP 440), which no official file has."""
+    """Return whether its version is a local one (PEP 440), which no official file has."""
     return "+" in artefact.version

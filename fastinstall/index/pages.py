@@ -26,7 +26,7 @@ class OfferedFile:
 
 
 def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
-    """What a page offers, in its order.
+    """Return what a page offers, in its order.
 
     Raises:
         ValueError: it is malformed.

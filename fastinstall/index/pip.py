@@ -32,7 +32,7 @@ _DROPPED = frozenset(
 
 
 def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
-    """The words that start pip for a target; a pip command follows.
+    """Return the words that start pip for a target; a pip command follows.
 
     Raises:
         RefusedError: the target is older than the tool's pip supports, and has no pip of its own.
@@ -50,7 +50,7 @@ def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
 
 
 def pip_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a pip of ours: the user's, less what would lead it elsewhere."""
+    """Return the environment for a pip of ours: the user's, less what would lead it elsewhere."""
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
     ours = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "FASTINSTALL_GUARD": "0"}
     return {**kept, **ours, "PYTHONIOENCODING": "utf-8"}

@@ -39,13 +39,12 @@ class PipForecast:
 def forecast_pip_install(
     interpreter: Interpreter, words: Sequence[str], settings: Mapping[str, str], variables: Mapping[str, str]
 ) -> PipForecast:
-    """What `pip install WORDS` would do; nothing is changed.
+    """Find out what `pip install WORDS` would do; nothing is changed.
 
     Args:
-        interpreter: the target's Python.
         words: of the command, options too.
         settings: variables of pip's that hide those of its files; empty ones do not.
-        variables: of the shell.
+        variables: the environment variables of the shell.
 
     Raises:
         UndeterminedError: pip could not tell: no index reached, no answer in time, or a pip of before dry runs.

@@ -19,7 +19,7 @@ class PipSettings:
 
     Attributes:
         index_url: the main index; empty for the public default. May bear credentials.
-        extra_index_urls: further indexes.
+        extra_index_urls: indexes to ask as well, in order.
         find_links: further directories and pages that list files.
         certificate: a file of certificate authorities to trust instead of the system's.
         proxy: a proxy's URL; empty for what the usual variables say.
@@ -55,7 +55,7 @@ def _find_default_index() -> str:
 
 
 def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
-    """The index settings that pip would use for a target: global, user's, environment's, PIP_* variables.
+    """Return the index settings that pip would use for a target: global, user's, environment's, PIP_* variables.
 
     They are read from pip's files, for `pip config list` takes a fifth of a second of each setup.
 

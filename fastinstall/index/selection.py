@@ -33,7 +33,7 @@ class Names:
 
 
 def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
-    """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
+    """Return whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
     compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
     if filename.endswith(".whl") and not (compiler or _may_fit(filename, tags)):
         return False
@@ -48,7 +48,7 @@ def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
 
 
 def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
-    """A glance that spares most of an index's thousands of names from being parsed."""
+    """Return whether a name is worth parsing, which most of the thousands in an index are not."""
     best = next(iter(tags), None)
     if best is None or not (best.interpreter in filename or "abi3" in filename):
         return False
@@ -57,7 +57,7 @@ def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
 
 
 def names_of(recipes: Iterable[Recipe]) -> Names:
-    """The names of all distributions whose files some recipes can use."""
+    """Return the names of all distributions whose files some recipes can use."""
     known = tuple(recipes)
     wheels = [name for each in known for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
     sources = [*wheels, *(name for each in known for name in ingredients_of(each))]
@@ -65,13 +65,13 @@ def names_of(recipes: Iterable[Recipe]) -> Names:
 
 
 def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
-    """The names of further distributions whose sdists go into a build, each once."""
+    """Return the names of further distributions whose sdists go into a build, each once."""
     linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
     return tuple(dict.fromkeys(linked))
 
 
 def select_newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: int) -> tuple[Artefact, ...]:
-    """Of the wheels with a local version that begins with one of some labels, so many of the newest, newest first."""
+    """Select so many of the newest wheels whose local version begins with one of some labels, newest first."""
     labelled = (
         (artefact, name)
         for artefact, name in _parse_unique(offered)
@@ -122,7 +122,7 @@ def _parse_unique(offered: Iterable[Artefact]) -> list[_Pair]:
 
 
 def _select_sdists(pairs: Iterable[_Pair], name: str, versions: str = "") -> tuple[Artefact, ...]:
-    """The sdists of a distribution, newest first; a specifier says which versions will do."""
+    """Select the sdists of a distribution, newest first; a specifier says which versions will do."""
     wanted, known = canonicalize_name(name), SpecifierSet(versions)
     return _sort_newest_first(
         pair for pair in pairs if pair[1].name == wanted and not pair[1].is_wheel and pair[1].version in known

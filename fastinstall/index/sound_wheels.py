@@ -25,10 +25,9 @@ _FOUND_SOUND: set[str] = set()
 
 
 def read_sound_metadata(wheel: Path, *, thorough: bool = True) -> str:
-    """The METADATA of a wheel whose structure, members and checksums are sound; empty if it has none.
+    """Return the METADATA of a wheel whose structure, members and checksums are sound; empty if it has none.
 
     Args:
-        wheel: the file.
         thorough: inflate all of it, which tells whether it is whole; unneeded where a sum of the file has told.
 
     Raises:
@@ -49,7 +48,6 @@ def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
     The same bytes are found sound once in a process: inflating and hashing all of them takes 150 ms.
 
     Args:
-        wheel: the file.
         ours: the sha256 of a wheel that we have packed; that one's content is as its RECORD says.
 
     Raises:
@@ -121,7 +119,7 @@ def _require_record(wheel: Path, archive: SoundZip, metadata: str) -> None:
 
 
 def _parse_record(wheel: Path, record: str) -> dict[str, str]:
-    """The digest of each file, as it stands there ("sha256=...")."""
+    """Return the digest of each file, as it stands there ("sha256=...")."""
     listed: dict[str, str] = {}
     for row in filter(None, csv.reader(record.splitlines())):
         if len(row) != _COLUMNS:

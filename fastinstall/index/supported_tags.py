@@ -16,7 +16,7 @@ _FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
 
 
 def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
-    """The wheel tags that a target can install, with their rank (0 is the best).
+    """Return the wheel tags that a target can install, with their rank (0 is the best).
 
     The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
     """

@@ -25,7 +25,7 @@ _PROVENANCE = r"[^/]+\.dist-info/fastinstall\.json"
 
 
 def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-    """The wanted files of a directory, found sound.
+    """Return the wanted files of a directory, found sound.
 
     Args:
         directory: where they lie; not its subdirectories.
@@ -45,7 +45,7 @@ def read_wheelhouse(directory: Path, wanted: Callable[[str], bool]) -> tuple[Art
 
 
 def describe_file(path: Path, expected: str | None = None) -> Artefact:
-    """An sdist or a wheel on this machine as an artefact.
+    """Describe an sdist or a wheel on this machine as an artefact.
 
     Args:
         path: of the file, absolute.
@@ -91,7 +91,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
 
 
 def recipe_of(path: Path | None) -> str:
-    """The recipe that a wheel of ours was built by, as its own `fastinstall.json` says; empty if none does."""
+    """Return the recipe that a wheel of ours was built by, as its own `fastinstall.json` says; empty if none does."""
     if path is None or path.suffix != ".whl":
         return ""
     try:
@@ -104,7 +104,7 @@ def recipe_of(path: Path | None) -> str:
 
 
 def _read_information(sdist: Path, *, thorough: bool) -> str:
-    """An sdist's PKG-INFO; empty if it has none."""
+    """Return an sdist's PKG-INFO; empty if it has none."""
     if sdist.suffix != ".zip":
         return read_tar_member(sdist, _is_information, thorough=thorough).decode("utf-8", "replace")
     with sound_zip(sdist) as archive:
@@ -117,7 +117,7 @@ def _is_information(name: str) -> bool:
 
 
 def read_sums(path: Path) -> dict[str, str]:
-    """What a `SHA256SUMS` says, by file name; nothing where there is none.
+    """Read a `SHA256SUMS`, by file name; return nothing if there is no such file.
 
     Raises:
         DocumentError: it, or a line of it, cannot be read.

@@ -25,7 +25,6 @@ def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> 
     Never this process, its ancestors or its children.
 
     Args:
-        prefix: of the environment.
         processes: where the kernel lists them.
     """
     found = []

@@ -88,6 +88,9 @@ def _ask_package(root: Path) -> Cpu:
 def find_hiding_tunables(tunables: str) -> str:
     """Return the part of GLIBC_TUNABLES that hides CPU features from the loader; empty if none does.
 
+    >>> find_hiding_tunables("glibc.malloc.hugetlb=1:glibc.cpu.hwcaps=-AVX2")
+    'glibc.cpu.hwcaps=-AVX2'
+
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
     settings = (setting.partition("=") for setting in tunables.split(":"))
@@ -144,7 +147,7 @@ def control_groups(root: Path, controller: str) -> list[Path]:
 
     Args:
         root: what stands for "/".
-        controller: "cpu", "memory".
+        controller: the name of one: "cpu", "memory".
     """
     mount = root / "sys/fs/cgroup"
     groups = []

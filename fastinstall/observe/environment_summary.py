@@ -34,8 +34,7 @@ class EnvironmentSummary:
     """An environment, seen from outside.
 
     Attributes:
-        prefix: its directory.
-        kind: who manages it.
+        kind: who manages it: conda, `venv` or the system.
         python: version of its interpreter; empty if unknown.
         pillow: distributions that say they are Pillow ("pillow 13.0.0"), sorted; empty if none.
         ours: what fastinstall set up there ("pillow 13.0.0+simd.v2.v3"); empty if nothing.

@@ -21,7 +21,7 @@ def interpreter_with(
 
     Args:
         abi: the ABI tag of its extension modules: "cp311".
-        python: its version: "3.11".
+        python: its minor version: "3.11".
         first: interpreters to ask before all others.
         variables: to find those on PATH, then those of pyenv and uv (PYENV_ROOT, XDG_DATA_HOME, HOME).
     """

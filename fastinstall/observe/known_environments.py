@@ -31,7 +31,6 @@ def list_known_environments(variables: Mapping[str, str], state: Path) -> tuple[
 
     Args:
         variables: environment variables; HOME, and those that move the tools' directories.
-        state: our state directory.
     """
     listed = [*read_list(state / LIST), *read_list(find_home(variables) / ".conda" / LIST)]
     listed += [Path(variables[name]) for name in _ACTIVE if variables.get(name, "").startswith("/")]

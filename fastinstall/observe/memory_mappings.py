@@ -18,7 +18,7 @@ class Mapping:
     """A range of a process's memory.
 
     Attributes:
-        start: its first address.
+        start: the address of its first byte.
         end: the address after it.
         is_executable: whether code may run there.
         offset: of its start in the file, in bytes.

@@ -27,8 +27,8 @@ class SearchPath:
     """Where compiler and linker search, in their order.
 
     Attributes:
-        include: directories of headers.
-        library: directories of libraries.
+        include: where headers are searched.
+        library: where libraries are searched.
     """
 
     include: tuple[Path, ...]
@@ -51,7 +51,6 @@ def observe_library(
     Args:
         name: the recipe's name for it.
         requirement: how the recipe identifies it.
-        search: directories to search.
         variables: environment variables: PATH, PKG_CONFIG_PATH.
     """
 

@@ -20,7 +20,6 @@ def nearby_environments(directory: Path, variables: Mapping[str, str]) -> tuple[
     """Return environments in a directory and in the project around it, the nearest first, each once.
 
     Args:
-        directory: the working directory.
         variables: UV_PROJECT_ENVIRONMENT moves the environment of a uv project. Source: uv's reference of variables.
     """
     found: dict[str, Path] = {}

@@ -229,7 +229,7 @@ def receipt_of(environment: Environment) -> Receipt | None:
 
 
 def receipt_if_readable(environment: Environment) -> Receipt | None:
-    """Return the same; None also if it cannot be read, which `Facts.past` reports."""
+    """Return the receipt of an earlier setup; None also if it cannot be read, which `Facts.past` reports."""
     try:
         return receipt_of(environment)
     except DocumentError:

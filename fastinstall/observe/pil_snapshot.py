@@ -34,8 +34,6 @@ def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[st
     """Return everything of PIL in an environment, and of further entries of its site-packages, without bytecode.
 
     Args:
-        prefix: of the environment.
-        site_packages: of the environment.
         names: more top-level names to include; absent ones are left out.
     """
     found = (name for name in foreign.list_names(site_packages) if name in names or _STACK.fullmatch(name))

@@ -34,7 +34,6 @@ def links_beside(
     """Return the wheel directories configured elsewhere: the pin repeats them, because it would hide them.
 
     Args:
-        prefix: of the environment.
         found: pip's settings, in rising order of precedence, without the pin's own lines.
         used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so only the pin's own
             file can conflict.

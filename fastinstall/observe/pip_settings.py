@@ -58,7 +58,6 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
     """Return the settings that affect a pin, in rising order of precedence.
 
     Args:
-        prefix: of the environment.
         variables: environment variables of the shell.
     """
     found = tuple(setting for setting in list_pip_settings(prefix, variables) if setting.key in _KEYS)

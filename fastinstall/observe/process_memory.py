@@ -82,9 +82,9 @@ def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tupl
     """Return how PIL's files and its libtiff bind functions whose names start alike ("jpeg_").
 
     Args:
-        memory: `/proc/PID/mem`.
-        mappings: of the process.
-        start: of the names.
+        memory: the process's `/proc/PID/mem`.
+        mappings: the map of the process's memory.
+        start: the beginning that the names share.
 
     Raises:
         OSError: the memory cannot be read, or is gone.

@@ -100,7 +100,7 @@ def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
     """Return why recipes of other distributions are ignored, one sentence each.
 
     Args:
-        directories: those before theirs.
+        directories: the directories that come before those of other distributions.
     """
     holders = {name: file.parent for name, file in _list_recipe_files(directories).items()}
     theirs, problems = _find_foreign_directories()

@@ -24,7 +24,6 @@ def observe_process(pid: int, root: Path = Path("/")) -> LiveProcess:
     """Return what a process runs, has mapped, and was started with.
 
     Args:
-        pid: its number.
         root: the directory that contains `proc`.
 
     Returns:
@@ -81,7 +80,7 @@ def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, st
 
     Args:
         place: of the process in /proc.
-        command: its argv.
+        command: its argv; empty if the kernel shows none.
         variables: it was started with.
         base: the directory that contains its files.
 

@@ -26,7 +26,6 @@ def observe_runtime(
     """Import PIL and run real operations with the target's interpreter.
 
     Args:
-        python: the target's interpreter.
         stage: a directory to search for PIL first, before it is installed.
         pixels: a file for every operation's pixels, for `compare_pixels`.
         environment: variables of the subprocess.

@@ -64,7 +64,6 @@ def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> P
     """Create the wheel, below the build's temporary directory.
 
     Args:
-        inputs: its parts.
         compiled_levels: the cores, the baseline first.
 
     Raises:

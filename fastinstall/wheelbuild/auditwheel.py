@@ -23,9 +23,8 @@ def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
     """Bundle a wheel's libraries under unique names, and tag the wheel accordingly.
 
     Args:
-        request: the build.
         wheel: as compiled, tagged linux_*.
-        output: an empty directory.
+        output: an empty directory, for the repaired wheel.
 
     Raises:
         FailedError: auditwheel failed; the details have its output.
@@ -98,7 +97,13 @@ def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], dire
 
 
 def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the official tags if the certified one promises at least as much, else the certified one alone."""
+    """Return the official tags if the certified one promises at least as much, else the certified one alone.
+
+    >>> platforms("manylinux_2_17_x86_64", ("manylinux_2_28_x86_64",))
+    ('manylinux_2_28_x86_64',)
+    >>> platforms("manylinux_2_38_x86_64", ("manylinux_2_28_x86_64",))
+    ('manylinux_2_38_x86_64',)
+    """
     limits = [_parse_libc_tag(tag) for tag in official]
     own = _parse_libc_tag(certified)
     if own is not None and all(limit is not None and limit[0] == own[0] and own[1] <= limit[1] for limit in limits):

@@ -59,7 +59,6 @@ class WheelComponents:
 
     Attributes:
         distribution: name of the wheel's distribution.
-        version: its version.
         source: the sdist of the core.
         base_wheel: the official wheel around the core, or None.
         kernels: names of the kernels of ours that are in the core.
@@ -109,7 +108,6 @@ def bill_of_materials(contents: WheelComponents, tree: Path) -> str:
     """Return the bill.
 
     Args:
-        contents: the components.
         tree: the unpacked wheel with its bundled libraries and, if present, the official bills.
     """
     components = [

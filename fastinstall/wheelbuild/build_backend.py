@@ -40,9 +40,9 @@ class BackendCall:
     """One wheel for a backend to build.
 
     Attributes:
-        source: the unpacked source.
+        source: the top directory of the unpacked source.
         requirements: the backend's requirements, as `install_requirements` installed them.
-        python: the interpreter.
+        python: the interpreter that runs the backend.
         settings: configuration settings (PEP 517), by name.
         output: the directory for the wheel; created if missing.
     """
@@ -58,9 +58,9 @@ def install_requirements(requirements: BuildRequirements, interpreter: Interpret
     """Unpack a build's requirements, programs included.
 
     Args:
-        requirements: wheels.
-        interpreter: runs their programs.
-        directory: an empty one.
+        requirements: the wheels to unpack.
+        interpreter: the one that runs their programs.
+        directory: an empty one, to unpack into.
 
     Raises:
         FailedError: a wheel is damaged.
@@ -94,7 +94,7 @@ def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBacken
     Args:
         call: the wheel to build.
         variables: of every process of this build.
-        run: starts the process.
+        run: starts the process of the backend.
 
     Raises:
         BackendFailedError: its process failed.

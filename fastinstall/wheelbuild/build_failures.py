@@ -25,7 +25,6 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     """Return the error for a failed build, with the end of its output and the path of its log.
 
     Args:
-        request: the build.
         completed: the command that failed, both streams joined in `stdout`.
         log: the file with the complete output.
     """

@@ -31,14 +31,12 @@ class BuildRequest:
         include_directories: private C headers, searched before the system's.
         header_packages: what lies there, from packages.
         library_prefix: the environment with the libraries to link (link mode "env"): its `lib` and `include`.
-        compiler: the C compiler.
         cache: root of our cache, which also holds all temporary files.
         offline: whether the build's own requirements must come from `wheelhouse`.
         wheelhouse: a directory with the build's own requirements; searched in addition to the index.
         indexes: names of the indexes and `find-links` that pip asks.
         pip: the command that starts pip for the interpreter.
         variables: the environment variables to start from.
-        emit: receives progress events.
     """
 
     recipe: Recipe
@@ -60,7 +58,7 @@ class BuildRequest:
     emit: Emit = ignore
 
     def enabled(self) -> dict[str, NativeRequirement]:
-        """The libraries to compile against: with an official wheel only the core's, because the wheel has the rest."""
+        """Return the libraries to compile against; with an official wheel the core's alone: the wheel has the rest."""
         known = {name: self.recipe.libraries[name] for name in self.step.libraries if name in self.recipe.libraries}
         return {name: library for name, library in known.items() if library.core or self.base_wheel is None}
 
@@ -70,8 +68,7 @@ class BuildResult:
     """A built wheel in the cache.
 
     Attributes:
-        wheel: the file.
-        sha256: of it, hexadecimal.
+        sha256: its hash, in hexadecimal digits.
         from_cache: whether it was taken from the cache.
         features: of the build's own summary: name to version ("" if unknown), None if absent.
         log: the complete output of the build, level by level; may be gone if the wheel is from the cache; None if the

@@ -43,14 +43,13 @@ class CompileContext:
 
     Attributes:
         target: the level, with its flags.
-        jobs: parallel compile jobs.
+        jobs: how many files are compiled at once.
         source: the unpacked source, exclusive to this compilation.
         output: an empty directory for the wheel.
         temporary: for temporary files of backend and compiler.
         requirements: the build's own, installed.
         log: the file for the complete output.
         process_group: stops the compilation together with the other levels.
-        progress: counts compiled files.
     """
 
     target: LevelTarget
@@ -74,7 +73,7 @@ class CompileProgress:
         self._lock = threading.Lock()
 
     def count(self) -> None:
-        """One more."""
+        """Count one more compiled file."""
         with self._lock:
             self._done += 1
             self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
@@ -86,10 +85,7 @@ def compile_wheel(
     """Build the wheel.
 
     Args:
-        request: the build.
-        context: the compilation.
-        link: how to link.
-        cppflags: preprocessor flags.
+        cppflags: flags of the preprocessor.
 
     Raises:
         FailedError: the build failed, the flags did not reach the compiler, or a required library was not used; with

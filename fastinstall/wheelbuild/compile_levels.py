@@ -47,9 +47,7 @@ class BuildContext:
     """The inputs shared by all levels of a build.
 
     Attributes:
-        request: the build.
         headers: as found, with all searched directories.
-        source: the prepared source.
         link: the libraries to link.
         requirements: the build's own, installed.
         space: the build's temporary directory.
@@ -70,10 +68,8 @@ class CompiledLevel:
     """One level, compiled.
 
     Attributes:
-        target: the level.
         source: its copy of the source.
-        compiled: the result.
-        tree: its unpacked wheel.
+        tree: the directory of its unpacked wheel.
     """
 
     target: LevelTarget
@@ -86,7 +82,6 @@ def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocatio
     """Compile every target of the build.
 
     Args:
-        build_context: the shared inputs.
         places: the place of each level's core, by the level's name.
 
     Raises:

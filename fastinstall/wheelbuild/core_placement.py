@@ -28,7 +28,6 @@ class CorePlacement:
     """The place of one core in a wheel.
 
     Attributes:
-        target: its level.
         path: where the file lies.
         place: what the linker must know about it.
     """
@@ -42,7 +41,6 @@ def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str)
     """Return the places of all cores of a build, the baseline's first.
 
     Args:
-        request: the build.
         base_wheel: the unpacked official wheel.
         key: a digest of everything that decides the bytes of the cores.
 

@@ -24,9 +24,7 @@ class ShelfWheel:
     """An available wheel.
 
     Attributes:
-        filename: its name.
         name: of the distribution, normalised.
-        version: of the distribution.
         tags: the Pythons and platforms that it fits.
         requires: its lines of Requires-Dist.
     """
@@ -55,8 +53,7 @@ def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, platfo
     """Return what a wheel needs to run, directly and indirectly.
 
     Args:
-        root: the wheel.
-        shelf: available wheels.
+        shelf: the wheels that are available.
         minor: of the Python that will run it: "3.12".
         platforms: tags of platforms that the machine accepts, the best first.
     """
@@ -102,7 +99,11 @@ def tags_of(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
 
 
 def platforms_of(machine: str, glibc_minor: int = _BASE_GLIBC) -> tuple[str, ...]:
-    """Return the platform tags that a machine with glibc 2.`glibc_minor` accepts, the best first (PEP 600)."""
+    """Return the platform tags that a machine with glibc 2.`glibc_minor` accepts, the best first (PEP 600).
+
+    >>> platforms_of("x86_64", 17)[:3]
+    ('manylinux_2_17_x86_64', 'manylinux2014_x86_64', 'manylinux_2_16_x86_64')
+    """
     found: list[str] = []
     for minor in range(glibc_minor, _OLDEST_GLIBC - 1, -1):
         found.append(f"manylinux_2_{minor}_{machine}")

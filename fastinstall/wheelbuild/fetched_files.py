@@ -30,9 +30,8 @@ def read_latest_record(kind: type[T], name: str, path: Path, cache: Path) -> tup
     """Read a record.
 
     Args:
-        kind: of the record.
-        name: of its document.
-        path: of the record.
+        kind: the class of the record.
+        name: the name of the record's document.
         cache: our cache directory, in which it lies.
 
     Returns:

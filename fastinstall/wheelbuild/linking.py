@@ -25,7 +25,7 @@ class Linking:
     """How a build links.
 
     Attributes:
-        flags: for the linker.
+        flags: what the linker is told.
         options: the build's own options: "jpeg" to "enable" or "disable".
     """
 
@@ -58,7 +58,6 @@ def linking(
     """Decide which libraries to link.
 
     Args:
-        request: the build.
         base_wheel: the unpacked official wheel, if one carries the core.
         archives: static libraries, by the recipe's names.
         directory: an empty one with a plain path, for links to libraries under the names that the linker wants.

@@ -35,9 +35,7 @@ class MakefileCompilation:
     """The command for one object file.
 
     Attributes:
-        directory: the working directory.
-        argv: the command.
-        output: the object file.
+        directory: where the command runs.
     """
 
     directory: Path
@@ -75,7 +73,7 @@ class _Makefile:
     """A parsed makefile.
 
     Attributes:
-        directory: that contains it.
+        directory: the one that contains it.
         variables: by name, not expanded.
         rules: those with one target and their first command, in order.
     """

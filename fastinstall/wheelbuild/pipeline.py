@@ -41,11 +41,9 @@ class BuildSite:
     """The context of one build.
 
     Attributes:
-        request: the build.
-        headers: as found.
         space: the build's own temporary directory.
         plain: a temporary directory whose path needs no quoting, for links to directories of headers and libraries.
-        key: of the cache.
+        key: the name of its entry in the cache.
         log: the file for the output of the compilation.
     """
 

@@ -14,7 +14,7 @@ from fastinstall.core import files
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a path needs no quoting anywhere: `configure`, makefiles and Pillow's setup.py take no other."""
+    """Return whether a path needs no quoting anywhere: `configure`, makefiles and Pillow's setup.py take no other."""
     return re.fullmatch(r"[\w./+-]+", str(path), re.ASCII) is not None
 
 
@@ -22,7 +22,7 @@ def plain_path(directory: Path, link: Path) -> Path:
     """Return a directory, or a symbolic link to it if its own path is not plain.
 
     Args:
-        directory: any.
+        directory: a directory with any path.
         link: a plain path, not there yet.
     """
     if is_plain(directory):
@@ -33,7 +33,7 @@ def plain_path(directory: Path, link: Path) -> Path:
 
 @contextmanager
 def plain_directory(space: Path) -> Iterator[Path]:
-    """A temporary directory with a plain path: in a build's own, else in the system's."""
+    """Create a temporary directory with a plain path: in a build's own, else in the system's."""
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
     within = next((place for place in places if is_plain(place) and os.access(place, os.W_OK)), space)
     with files.temporary_directory("plain", within=within) as directory:

@@ -63,9 +63,7 @@ def precompile_prefix_header(
     """Precompile the prefix header, if the compiler is GCC or clang.
 
     Args:
-        request: the build.
         target: the level, with its flags.
-        headers: as found.
         source: the unpacked source, where the build runs.
         process_group: stops it together with the compilation of other levels.
 

@@ -21,7 +21,6 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple
     """Put our kernels into an unpacked source, and tune it.
 
     Args:
-        request: the build.
         headers: as found; function options require GCC.
         tree: top directory of the source.
 

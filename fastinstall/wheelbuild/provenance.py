@@ -21,10 +21,8 @@ class Ingredient:
     """A file that went into the wheel.
 
     Attributes:
-        name: of its distribution.
-        version: of its distribution.
         filename: as in the index.
-        sha256: hexadecimal.
+        sha256: its hash, in hexadecimal digits.
     """
 
     name: str
@@ -38,10 +36,9 @@ class Provenance:
     """How a wheel was built; the same inputs give the same text.
 
     Attributes:
-        tool_version: of fastinstall.
+        tool_version: which fastinstall built it.
         pipeline: number of the build pipeline.
-        recipe: its name.
-        source: the sdist.
+        source: the sdist of the core.
         kernels: names of the kernels of ours that are in the core.
         without: those that were left out, because a proof failed.
         statics: sdists of libraries that were linked into the core, with their names there.
@@ -52,9 +49,9 @@ class Provenance:
         features: of the build's own summary; None if absent. With an official wheel, only the core's.
         headers: versions of the libraries' C headers, if known.
         python: version of the interpreter that it was built for.
-        abi: ABI tag.
-        platform: of the interpreter.
-        libc: "glibc 2.36".
+        abi: ABI tag of the interpreter.
+        platform: what the interpreter calls its platform.
+        libc: name and version, as in "glibc 2.36".
     """
 
     tool_version: str
@@ -83,7 +80,7 @@ def provenance(
     statics: Sequence[StaticLibrary],
     kernels: tuple[str, ...],
 ) -> Provenance:
-    """Collect it."""
+    """Collect how a wheel was built."""
     step, interpreter = request.step, request.interpreter
     return Provenance(
         tool_version=__version__,
@@ -115,5 +112,5 @@ def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
 
 
 def provenance_text(value: Provenance) -> str:
-    """`fastinstall.json`."""
+    """Return the text of `fastinstall.json`."""
     return values.dump(values.document("provenance", value))

@@ -29,7 +29,7 @@ class ReadyWheel:
     """A wheel in the cache.
 
     Attributes:
-        key: of its entry.
+        key: the name of its entry in the cache.
         entry: what is known of it.
     """
 
@@ -49,8 +49,7 @@ def find_ready(
 
     Args:
         directory: root of the cache.
-        step: as planned.
-        recipe: the step's recipe.
+        step: the build that is planned.
         interpreter: the Python that it is for.
         wheelhouse: of this run; a wheel that was built with the help of one is for runs with the same.
     """

@@ -66,7 +66,7 @@ def read_left_out(stage: Path, metadata: str) -> tuple[str, ...]:
     """Return the kernels that were left out of a wheel; none where it has no valid record.
 
     Args:
-        stage: the staged tree.
+        stage: the tree that was staged.
         metadata: name of its `.dist-info` directory.
     """
     try:

@@ -26,10 +26,8 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = 
     """Install a wheel into `stage` instead of site-packages; `compile_meanwhile` adds its bytecode.
 
     Args:
-        wheel: the file.
         stage: an empty directory on the target's filesystem.
-        interpreter: the target's.
-        ours: for `require_stack_alone`.
+        ours: the sha256 of a wheel that we have packed, for `require_stack_alone`; empty for another.
 
     Returns:
         The name of its `.dist-info` directory.

@@ -53,12 +53,10 @@ class StaticOrder:
         name: the recipe's name of the library ("zlib").
         sdist: the archive, its hash verified.
         source: its directory in the sdist, and how to configure it.
-        compiler: the C compiler.
         cflags: full flags of the lowest level of the build: one archive serves all levels.
-        jobs: parallel compile jobs.
+        jobs: how many files are compiled at once.
         cache: root of our cache.
         variables: the environment variables to start from, clean.
-        emit: receives progress events.
     """
 
     name: str
@@ -78,7 +76,7 @@ class StaticLibrary:
 
     Attributes:
         name: the recipe's name of the library.
-        archive: the library, position-independent.
+        archive: the library, compiled position-independent.
         include: the directory of its headers, to search first.
         version: of the library, from its headers ("2.3.3"); empty if unknown.
         sha256: of the archive, hexadecimal; the same for the same order.
@@ -103,7 +101,6 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
     """Build the library, or take it from the cache.
 
     Args:
-        order: the library.
         process_group: stops the build together with other work; required outside the main thread.
 
     Raises:
@@ -155,7 +152,7 @@ def static_inputs(order: StaticOrder) -> dict[str, str]:
 
 
 def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> dict[str, str]:
-    """Return the same, from the hash of an sdist and a compiler's `text`."""
+    """Return the inputs of the archive from the hash of an sdist and a compiler's `text`."""
     return {
         "format": _FORMAT,
         "sdist": sdist,

@@ -30,8 +30,7 @@ def install_command(manager: str, packages: tuple[str, ...], *, root: bool | Non
     """Return the command to paste for installing packages.
 
     Args:
-        manager: "apt" or "dnf".
-        packages: their names.
+        manager: its name: "apt" or "dnf".
         root: whether the command is for root; None for the current user.
     """
     may = may_install() if root is None else root

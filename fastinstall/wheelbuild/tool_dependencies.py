@@ -36,10 +36,8 @@ class DependencyFetching:
         wheel: the wheel with the dependencies.
         pythons: minor versions, the lowest first: ("3.11", "3.12").
         platforms: platform tags that the machines accept, the best first.
-        cache: our cache directory.
         variables: the environment, with pip's settings.
         offline: whether asking an index is forbidden.
-        emit: receives warnings.
     """
 
     wheel: Path
@@ -56,7 +54,7 @@ class FetchedDependencies:
     """The fetched wheels.
 
     Attributes:
-        directory: of the wheels.
+        directory: the name of the directory of the wheels.
         files: sha256 by file name.
         left_out: why a Python is not served, by its minor version.
     """

@@ -70,7 +70,7 @@ class Flags:
 
     Attributes:
         target: the level, with its flags.
-        jobs: parallel compile jobs.
+        jobs: how many files are compiled at once.
         preprocessor: directories of headers, and the header to include first.
         linker: directories of libraries, at build time and at run time.
     """
@@ -90,8 +90,7 @@ def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[
 
     Args:
         request: the build, with clean variables.
-        flags: of the core.
-        archiver: of the compiler.
+        archiver: the archiver that belongs to the compiler.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     return {

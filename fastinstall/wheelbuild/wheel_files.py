@@ -25,8 +25,8 @@ class Tags:
     """Compatibility tags of a wheel (PEP 425).
 
     Attributes:
-        python: "cp311".
-        abi: "cp311".
+        python: as in "cp311" or "py3".
+        abi: as in "cp311" or "abi3".
         platforms: "manylinux_2_27_x86_64", ...; in the wheel's order.
     """
 
@@ -39,7 +39,6 @@ def unpack_wheel(wheel: Path, directory: Path) -> None:
     """Unpack a wheel; executable files stay executable.
 
     Args:
-        wheel: the file.
         directory: the destination; created if missing.
 
     Raises:
@@ -53,7 +52,7 @@ def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
     """Rewrite RECORD and pack the tree: sorted, dated 2020-01-01, metadata last.
 
     Args:
-        tree: an unpacked wheel.
+        tree: the directory of an unpacked wheel.
         target: the file to write.
         compress: whether to deflate; False is quicker, for a wheel that is only examined.
     """

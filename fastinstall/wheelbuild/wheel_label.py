@@ -20,9 +20,9 @@ class Label:
     """The name of a wheel and its metadata.
 
     Attributes:
-        distribution: "pillow".
-        version: "12.1.1+simd.v3".
-        summary: one line.
+        distribution: its name, as in "pillow".
+        version: with its local part, as in "12.1.1+simd.v3".
+        summary: one line that describes it.
         platforms: platform tags, in order.
         statements: texts about the wheel, by file name in its metadata directory.
     """

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools) -> CondaEngine:
-    """The engine of that name.
+    """Open the engine of that name.
 
     Args:
-        engine: CONDA or RATTLER.
+        engine: which one: CONDA or RATTLER.
         tool: the conda executable, or None if none was found.
         means: what it works with.
 
@@ -39,7 +39,7 @@ def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTool
 
 
 def open_rattler(means: CondaTools) -> "Rattler":
-    """The embedded engine.
+    """Open the embedded engine.
 
     Raises:
         RefusedError: py-rattler is not installed; the hint says how to get it.
@@ -52,7 +52,7 @@ def open_rattler(means: CondaTools) -> "Rattler":
 
 
 def has_rattler() -> bool:
-    """Whether py-rattler is installed beside fastinstall; it is not imported."""
+    """Return whether py-rattler is installed beside fastinstall; it is not imported."""
     from importlib.util import find_spec  # noqa: PLC0415 (needed only where an engine is looked for)
 
     return find_spec("rattler") is not None

@@ -59,6 +59,6 @@ def _take_places(prefix: Path, path: Path) -> None:
 
 
 def _find_asides(document: Mapping[str, Any]) -> dict[str, str]:
-    """Where files of a package lie aside: their path to the place that they would have."""
+    """Map the paths of files that lie aside to the places that their package wants for them."""
     entries = document.get("paths_data", {}).get("paths", [])
     return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}

@@ -27,7 +27,7 @@ class FailureKind:
     Attributes:
         names: of the engines' errors.
         what: for people, with the environment's prefix in it.
-        hint: likewise.
+        hint: what to do, with the environment's prefix in it.
         error: the class of its exception.
     """
 
@@ -118,11 +118,10 @@ def refuse_protected(prefix: Path) -> None:
 
 
 def make_failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
-    """The error for what an engine says.
+    """Return the error for what an engine says.
 
     Args:
         name: the engine's name of the error.
-        text: its message.
         engine: who says so: "conda", "py-rattler".
         prefix: of the environment it is about.
     """
@@ -138,7 +137,7 @@ def make_failure(name: str, text: str, engine: str, prefix: Path) -> Fastinstall
 
 
 def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
-    """The error for what conda tells of a failure in JSON."""
+    """Return the error for what conda tells of a failure in JSON."""
     several = [each for each in document.get("errors") or () if isinstance(each, dict)]
     told = several[0] if several else document
     text = str(told.get("message") or told.get("error") or "")
@@ -155,14 +154,14 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
 
 
 def make_wordless_failure(completed: Completed, engine: str) -> FastinstallError:
-    """The error for an engine that failed and did not say why in JSON."""
+    """Return the error for an engine that failed and did not say why in JSON."""
     return CommandError(
         f"{engine} failed, exit code {completed.exit_code}", completed, hint=_suggest_other_engine(engine)
     )
 
 
 def _suggest_other_engine(engine: str) -> str:
-    """What to do where only the engine's keeper can know what is wrong with it."""
+    """Suggest what to do where only the engine's owner can know what is wrong with it."""
     if engine == "conda":
         return "check conda's settings: conda config --show-sources; or do without conda: --engine rattler"
     return "if conda is installed, use it: --engine conda"

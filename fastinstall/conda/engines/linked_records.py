@@ -18,13 +18,13 @@ Record = dict[str, Any]
 
 
 def read_records(prefix: Path) -> dict[str, Record]:
-    """What the records of an environment say, by the packages' names; those that cannot be read are left out."""
+    """Read the records of an environment, by the packages' names; unreadable ones are left out."""
     documents = (read_record(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
     return {str(document["name"]): document for document in documents if document.get("name")}
 
 
 def package_of(document: Mapping[str, Any]) -> CondaPackage:
-    """The package of a record, or of an entry in a channel's index."""
+    """Return the package of a record, or of an entry in a channel's index."""
     number, subdir = str(document.get("build_number")), str(document.get("subdir") or "")
     channel = public_text(str(document.get("channel") or "")).rstrip("/")
     return CondaPackage(
@@ -99,7 +99,7 @@ def hide_credentials(prefix: Path) -> None:
 
 
 def read_record(path: Path) -> Record:
-    """What a record says; nothing if it cannot be read."""
+    """Read a record; return an empty one if it cannot be read."""
     try:
         return parse_record(foreign.read_bytes(path))
     except OSError:
@@ -107,7 +107,7 @@ def read_record(path: Path) -> Record:
 
 
 def parse_record(text: str | bytes) -> Record:
-    """The record of a text; nothing if it is none."""
+    """Parse the text of a record; return an empty one if it is none."""
     try:
         document = json_data(text)
     except ValueError:
@@ -131,6 +131,6 @@ def _make_origin(package: CondaPackage) -> Record:
 
 
 def _set_requests(document: Record, specs: list[str]) -> Record:
-    """The record with these as what the user asked for."""
+    """Return the record with these as what the user asked for."""
     others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
     return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others

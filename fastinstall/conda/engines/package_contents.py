@@ -10,7 +10,7 @@ from fastinstall.core.parsing import json_data
 
 
 def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
-    """Paths relative to a prefix.
+    """Return the paths that linking a package brings, relative to the prefix.
 
     Args:
         paths: the text of `info/paths.json`.

@@ -13,7 +13,11 @@ _DECODER = json.JSONDecoder()
 
 
 def parse_documents(text: str) -> tuple[Document, ...]:
-    """Every JSON object that is printed, whatever stands around it."""
+    """Parse every JSON object in an output, whatever stands around it.
+
+    >>> parse_documents('warning {"success": true} done {"actions": {}}')
+    ({'success': True}, {'actions': {}})
+    """
     found: list[Document] = []
     position = text.find("{")
     while position >= 0:
@@ -27,13 +31,13 @@ def parse_documents(text: str) -> tuple[Document, ...]:
 
 
 def find_error(documents: tuple[Document, ...]) -> Document | None:
-    """The document that tells of a failure."""
+    """Return the document that tells of a failure."""
     failures = (each for each in documents if "exception_name" in each or each.get("error"))
     return next((each for each in failures if each.get("exception_name") != "DryRunExit"), None)
 
 
 def parse_actions(documents: tuple[Document, ...]) -> CondaChange:
-    """What the last reported transaction would do; what goes has its name, version and build alone."""
+    """Parse the last reported transaction; packages that go have their name, version and build alone."""
     told: Document = next(
         (each["actions"] for each in reversed(documents) if isinstance(each.get("actions"), dict)), {}
     )

@@ -131,7 +131,7 @@ class Rattler:
             raise
 
     def _list_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
-        """Where channels lie that are named, with what conda's configuration has for them and says against them."""
+        """Return the addresses of the named channels, and of those that conda's configuration allows and denies."""
         settings = self._means.read_channel_settings(prefix)
         return {
             "channels": channel_urls(channels, settings),
@@ -140,7 +140,7 @@ class Rattler:
         }
 
     def _list_packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
-        """Packages, with where to fetch them: the address that is recorded of each has no credentials."""
+        """Describe packages, with where to fetch them: the recorded address of each has no credentials."""
         afar = any(not each.url.startswith("file:") for each in packages)
         settings = self._means.read_channel_settings(prefix) if afar else ChannelSettings()
         return [{**asdict(each), "fetch": add_credentials(each.url, settings)} for each in packages]

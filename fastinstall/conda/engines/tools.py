@@ -18,7 +18,6 @@ class CondaTools:
     Attributes:
         variables: the caller's environment variables.
         cache: a directory of fastinstall's cache that is the engines' own.
-        emit: hears of progress.
         offline: ask no channel of the network; what is cached has to do.
     """
 
@@ -28,7 +27,7 @@ class CondaTools:
     offline: bool = False
 
     def read_channel_settings(self, prefix: Path) -> ChannelSettings:
-        """What conda's configuration makes of names of channels, for an environment or one that is to be made.
+        """Read what conda's configuration makes of names of channels, for an environment or one that is to be made.
 
         Raises:
             DocumentError: a file of it cannot be read.

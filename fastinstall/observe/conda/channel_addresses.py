@@ -62,7 +62,6 @@ def channel_urls(channels: Iterable[str], settings: ChannelSettings) -> tuple[st
 
     Args:
         channels: names, addresses and paths, as a person or a plan gives them, without credentials.
-        settings: of the environment.
 
     Returns:
         Addresses with the configured credentials, and paths; a bare name belongs to the public host.

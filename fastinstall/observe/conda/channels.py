@@ -20,7 +20,6 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
 
     Args:
         variables: the shell's environment variables.
-        prefix: the environment.
         root: the prefix that conda itself is installed in, or None if unknown.
 
     Returns:
@@ -55,7 +54,6 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
 
     Args:
         variables: the shell's environment variables.
-        prefix: the environment.
         root: the prefix that conda itself is installed in, or None if unknown.
 
     Raises:

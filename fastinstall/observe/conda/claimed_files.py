@@ -47,7 +47,7 @@ def list_claimed_files(record: Fields, site: str, *, everything: bool) -> tuple[
     """List what a record claims in the environment, without bytecode and directories; malformed entries are skipped.
 
     Args:
-        record: all its fields.
+        record: all fields of the record, parsed.
         site: the environment's site-packages, relative to the prefix; records of noarch packages do not name it.
         everything: include files that matter neither to PIL nor to finding a distribution's installer.
     """
@@ -108,7 +108,6 @@ class FilesOfPrefix:
         """Return whether a file, wherever it is, matches its record; an unreadable file does not.
 
         Args:
-            entry: the record.
             path: of the file, relative to the prefix.
             own: all files that the package claims.
         """

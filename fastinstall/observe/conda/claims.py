@@ -43,7 +43,7 @@ class _Claimant:
 
     Attributes:
         name: as clashes name it.
-        entries: its relevant files.
+        entries: the files that it claims and that matter to PIL.
         telling: files that show who installed a distribution, if the package has one.
         since: when its record was written, in nanoseconds since the epoch.
     """
@@ -71,8 +71,7 @@ def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
     """Compare every relevant claimed file with its records.
 
     Args:
-        prefix: the environment.
-        records: its packages.
+        records: the packages of the environment.
         replaced: names of packages that provide PIL.
         site: the site-packages of its Python, relative to the prefix.
         distributions: those that claim files of PIL, whoever installed them.
@@ -106,9 +105,6 @@ def _make_claim(package: _Claimant, prefix: Path, files: FilesOfPrefix, compared
     """Return a package's files and their condition.
 
     Args:
-        package: the package.
-        prefix: the environment.
-        files: its files.
         compared: paths to compare even if they have not changed since the record was written.
     """
     missing, altered = [], []

@@ -160,7 +160,6 @@ def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -
 
     Args:
         variables: the shell's environment variables.
-        prefix: the environment.
         root: the prefix that conda itself is installed in, or None if unknown.
     """
     home, settings = variables.get("HOME"), variables.get("XDG_CONFIG_HOME")

@@ -25,7 +25,6 @@ def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
     """Return the `site-packages` of other Python versions that still hold distributions, relative to the prefix.
 
     Args:
-        prefix: the environment.
         site: the site-packages of its Python, relative to the prefix.
     """
     found = []
@@ -44,7 +43,6 @@ def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[
     it; py-rattler moves such a file into ".trash". Source: conda's `UnlinkPathAction` and `unlink_or_rename_to_trash`.
 
     Args:
-        prefix: the environment.
         site: the site-packages of its Python, relative to the prefix.
         replaced: names of distributions that provide PIL.
     """

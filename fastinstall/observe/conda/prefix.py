@@ -31,8 +31,6 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
     """Return conda's knowledge of an environment, from its files.
 
     Args:
-        prefix: the environment.
-        interpreter: its Python.
         replaced: names of distributions that provide PIL, normalised.
         variables: the shell's environment variables.
         tool: also look for the conda executable.

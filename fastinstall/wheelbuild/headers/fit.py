@@ -33,7 +33,6 @@ def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
     """Raise if fetched headers are for another version of a library than the official wheel has.
 
     Args:
-        request: the build.
         name: the recipe's name of the library.
         file: of the library: "libtiff-32d42e18.so.6.2.0".
 
@@ -55,7 +54,6 @@ def refuse_other_python(request: BuildRequest, macros: dict[str, str]) -> None:
     """Raise if fetched headers are for another build of Python than the interpreter.
 
     Args:
-        request: the build.
         macros: that the headers define, by name; empty if they do not.
 
     Raises:

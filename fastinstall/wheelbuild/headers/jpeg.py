@@ -25,7 +25,11 @@ _DEFINITION = re.compile(r"^(\s*#\s*define\s+JPEG_LIB_VERSION\s+)\d+", re.MULTIL
 
 
 def abi_of_library(name: str) -> str:
-    """Return JPEG_LIB_VERSION of a library by its file name ("libjpeg-32d42e18.so.62.4.0"); empty if unknown."""
+    """Return JPEG_LIB_VERSION of a library by its file name; empty if unknown.
+
+    >>> abi_of_library("libjpeg-32d42e18.so.62.4.0"), abi_of_library("libjpeg.so.8")
+    ('62', '80')
+    """
     match = re.search(r"\.so\.(\d+)", name)
     return _ABIS.get(match[1], "") if match else ""
 
@@ -34,8 +38,6 @@ def matching_headers(request: BuildRequest, headers: Headers, library: str, dire
     """Return directories to search first, so that the jpeg headers fit a library.
 
     Args:
-        request: the build.
-        headers: as found.
         library: file name of the linked libjpeg.
         directory: for a private copy.
 

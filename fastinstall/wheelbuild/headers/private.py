@@ -18,8 +18,7 @@ def unpack_headers(package: Path, cache: Path) -> tuple[Path, ...]:
     """Unpack a package of C headers, and return its directories of headers.
 
     Args:
-        package: its hash verified.
-        cache: our cache directory.
+        package: a Debian package, its hash verified.
 
     Raises:
         ArchiveError: it is damaged or hostile.
@@ -44,7 +43,7 @@ def list_include_directories(root: Path) -> tuple[Path, ...]:
 
 
 def _are_same(one: Path, other: Path) -> bool:
-    """Whether two trees have the same files with the same content, and nothing but files."""
+    """Return whether two trees have the same files with the same content, and nothing but files."""
     names = _list_files(one)
     return names == _list_files(other) and not any(
         (other / name).is_symlink() or not filecmp.cmp(one / name, other / name, shallow=False) for name in names

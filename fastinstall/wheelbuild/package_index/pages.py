@@ -21,10 +21,9 @@ class IndexedFile:
 
     Attributes:
         name: of the distribution, normalised.
-        version: of it.
-        filename: "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
-        sha256: hexadecimal.
-        size: in bytes.
+        filename: as in "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
+        sha256: its hash, in hexadecimal digits.
+        size: of the file, in bytes.
         uploaded: when it was added, in UTC: "2026-01-31T12:00:00Z".
         requires_python: a specifier; empty if it has none.
         metadata_sha256: of its metadata beside it; empty without metadata.

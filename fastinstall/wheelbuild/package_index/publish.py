@@ -47,8 +47,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
 
     Args:
         session: for the caches and events.
-        wheel: the file.
-        sha256: of it, hexadecimal.
+        sha256: its hash, in hexadecimal digits.
         directory: created if missing; existing files stay.
 
     Returns:
@@ -74,7 +73,7 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
 
 
 def _is_written(directory: Path, target: Path, path: Path) -> bool:
-    """Whether publishing a wheel may have written a file: the wheel, what is said of wheels, pages, half of one."""
+    """Return whether publishing may have written a file: the wheel, what is said of wheels, pages, half of one."""
     inside = path.relative_to(directory)
     half = path.name.startswith(".") and not path.is_dir()
     return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half

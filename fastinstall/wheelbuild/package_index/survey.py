@@ -39,9 +39,8 @@ class OfferedWheel:
     """A checked wheel of a directory.
 
     Attributes:
-        path: of the file.
         file: its entry in the index.
-        metadata: its METADATA.
+        metadata: the content of its METADATA.
     """
 
     path: Path
