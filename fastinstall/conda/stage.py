@@ -52,11 +52,7 @@ class LinkedPackages:
 
 
 def link_packages(
-    planned: CondaStack,
-    built: BuildResult,
-    before: Facts,
-    transaction: Transaction,
-    context: ExecutionContext,
+    planned: CondaStack, built: BuildResult, before: Facts, transaction: Transaction, context: ExecutionContext
 ) -> LinkedPackages:
     """Pack the wheel, put the channel in place, and link its packages and its registration into the stage.
 

@@ -5,9 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from packaging.specifiers import SpecifierSet
 from packaging.tags import Tag
-from packaging.utils import (
-    canonicalize_name,
-)
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from fastinstall.compilers import list_wheel_compilers

@@ -63,10 +63,7 @@ def describe_file(path: Path, expected: str | None = None) -> Artefact:
     try:
         digest = sha256(path)
         if expected is not None and digest != expected.lower():
-            raise FailedError(
-                f"{path}: damaged: sha256 is {digest}, but {_SUMS} says {expected.lower()}",
-                hint=again,
-            )
+            raise FailedError(f"{path}: damaged: sha256 is {digest}, but {_SUMS} says {expected.lower()}", hint=again)
         read = read_sound_metadata if parsed.is_wheel else _read_information
         metadata = read(path, thorough=expected is None)
     except OSError as error:

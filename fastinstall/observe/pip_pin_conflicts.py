@@ -25,12 +25,7 @@ from fastinstall.observe.pip_settings import VARIABLES, PipSetting, observe_pip_
 _TRUE = ("1", "true", "yes", "on", "y", "t")
 
 
-def links_beside(
-    prefix: PurePath,
-    found: Sequence[PipSetting],
-    *,
-    used_by_pip: bool = True,
-) -> tuple[str, ...]:
+def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: bool = True) -> tuple[str, ...]:
     """Return the wheel directories configured elsewhere: the pin repeats them, because it would hide them.
 
     Args:

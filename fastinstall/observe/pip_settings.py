@@ -13,10 +13,7 @@ from fastinstall.core.home import find_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
-from fastinstall.observe.pip_pins import (
-    parse_pip_config,
-    remove_pin_block,
-)
+from fastinstall.observe.pip_pins import parse_pip_config, remove_pin_block
 
 VARIABLES = ":env:"
 """The section of a setting that a variable makes, as `pip config debug` writes it."""
@@ -62,10 +59,7 @@ def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[Pi
     """
     found = tuple(setting for setting in list_pip_settings(prefix, variables) if setting.key in _KEYS)
     if variables.get("PIP_CONFIG_FILE") == os.devnull:
-        return (
-            PipSetting(origin="PIP_CONFIG_FILE", section=VARIABLES, key="config-file", value=os.devnull),
-            *found,
-        )
+        return (PipSetting(origin="PIP_CONFIG_FILE", section=VARIABLES, key="config-file", value=os.devnull), *found)
     return found
 
 

@@ -106,11 +106,7 @@ _WRITTEN_LAST = ("RECORD", "INSTALLER", "METADATA", "")
 
 
 def observe_owners(
-    site_packages: Path,
-    replaces: tuple[str, ...],
-    distributions: tuple[Distribution, ...],
-    *,
-    thorough: bool = True,
+    site_packages: Path, replaces: tuple[str, ...], distributions: tuple[Distribution, ...], *, thorough: bool = True
 ) -> tuple[Owner, ...]:
     """Return the distributions named like one of `replaces`, or whose RECORD lists files below `PIL/`.
 

@@ -18,10 +18,7 @@ _DRIVEN = ("apt", "dnf")
 
 
 def observe_toolchain(
-    recipe_libraries: Mapping[str, NativeRequirement],
-    flags: Iterable[str],
-    *,
-    variables: Mapping[str, str],
+    recipe_libraries: Mapping[str, NativeRequirement], flags: Iterable[str], *, variables: Mapping[str, str]
 ) -> Toolchain:
     """Find everything that a build needs (about 100 ms).
 

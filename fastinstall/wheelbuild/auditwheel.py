@@ -9,10 +9,7 @@ from pathlib import Path
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.process import CommandError, run
-from fastinstall.wheelbuild.base_wheel import (
-    BaseWheel,
-    find_reached_libraries,
-)
+from fastinstall.wheelbuild.base_wheel import BaseWheel, find_reached_libraries
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, tags_of
 

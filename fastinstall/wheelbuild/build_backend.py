@@ -100,12 +100,7 @@ def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBacken
         BackendFailedError: its process failed.
         FailedError: the source's backend cannot be used.
     """
-    from pyproject_hooks import (  # noqa: PLC0415 (only for a build)
-        BackendUnavailable,
-        BuildBackendHookCaller,
-        HookMissing,
-        UnsupportedOperation,
-    )
+    from pyproject_hooks import BackendUnavailable, BuildBackendHookCaller, HookMissing, UnsupportedOperation  # noqa: PLC0415 (only for a build)
 
     system = read_build_system(call.source)
     search = {"PATH": call.requirements / _PROGRAMS, "PYTHONPATH": call.requirements / _LIBRARY}

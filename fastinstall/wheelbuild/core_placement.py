@@ -13,10 +13,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.process import run
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.wheelbuild.base_wheel import (
-    BaseWheel,
-    require_known_libraries,
-)
+from fastinstall.wheelbuild.base_wheel import BaseWheel, require_known_libraries
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import LinkLocation
 

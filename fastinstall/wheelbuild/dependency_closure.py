@@ -92,10 +92,7 @@ def tags_of(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
     """Return the wheel tags that CPython of a minor version accepts on such platforms, the best first."""
     version = tuple(int(part) for part in minor.split("."))
     abi = f"cp{minor.replace('.', '')}"
-    return (
-        *cpython_tags(version, abis=[abi], platforms=platforms),
-        *compatible_tags(version, abi, platforms),
-    )
+    return (*cpython_tags(version, abis=[abi], platforms=platforms), *compatible_tags(version, abi, platforms))
 
 
 def platforms_of(machine: str, glibc_minor: int = _BASE_GLIBC) -> tuple[str, ...]:

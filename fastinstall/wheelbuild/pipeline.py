@@ -121,11 +121,7 @@ def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
 
 
 def _make_build_context(
-    site: BuildSite,
-    tree: Path,
-    requirements: Path,
-    base_wheel: BaseWheel | None,
-    statics: Mapping[str, StaticLibrary],
+    site: BuildSite, tree: Path, requirements: Path, base_wheel: BaseWheel | None, statics: Mapping[str, StaticLibrary]
 ) -> BuildContext:
     request, space = site.request, site.space
     archives = {name: library.archive for name, library in statics.items()}
@@ -222,10 +218,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
 
 
 def _digest_sources(request: BuildRequest) -> dict[str, str]:
-    sources = {
-        "source": request.source,
-        "chassis": request.base_wheel,
-    }
+    sources = {"source": request.source, "chassis": request.base_wheel}
     digests = {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
     return {**digests, "clang": request.step.clang.sha256 if request.step.clang is not None else ""}
 

@@ -95,11 +95,7 @@ def list_known_inputs(
 
 def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
     """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
-    files: dict[str, Artefact | None] = {
-        "source": step.source,
-        "chassis": step.base_wheel,
-        "clang": step.clang,
-    }
+    files: dict[str, Artefact | None] = {"source": step.source, "chassis": step.base_wheel, "clang": step.clang}
     hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
     known = all(hashes[name] for name, artefact in files.items() if artefact is not None)
     return hashes if known and all(each.sha256 for each in step.statics.values()) else None

@@ -30,11 +30,7 @@ def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...
         _refuse_unusable(relative, read(hwcaps=(copy.level,)))
     everywhere = [symbol for symbol in core.simd_symbols if all(symbol in copy.simd_symbols for copy in core.levels)]
     return BuiltCore(
-        path=relative,
-        size=core.size,
-        mtime_ns=core.mtime_ns,
-        sha256=core.sha256,
-        simd_symbols=tuple(everywhere),
+        path=relative, size=core.size, mtime_ns=core.mtime_ns, sha256=core.sha256, simd_symbols=tuple(everywhere)
     )
 
 

@@ -113,10 +113,7 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
         started = time.monotonic()
         order.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
         within = order.cache / "tmp"
-        with (
-            files.temporary_directory("entry", within=within) as space,
-            plain_directory(within) as workplace,
-        ):
+        with files.temporary_directory("entry", within=within) as space, plain_directory(within) as workplace:
             _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
             entry = _read(space / "entry")
             sealed_trees.publish(space / "entry", place, space / "aside", cache=order.cache)

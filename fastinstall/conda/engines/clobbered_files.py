@@ -10,11 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.engines.linked_records import (
-    parse_record,
-    read_record,
-    write_record,
-)
+from fastinstall.conda.engines.linked_records import parse_record, read_record, write_record
 from fastinstall.core.files import discard, write_bytes
 
 
