@@ -1,9 +1,5 @@
 """Lay a wheel out as conda would install it: below a prefix, with bytecode, and without a path of this machine."""
 
-import base64
-import csv
-import hashlib
-import io
 import os
 import re
 from collections.abc import Iterator
@@ -16,7 +12,7 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.index.sound_wheels import require_stack_alone
 from fastinstall.model.facts import Interpreter
-from fastinstall.wheelbuild.wheel_files import metadata_directory, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import describe_member, format_record, metadata_directory, unpack_wheel
 
 
 def list_files(root: Path) -> Iterator[Path]:
@@ -52,15 +48,14 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     process.run(argv, environment=alone, directory=root, timeout=120)
     files.write_text(metadata / "INSTALLER", "conda\n", durable=False)
     # RECORD as an installer leaves it: bytecode is named, without a hash.
-    rows = io.StringIO()
-    writer = csv.writer(rows, lineterminator="\n")
-    for path in list_files(site):
-        digest, size = "", ""
-        if path != metadata / "RECORD" and path.suffix != ".pyc":
-            hashed = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest()).rstrip(b"=").decode()
-            digest, size = f"sha256={hashed}", str(path.stat().st_size)
-        writer.writerow((path.relative_to(site).as_posix(), digest, size))
-    files.write_text(metadata / "RECORD", rows.getvalue(), durable=False)
+    record = metadata / "RECORD"
+    rows = [
+        (path.relative_to(site).as_posix(), "", "")
+        if path == record or path.suffix == ".pyc"
+        else describe_member(path.relative_to(site).as_posix(), path.read_bytes())
+        for path in list_files(site)
+    ]
+    files.write_text(record, format_record(rows), durable=False)
     return metadata
 
 

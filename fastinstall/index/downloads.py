@@ -67,15 +67,11 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
         return target
 
 
-def copy(source: Path) -> Callable[[Path], None]:
-    """Return a `write` for `store` that copies a file of this machine, and never links to it."""
-
-    def write(target: Path) -> None:
-        if not source.is_file():
-            raise FailedError(f"{source}: no such file", hint="rebuild the wheelhouse, or leave out --offline")
-        shutil.copyfile(source, target)
-
-    return write
+def copy(source: Path, target: Path) -> None:
+    """Write a file of this machine to another path as a copy, never as a link; a `write` for `store`."""
+    if not source.is_file():
+        raise FailedError(f"{source}: no such file", hint="rebuild the wheelhouse, or leave out --offline")
+    shutil.copyfile(source, target)
 
 
 @cache

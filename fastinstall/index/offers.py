@@ -122,10 +122,10 @@ class PackageIndex:
         if nearby is not None and not artefact.index:
             space = downloads.private_space(cache)
             return downloads.find_stored_file(space, artefact) or downloads.store(
-                space, artefact, downloads.copy(nearby)
+                space, artefact, partial(downloads.copy, nearby)
             )
         if nearby is not None:
-            return downloads.store(cache, artefact, downloads.copy(nearby))
+            return downloads.store(cache, artefact, partial(downloads.copy, nearby))
         if self.offline:
             place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
             raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)

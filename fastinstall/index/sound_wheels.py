@@ -5,7 +5,6 @@ Pillow nothing but PIL. Source: the binary distribution format of packaging.pyth
 directory".
 """
 
-import base64
 import csv
 import hashlib
 import re
@@ -16,6 +15,7 @@ from fastinstall.core.archive_members import ArchiveError, Objection
 from fastinstall.core.archives import SoundZip, sound_zip
 from fastinstall.core.files import sha256
 from fastinstall.model.recipe import LIBRARIES
+from fastinstall.observe.stack import encode_digest
 
 _PACKAGE = "PIL"
 
@@ -112,7 +112,7 @@ def _require_record(wheel: Path, archive: SoundZip, metadata: str) -> None:
             raise _make_objection(wheel, name, "is not listed in RECORD")
         if algorithm not in _ALGORITHMS:
             raise _make_objection(wheel, name, f"has no accepted digest in RECORD ({algorithm or 'none'})")
-        if digest != base64.urlsafe_b64encode(hashed.digest()).rstrip(b"=").decode():
+        if digest != encode_digest(hashed.digest()):
             raise _make_objection(wheel, name, "does not match its digest in RECORD")
     for name in sorted(listed.keys() - archive.files):
         raise _make_objection(wheel, name, "is listed in RECORD but missing")

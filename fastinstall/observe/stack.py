@@ -212,11 +212,15 @@ def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[t
         if not digest or max(status.st_mtime_ns, status.st_ctime_ns) <= since:
             return False
         if (path, algorithm) not in digests:
-            found = digest_file(f"{root}/{path}", algorithm)
-            digests[path, algorithm] = base64.urlsafe_b64encode(found).rstrip(b"=").decode()
+            digests[path, algorithm] = encode_digest(digest_file(f"{root}/{path}", algorithm))
         return digests[path, algorithm] != digest
     except (OSError, ValueError, TypeError):  # its hash algorithm has no fixed length
         return True
+
+
+def encode_digest(digest: bytes) -> str:
+    """Encode a digest as RECORD has it: in base64 for URLs, without padding."""
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _read_installation_time(metadata: Path) -> str:

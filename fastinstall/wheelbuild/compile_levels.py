@@ -19,12 +19,11 @@ from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import STAGE, CompileContext, CompileProgress, CompilerOutput, compile_wheel
-from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.headers.probe import Headers, include_flags
 from fastinstall.wheelbuild.linking import Linking, LinkLocation
 from fastinstall.wheelbuild.own_code import assemble_marks, compile_memory
 from fastinstall.wheelbuild.plain_paths import path_flags
 from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
-from fastinstall.wheelbuild.variables import preprocessor_flags
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 (the place that glibc uses)
@@ -119,7 +118,7 @@ def _compile(
     )
     link = replace(build_context.link, flags=(*build_context.link.flags, *place.flags, *objects))
     prefix = precompile_prefix_header(request, target, build_context.headers, context.source, process_group)
-    before = (*preprocessor_flags(build_context.headers.directories, prefix), *path_flags(space, request.cache))
+    before = (*include_flags(build_context.headers.directories), *prefix, *path_flags(space, request.cache))
     compiled = compile_wheel(request, context, link, before)
     unpack_wheel(compiled.wheel, space / "tree")
     return CompiledLevel(target=target, source=context.source, compiled=compiled, tree=space / "tree")

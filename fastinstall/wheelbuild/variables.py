@@ -11,7 +11,6 @@ from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.probe import include_flags
 
 FIXED_VARIABLES = {
     "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01: a zip archive can hold it
@@ -105,8 +104,3 @@ def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[
         **({"C_INCLUDE_PATH": str(_MULTIARCH)} if _MULTIARCH.is_dir() else {}),
         **FIXED_VARIABLES,
     }
-
-
-def preprocessor_flags(directories: tuple[Path, ...], prefix: tuple[str, ...]) -> tuple[str, ...]:
-    """Return CPPFLAGS: directories of headers, and the header to include first."""
-    return (*include_flags(directories), *prefix)

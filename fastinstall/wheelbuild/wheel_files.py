@@ -3,7 +3,6 @@
 Source: PEP 427 and the binary distribution format of packaging.python.org.
 """
 
-import base64
 import csv
 import hashlib
 import io
@@ -15,6 +14,7 @@ from pathlib import Path
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
+from fastinstall.observe.stack import encode_digest
 
 _DATE = (2020, 1, 1, 0, 0, 0)
 _EFFORT = 4  # of deflate: 3% larger than by default, in less than half of the time
@@ -66,10 +66,10 @@ def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
     with zipfile.ZipFile(target, "w", method, compresslevel=_EFFORT) as archive:
         for name in names:
             content = contents[name].read_bytes()
-            rows.append((name, f"sha256={_digest_urlsafe(content)}", str(len(content))))
+            rows.append(describe_member(name, content))
             archive.writestr(_make_entry(name, contents[name], method), content)
         rows.append((f"{metadata.name}/RECORD", "", ""))
-        archive.writestr(_make_entry(rows[-1][0], None, method), _format_csv(rows))
+        archive.writestr(_make_entry(rows[-1][0], None, method), format_record(rows))
 
 
 def metadata_directory(tree: Path) -> Path:
@@ -106,11 +106,13 @@ def _make_entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
     return entry
 
 
-def _digest_urlsafe(content: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+def describe_member(name: str, content: bytes) -> tuple[str, str, str]:
+    """Return the row of a file in RECORD: its path, digest and size."""
+    return name, f"sha256={encode_digest(hashlib.sha256(content).digest())}", str(len(content))
 
 
-def _format_csv(rows: list[tuple[str, str, str]]) -> str:
+def format_record(rows: list[tuple[str, str, str]]) -> str:
+    """Return the text of a RECORD."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

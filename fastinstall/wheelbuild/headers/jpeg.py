@@ -55,12 +55,9 @@ def matching_headers(request: BuildRequest, headers: Headers, library: str, dire
         )
     for header in _list_jpeg_headers(request, headers.directories):
         text = header.read_text(encoding="utf-8", errors="surrogateescape")
-        files.write_bytes(directory / header.name, _adapt_header(text, wanted).encode("utf-8", "surrogateescape"))
+        adapted = _DEFINITION.sub(rf"\g<1>{wanted}", text)
+        files.write_bytes(directory / header.name, adapted.encode("utf-8", "surrogateescape"))
     return (directory,)
-
-
-def _adapt_header(text: str, abi: str) -> str:
-    return _DEFINITION.sub(rf"\g<1>{abi}", text)
 
 
 def _list_jpeg_headers(request: BuildRequest, directories: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -48,18 +48,13 @@ def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
     projects: dict[str, list[IndexedFile]] = {}
     for file in sorted(files, key=lambda each: (each.name, each.filename)):
         projects.setdefault(file.name, []).append(file)
-    pages = {
-        "index.html": _render_page("Simple index", _render_project_links(projects)),
-        "index.json": _format_json(_make_root_document(projects)),
-    }
+    links = (f'<a href="{quote_parse(name)}/">{html.escape(name)}</a>' for name in projects)
+    root = {"meta": {"api-version": _VERSION}, "projects": [{"name": name} for name in projects]}
+    pages = {"index.html": _render_page("Simple index", links), "index.json": _format_json(root)}
     for name, offered in projects.items():
         pages[f"{name}/index.html"] = _render_page(f"Links for {name}", map(_render_file_link, offered))
         pages[f"{name}/index.json"] = _format_json(_make_project_document(name, offered))
     return pages
-
-
-def _render_project_links(projects: Iterable[str]) -> Iterable[str]:
-    return (f'<a href="{quote_parse(name)}/">{html.escape(name)}</a>' for name in projects)
 
 
 def _render_file_link(file: IndexedFile) -> str:
@@ -93,10 +88,6 @@ def _render_page(title: str, links: Iterable[str]) -> str:
             "",
         )
     )
-
-
-def _make_root_document(projects: Iterable[str]) -> dict[str, Any]:
-    return {"meta": {"api-version": _VERSION}, "projects": [{"name": name} for name in projects]}
 
 
 def _make_project_document(name: str, files: Sequence[IndexedFile]) -> dict[str, Any]:
