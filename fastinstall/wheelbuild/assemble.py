@@ -14,7 +14,7 @@ from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.audit import audit_core
 from fastinstall.wheelbuild.auditwheel import certify_base_wheel, repair_wheel
 from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel, hide_idle_libraries, take_version
-from fastinstall.wheelbuild.bill_of_materials import bill_of_materials, contents_of
+from fastinstall.wheelbuild.bill_of_materials import WheelComponents, bill_of_materials
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile_levels import BuildContext, CompiledLevel
 from fastinstall.wheelbuild.core_placement import CorePlacement, place_cores
@@ -117,7 +117,13 @@ def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platform
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it only runs on this system", warning=True))
     made = provenance(request, inputs.build_context.headers, first.compiled.features, inputs.statics, inputs.kernels)
-    contents = contents_of(step, made, inputs.statics, inputs.requirements.files)
+    contents = WheelComponents(
+        distribution=step.distribution,
+        version=step.version,
+        made=made,
+        statics=inputs.statics,
+        requirements=inputs.requirements.files,
+    )
     texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}
     label = Label(
         distribution=step.distribution,
