@@ -58,13 +58,12 @@ class Web:
     """A client for the indexes that pip's settings name; close it after use.
 
     Args:
-        settings: where credentials, certificates, proxy and trusted hosts come from.
-        timeout: seconds to wait for each answer of a server.
+        settings: where credentials, certificates, proxy, trusted hosts and the time to wait come from.
     """
 
-    def __init__(self, settings: PipSettings, timeout: float) -> None:
-        self._timeout = timeout
-        self._client = _make_client(settings, timeout)
+    def __init__(self, settings: PipSettings) -> None:
+        self._timeout = settings.timeout
+        self._client = _make_client(settings)
         self._trusted = tuple(parse_netloc(host) for host in settings.trusted_hosts)
         self._client.event_hooks = {"request": [self._require_web], "response": [self._require_secure_way]}
         self.close = self._client.close
@@ -172,7 +171,7 @@ def _explain_errors(what: str) -> Iterator[None]:
         raise FailedError(f"{what}: {_describe_error(error)}", hint="python -m pip config debug") from error
 
 
-def _make_client(settings: PipSettings, timeout: float) -> PyPIClient:
+def _make_client(settings: PipSettings) -> PyPIClient:
     certificate, proxy = settings.certificate, remove_credentials(settings.proxy)
     verify: ssl.SSLContext | bool = True  # the system's own store
     if certificate is not None:
@@ -184,7 +183,7 @@ def _make_client(settings: PipSettings, timeout: float) -> PyPIClient:
         return PyPIClient(
             trusted_hosts=settings.trusted_hosts,
             verify=verify,
-            timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            timeout=httpx2.Timeout(settings.timeout, connect=min(settings.timeout, _CONNECT_SECONDS)),
             follow_redirects=True,
             proxy=settings.proxy or None,
             auth=MultiDomainBasicAuth(

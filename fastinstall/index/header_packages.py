@@ -3,7 +3,7 @@
 They are data (`recipes/headers/packages.toml`). No index is asked for them, so they are the same everywhere.
 """
 
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from fastinstall.core import foreign, values
@@ -69,14 +69,11 @@ class HeaderPackages:
         )
 
 
-def read_header_packages(file: Path | None = None) -> HeaderPackages:
+def read_header_packages() -> HeaderPackages:
     """Return the packages that fastinstall knows.
 
-    Args:
-        file: their data; None for fastinstall's own.
-
     Raises:
-        DocumentError: it is malformed.
+        DocumentError: their data are malformed.
     """
-    path = file or recipes_directory() / "headers" / "packages.toml"
+    path = recipes_directory() / "headers" / "packages.toml"
     return values.decode(HeaderPackages, toml_data(foreign.read_text(path)), file=path)

@@ -27,9 +27,7 @@ from fastinstall.model.artefact import Artefact
 T = TypeVar("T")
 
 
-def ask(
-    settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool], *, timeout: float
-) -> tuple[Artefact, ...]:
+def ask(settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
     """Return the wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
 
     Yanked files are left out: they are withdrawn.
@@ -38,7 +36,6 @@ def ask(
         settings: which places to ask.
         names: of the distributions, normalised.
         wanted: says by its name whether a file matters.
-        timeout: seconds to wait for each answer.
 
     Raises:
         FailedError: a place cannot be reached. One that does not have the distribution is no failure.
@@ -50,10 +47,10 @@ def ask(
     ]
     pages += [(place, place, True) for place in settings.find_links]
     calls = [
-        partial(_read_place, settings, timeout, page, forbidden_is_absent=forbidden_is_absent)
+        partial(_read_place, settings, page, forbidden_is_absent=forbidden_is_absent)
         for _index, page, forbidden_is_absent in pages
     ]
-    answers = zip(pages, _run_concurrently(calls, timeout), strict=True)
+    answers = zip(pages, _run_concurrently(calls, settings.timeout), strict=True)
     offers = ((place, offer) for (place, _page, _absent), page in answers for offer in page)
     remote = [
         _describe(offer, place) for place, offer in offers if not offer.link.is_yanked and wanted(offer.link.filename)
@@ -75,13 +72,11 @@ def _locate_page(index: str, name: str) -> str:
     return f"{index.rstrip('/')}/{name}/" if directory is None else str(directory / name / "index.html")
 
 
-def _read_place(
-    settings: PipSettings, timeout: float, place: str, *, forbidden_is_absent: bool
-) -> tuple[OfferedFile, ...]:
+def _read_place(settings: PipSettings, place: str, *, forbidden_is_absent: bool) -> tuple[OfferedFile, ...]:
     path = local_path(place)
     if path is not None:
         return _read_file(path)
-    with closing(Web(settings, timeout)) as web:  # one each: a client must not be closed under another thread
+    with closing(Web(settings)) as web:  # one each: a client must not be closed under another thread
         page_of = "" if place in settings.find_links else place.rstrip("/").rpartition("/")[2]
         return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
 

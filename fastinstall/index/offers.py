@@ -42,7 +42,6 @@ class PackageIndex:
             the network is asked.
         wheelhouse: a directory of sdists and wheels; its files go before those of an index.
         offline: ask no index; then the wheelhouse must do, and what `cache` has of the same indexes.
-        timeout: seconds to wait for each answer of a server; None for what pip's settings say.
         cache: our cache directory, whose downloads are on offer when offline: those that came from the indexes and
             `find-links` of `settings`.
     """
@@ -50,7 +49,6 @@ class PackageIndex:
     settings: PipSettings | Callable[[], PipSettings]
     wheelhouse: Path | None = None
     offline: bool = False
-    timeout: float | None = None
     cache: Path | None = None
 
     @property
@@ -174,7 +172,7 @@ class PackageIndex:
 
         settings = self._read_settings()
         try:
-            offered = lookup.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
+            offered = lookup.ask(settings, names, wanted)
         except FailedError as error:
             if client.OFFLINE_HINT not in (error.hint or "") or not self._has_downloads(wanted, settings.places):
                 raise
@@ -211,8 +209,7 @@ class PackageIndex:
         def report(done: int, total: int) -> None:
             emit(Progressed(stage="download", done=done, total=total))
 
-        settings = self._read_settings()
-        with closing(Web(settings, self.timeout or settings.timeout)) as web:
+        with closing(Web(self._read_settings())) as web:
             web.download(url, path, report)
 
     def _read_settings(self) -> PipSettings:

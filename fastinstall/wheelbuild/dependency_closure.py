@@ -95,14 +95,14 @@ def tags_of(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
     return (*cpython_tags(version, abis=[abi], platforms=platforms), *compatible_tags(version, abi, platforms))
 
 
-def platforms_of(machine: str, glibc_minor: int = _BASE_GLIBC) -> tuple[str, ...]:
-    """Return the platform tags that a machine with glibc 2.`glibc_minor` accepts, the best first (PEP 600).
+def platforms_of(machine: str) -> tuple[str, ...]:
+    """Return the platform tags that a machine with the official wheels' glibc accepts, the best first (PEP 600).
 
-    >>> platforms_of("x86_64", 17)[:3]
-    ('manylinux_2_17_x86_64', 'manylinux2014_x86_64', 'manylinux_2_16_x86_64')
+    >>> platforms_of("x86_64")[0], platforms_of("x86_64")[-1]
+    ('manylinux_2_28_x86_64', 'manylinux1_x86_64')
     """
     found: list[str] = []
-    for minor in range(glibc_minor, _OLDEST_GLIBC - 1, -1):
+    for minor in range(_BASE_GLIBC, _OLDEST_GLIBC - 1, -1):
         found.append(f"manylinux_2_{minor}_{machine}")
         if minor in _LEGACY:
             found.append(f"{_LEGACY[minor]}_{machine}")

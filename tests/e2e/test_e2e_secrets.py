@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -64,9 +65,9 @@ def _forms(secret: str) -> set[bytes]:
 
 def _offer(index: SimpleIndex, sandbox: Sandbox) -> None:
     """The real index's pages, whose files are given to those alone that know the token of their address."""
-    settings = pip_settings(Path(sys.executable), os.environ)
+    settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=60.0)
     real = PackageIndex(settings=settings)
-    found = ask(settings, PROJECTS, _is_of_these, timeout=60)
+    found = ask(settings, PROJECTS, _is_of_these)
     for name in PROJECTS:
         links = []
         for artefact in (each for each in found if each.name == name):

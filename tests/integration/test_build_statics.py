@@ -162,10 +162,8 @@ def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Sta
     assert compiler is not None
     from packaging.version import Version
 
-    settings = pip_settings(Path(sys.executable), os.environ)
-    offered = ask(
-        settings, (source.pypi,), lambda name: name.startswith("zlib_ng-") and name.endswith(".tar.gz"), timeout=30
-    )
+    settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
+    offered = ask(settings, (source.pypi,), lambda name: name.startswith("zlib_ng-") and name.endswith(".tar.gz"))
     newest = max(offered, key=lambda artefact: Version(artefact.version))
     sdist = PackageIndex(settings=settings).fetch(newest, shared_cache, ignore)
     directory = tmp_path_factory.mktemp("zlib-ng")
