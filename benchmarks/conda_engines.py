@@ -22,10 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from support.conda import packages as conda_packages
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine, open_rattler
+from fastinstall.conda.engines.choose import open_engine, open_rattler
+from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.core.events import ignore
-from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaRequest, CondaTool
+from fastinstall.model.conda_engine import CondaEngine
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/"
 SETTINGS = "default_channels: []\nchannels: []\nsolver: classic\nregister_envs: false\npkgs_dirs: [{root}/pkgs]\n"

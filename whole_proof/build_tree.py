@@ -8,10 +8,10 @@ from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.assemble import BuildInputs
 from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.compile import remove_stray_variables
-from fastinstall.wheelbuild.linking import probe_headers
+from fastinstall.wheelbuild.headers.probe import probe_headers
 from fastinstall.wheelbuild.pipeline import BuildSite, prepare_build_inputs
-from fastinstall.wheelbuild.prepare import unpack_source
+from fastinstall.wheelbuild.source_archive import unpack_source
+from fastinstall.wheelbuild.variables import remove_stray_variables
 from whole_proof.recorded_build import CoreSteps, record_steps
 from whole_proof.variant import SanitizedVariant, compile_core, install_core_in_copy
 

@@ -20,8 +20,9 @@ from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import immutable
 from fastinstall.doctor.examine import Examination, examine, judge
 from fastinstall.doctor.registry import check_names
-from fastinstall.index.execution import CondaEngine, ExecutionContext
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
+from fastinstall.model.conda_engine import CondaEngine
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.history import warn_about_held_bytes
@@ -31,14 +32,8 @@ from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember
-from fastinstall.observe.observation import (
-    Binaries,
-    ObservationRequest,
-    facts_of,
-    observe_committed,
-    receipt_of,
-    recipe_named,
-)
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, observe_committed, receipt_of
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
 from fastinstall.plan.make import plan_setup as make_plan
@@ -215,7 +210,7 @@ def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
     named = next((step.engine for step in steps), None)
     if named is None:
         return None
-    from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (likewise)
+    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (likewise)
 
     tool = find_conda(session.variables, Path(plan.environment.prefix))
     return make_engine(session, named, tool, offline=plan.request.offline)

@@ -30,7 +30,7 @@ from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build

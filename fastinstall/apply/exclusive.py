@@ -11,7 +11,7 @@ from pathlib import Path
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.package_managers import describe_concurrent_installers
-from fastinstall.observe.concurrent_changes import observe_concurrent_installers
+from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.package_managers import ConcurrentInstaller, describe_concurrent_installers
-from fastinstall.observe.concurrent_changes import installers, observe_concurrent_installers, observe_pil_snapshot
+from fastinstall.observe.concurrent_installers import observe_concurrent_installers
+from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
 _PATIENCE = 30.0
 """Seconds for which a rival that has overrun a setup may finish, before what is left of it is undone."""

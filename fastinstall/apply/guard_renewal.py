@@ -11,11 +11,8 @@ from fastinstall.guard.status import renew_guard_files
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.receipt import Receipt
-from fastinstall.observe.observation import (
-    ObservationRequest,
-    facts_of,
-    recipe_named,
-)
+from fastinstall.observe.observation import ObservationRequest, facts_of
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.kinds import get_required_step

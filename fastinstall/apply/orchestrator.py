@@ -50,13 +50,8 @@ from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.wheel_files import (
-    compile_meanwhile,
-    describe_core,
-    read_left_out,
-    stack_version,
-    stage_wheel,
-)
+from fastinstall.wheelbuild.staged_tree import describe_core, read_left_out, stack_version
+from fastinstall.wheelbuild.staging import compile_meanwhile, stage_wheel
 
 if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages

@@ -7,8 +7,9 @@ from pathlib import Path
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
 from fastinstall.apply.inputs import fetch_inputs
 from fastinstall.apply.proven_wheel import ProofContext, make_proven_wheel
-from fastinstall.conda.engines.choose import find_microarchitectures
-from fastinstall.conda.package import pack_stack, publish_packages
+from fastinstall.conda.channel import publish_packages
+from fastinstall.conda.microarchitectures import find_microarchitectures
+from fastinstall.conda.package import pack_stack
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.values import immutable
@@ -18,13 +19,14 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, kind_of_prefix
-from fastinstall.observe.observation import ObservationRequest, facts_of, recipe_named
+from fastinstall.observe.observation import ObservationRequest, facts_of
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.package_index import (
+from fastinstall.wheelbuild.package_index.publish import (
     lock_directory,
     publish_wheel,
     require_wheelhouse,

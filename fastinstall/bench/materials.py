@@ -41,7 +41,8 @@ from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
-from fastinstall.index.pip import argv_for, pip_environment, pip_settings
+from fastinstall.index.pip import argv_for, pip_environment
+from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.model.facts import Interpreter
 
 _ALL = "all"

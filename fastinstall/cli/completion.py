@@ -143,7 +143,7 @@ _LISTS = {"request_levels", "request_require", "workload", "candidates", "bring"
 
 
 def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
-    from fastinstall.observe.observation import load_recipes  # noqa: PLC0415 (only where it is asked for, as all below)
+    from fastinstall.observe.recipes import load_recipes  # noqa: PLC0415 (only where it is asked for, as all below)
     from fastinstall.observe.session import open_session  # noqa: PLC0415
 
     recipes = tuple(load_recipes(open_session(variables).recipe_directories).values())

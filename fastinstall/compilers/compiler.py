@@ -41,7 +41,7 @@ class MissingInputs:
     Attributes:
         facts: the target, with its Python.
         request: where compiler and headers come from.
-        tools: "compiler", "Python.h".
+        tools: names of what is missing: "compiler", "Python.h".
         libraries: the conda packages with the headers of a library, by the recipe's name for it.
         channels: of those that conda is configured for.
     """
@@ -59,8 +59,8 @@ class PrivatePackages:
 
     Attributes:
         channels: where they come from, the first one preferred.
-        packages: match specs.
-        reason: why.
+        packages: as match specs of conda.
+        reason: why they are installed, for people.
     """
 
     channels: tuple[str, ...]
@@ -131,8 +131,6 @@ class WheelCompiler(CompilerSource, ABC):
 
         Args:
             wheel: its hash is verified.
-            cache: our cache directory.
-            emit: receives progress events.
 
         Raises:
             ArchiveError: the wheel is damaged or hostile.

@@ -3,18 +3,14 @@
 conda (24.7 to 26.7) and libmamba read from it which match specs the user asked for; the records' `requested_spec` is
 only for listings. So each setup adds a revision of what came and went. Measured on 2026-11-21 with conda 24.7.1:
 without it, `update --all` removes the guard package and puts its own Pillow back. Source: conda's `History`.
-
-The module also lists the renames that put linked conda packages in place, beside those of site-packages, and move aside
-what they replace.
 """
 
 import ast
-import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.journal.conda_revisions import HISTORY
@@ -22,13 +18,12 @@ from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import GUARD
 from fastinstall.model.match_specs import name_of
-from fastinstall.model.move import Move, MoveKind
 
 _MARK = "simd_"
 
 
 def make_requested_spec(package: CondaPackage) -> str:
-    """The match spec under which one of our packages is recorded as the user's request; empty for others'.
+    """Return the match spec under which one of our packages is recorded as the user's request; empty for others'.
 
     That of the stack names no version, so that a later one of ours can come, and no other build.
     """
@@ -38,11 +33,11 @@ def make_requested_spec(package: CondaPackage) -> str:
 
 
 def append_revision(existing: str, at: datetime, command: str, change: CondaChange) -> str:
-    """The history with one revision more, as conda writes it.
+    """Return the history with one more revision, as conda writes it.
 
     Args:
         existing: the text so far.
-        at: local time.
+        at: when it happened, in local time.
         command: the command line that caused it.
         change: what came and what went.
     """
@@ -65,13 +60,13 @@ def append_revision(existing: str, at: datetime, command: str, change: CondaChan
 
 
 def remove_history_requests(before: str, after: str, installed_again: Iterable[str]) -> str:
-    """The history after an engine's work, less what explicit installations add to the user's requests.
+    """Return the history after an engine's work, less what explicit installations add to the user's requests.
 
     They would pin each package to its very build, and forget what the user had asked for.
 
     Args:
-        before: the text before.
-        after: the text now.
+        before: the text before the work.
+        after: the text after the work.
         installed_again: names of packages that came.
     """
     if not after.startswith(before):
@@ -91,7 +86,7 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
 
 
 def _parse_installed(history: str) -> dict[str, str]:
-    """What is installed by the history: "NAME-VERSION-BUILD" to the line's text."""
+    """Map what the history says is installed, as "NAME-VERSION-BUILD", to the text of its line."""
     found: dict[str, str] = {}
     for line in history.splitlines():
         text = line[1:].strip()
@@ -108,10 +103,10 @@ def record_revision(
     """Add a revision to the history.
 
     Args:
-        stack: what came.
+        stack: the packages that came.
         records: that went, by the names of their packages.
         conda: what was installed before.
-        now: of this run.
+        now: when this run began, UTC.
         transaction: whose undo takes the revision out again.
     """
     linked = tuple(package for package in (stack.package, stack.guard) if package is not None)
@@ -126,76 +121,3 @@ def add_revision(prefix: Path, change: CondaChange, command: str, now: datetime,
     existing = foreign.text_if_there(prefix / HISTORY)
     revised = append_revision(existing, now.astimezone(), command, change)
     transaction.add(HISTORY, revised.removeprefix(existing))
-
-
-_WHOLE = frozenset({".dist-info", ".egg-info", ".libs"})
-"""Suffixes of directories in site-packages that belong to one distribution."""
-
-
-def list_conda_moves(
-    prefix: Path, site_packages: Path, root: Path, conda: Conda, records: Collection[str]
-) -> tuple[Move, ...]:
-    """The moves outside of site-packages, and of what conda alone knows inside it.
-
-    Args:
-        prefix: the environment.
-        site_packages: of the environment.
-        root: the staged environment, at `stage/prefix` of the transaction.
-        conda: what conda knows of the environment.
-        records: that make room, by the names of their packages.
-    """
-    site = site_packages.relative_to(prefix)
-    linked = list_linked_moves(prefix, root, kept="stage/prefix")
-    coming = tuple(move for move in linked if not PurePath(move.live).is_relative_to(site))
-    taken = {move.live for move in coming}
-    whole = {site / name for name in find_claimed_entries(site, conda, records)}
-    claimed = (
-        path
-        for path in _list_claimed_files(conda, records)
-        if whole.isdisjoint((PurePath(path), *PurePath(path).parents))
-    )
-    leaving = (*(f"conda-meta/{dist}.json" for dist in records), *claimed)
-    aside = (
-        Move(kind=MoveKind.OUT, live=path, kept=f"aside/conda/{path}")
-        for path in leaving
-        if path not in taken and os.path.lexists(prefix / path)
-    )
-    return (*coming, *aside)
-
-
-def list_linked_moves(prefix: Path, root: Path, *, kept: str) -> Iterator[Move]:
-    """What an engine has linked, file by file, less what it writes beside the records.
-
-    Args:
-        prefix: the environment.
-        root: the staged environment.
-        kept: where `root` lies, relative to the transaction's directory.
-    """
-    for directory, _, names in os.walk(root):
-        for name in sorted(names):
-            path = (Path(directory) / name).relative_to(root).as_posix()
-            if path.startswith("conda-meta/") and not path.endswith(".json"):
-                continue
-            kind = MoveKind.EXCHANGE if os.path.lexists(prefix / path) else MoveKind.IN
-            yield Move(kind=kind, live=path, kept=f"{kept}/{path}")
-
-
-def find_claimed_entries(site: PurePath, conda: Conda | None, records: Collection[str]) -> tuple[str, ...]:
-    """Top-level names in site-packages that are wholly of the conda packages that make room.
-
-    Args:
-        site: site-packages, relative to the prefix.
-        conda: what conda knows of the environment.
-        records: that make room, by the names of their packages.
-    """
-    if conda is None:
-        return ()
-    paths = (PurePath(path) for path in _list_claimed_files(conda, records))
-    tops = dict.fromkeys(path.relative_to(site).parts[0] for path in paths if path.is_relative_to(site))
-    return tuple(name for name in tops if name == "PIL" or PurePath(name).suffix in _WHOLE)
-
-
-def _list_claimed_files(conda: Conda, records: Collection[str]) -> Iterator[str]:
-    """Files of the packages that make room, each once."""
-    files = (path for claim in conda.claims if claim.dist in records for path in claim.files)
-    return iter(dict.fromkeys(files))

@@ -20,7 +20,7 @@ _NEVER = FOREIGN | {GUARD}
 
 
 def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
-    """Give the packages to be reinstalled, in this order; libjpeg-turbo comes last, so that its files win.
+    """Return the packages to be reinstalled, in this order; libjpeg-turbo comes last, so that its files win.
 
     Those that provide PIL, and our guard package, are left to the setup that replaces them. Where `jpeg` and
     `libjpeg-turbo` are both installed, each claims the other's headers: only libjpeg-turbo gets them back.
@@ -41,12 +41,12 @@ def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
 
 
 def is_taken(clash: CondaClash) -> bool:
-    """Whether a file is not of the package whose it should be."""
+    """Return whether a file has the content of another package than its rightful owner."""
     return clash.holder != find_rightful_owner(clash)
 
 
 def find_rightful_owner(clash: CondaClash) -> str:
-    """Give the package whose content a file should have that several claim: whoever has it, where it does not matter.
+    """Return the package whose content a file should have that several claim: whoever has it, where it does not matter.
 
     libjpeg-turbo comes before all others, and pip's distributions and packages that take other ones' places after.
     """
@@ -57,7 +57,7 @@ def find_rightful_owner(clash: CondaClash) -> str:
 
 
 def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
-    """Whether the environment's own configuration names the channel that has the stack, as a path or as a URL."""
+    """Return whether the environment's own configuration names the channel of the stack, as a path or as a URL."""
     from urllib.parse import unquote  # noqa: PLC0415 (slow to import; only where packages of ours were set up)
 
     paths = (unquote(channel.removeprefix("file://")).rstrip("/") for channel in conda.channels)
@@ -65,29 +65,32 @@ def has_channel(conda: Conda, stack: CondaStack, prefix: PurePath) -> bool:
 
 
 def channel_of(stack: CondaStack, prefix: PurePath) -> PurePath:
-    """Give the channel that has the stack; in a copy of the environment that was set up it is the copy's own."""
+    """Return the channel that has the stack; in a copy of the environment that was set up it is the copy's own."""
     return prefix / CHANNEL if stack.channel.match(CHANNEL) else stack.channel
 
 
 def provides_pil(claim: CondaClaim) -> bool:
-    """Whether a package claims files of PIL itself."""
+    """Return whether a package claims files of PIL itself."""
     return any("/site-packages/PIL/" in f"/{path}" for path in claim.files)
 
 
 def name_of(dist: str) -> str:
-    """Give the name of a package: "libjpeg-turbo" of "libjpeg-turbo-3.1.0-hb9d3cd8_0"."""
+    """Return the name of a package.
+
+    >>> name_of("libjpeg-turbo-3.1.0-hb9d3cd8_0")
+    'libjpeg-turbo'
+    """
     return dist.rsplit("-", 2)[0]
 
 
 def describe_unmet_requirements(
     packages: Collection[CondaPackage], names: Collection[str], prefix: str
 ) -> Iterator[str]:
-    """A sentence with a command for each package that lacks something.
+    """Yield a sentence with a command for each package that lacks something.
 
     Args:
         packages: all that are installed.
         names: of the packages that are asked about.
-        prefix: of the environment.
     """
     here = {package.name for package in packages}
     for package in packages:

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from fastinstall import __version__
-from fastinstall.conda.package import pack_guard, pack_stack, write_index
+from fastinstall.conda.channel import write_index
+from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.codec import decode, digest, dump, encode
 from fastinstall.core.errors import DocumentError, FailedError
@@ -39,9 +40,9 @@ class LinkedPackages:
     """The stack's packages, linked into a directory beside the environment.
 
     Attributes:
-        stack: what they are.
+        stack: the packages, with channel and URL.
         root: the directory, laid out as the environment.
-        site_packages: inside it.
+        site_packages: the site-packages inside `root`.
         metadata: the name of the stack's `.dist-info` directory.
     """
 
@@ -52,11 +53,7 @@ class LinkedPackages:
 
 
 def link_packages(
-    planned: CondaStack,
-    built: BuildResult,
-    before: Facts,
-    transaction: Transaction,
-    context: ExecutionContext,
+    planned: CondaStack, built: BuildResult, before: Facts, transaction: Transaction, context: ExecutionContext
 ) -> LinkedPackages:
     """Pack the wheel, put the channel in place, and link its packages and its registration into the stage.
 
@@ -90,7 +87,9 @@ def link_packages(
 
 
 def format_registration(prefix: PurePath, conda: Conda) -> str:
-    """The configuration that names the channel, and those that conda uses anyway: one day nothing else may name them.
+    """Return the configuration that names the channel, and those that conda uses anyway.
+
+    The latter, because one day nothing else may name them.
 
     They rank below whatever else names channels ("bottom", in the words of conda's configuration).
     """
@@ -135,7 +134,7 @@ def pack_channel(
 
 
 def _find_kept_package(directory: Path) -> CondaPackage | None:
-    """What was packed before."""
+    """Return what was packed before, or None if it cannot be read."""
     note = directory / "packed.json"
     try:
         return decode(CondaPackage, json_data(foreign.read_text(note)), file=note)
@@ -144,7 +143,7 @@ def _find_kept_package(directory: Path) -> CondaPackage | None:
 
 
 def _place_package(package: CondaPackage, channel: Path) -> CondaPackage:
-    """The package as it is found once its channel is in place."""
+    """Return the package as it is found once its channel is in place."""
     return replace(package, channel=channel.as_uri(), url=_locate_package(package, channel).as_uri())
 
 

@@ -30,10 +30,9 @@ class StackStatus:
     """How the stack of a setup stands, at a glance.
 
     Attributes:
-        prefix: the environment.
-        name: the stack, for people ("the fast Pillow 13.0.0").
+        name: the stack, for people ("Pillow-SIMD 12.1.1.post0").
         packaged: it was set up as a conda package.
-        core: its imaging core.
+        core: what became of its imaging core.
         records: the packages in conda's records that provide PIL.
     """
 
@@ -50,7 +49,7 @@ class StackStatus:
 
 
 def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], status: StackStatus) -> tuple[str, ...]:
-    """What conda is about to do to the stack.
+    """Tell what conda is about to do to the stack.
 
     Args:
         change: what its solver has decided.
@@ -107,7 +106,7 @@ def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[s
 
 
 def _find_pythons(change: CondaChange) -> tuple[str, str]:
-    """The minor versions of Python before and after, where it changes; twice nothing where it stays."""
+    """Return the minor versions of Python before and after; both empty if it stays."""
     sides = [[each.version for each in side if each.name == "python"] for side in (change.unlinked, change.linked)]
     if not all(sides):
         return "", ""
@@ -116,7 +115,7 @@ def _find_pythons(change: CondaChange) -> tuple[str, str]:
 
 
 def describe_conda_changes(status: StackStatus, command: str = "") -> tuple[str, ...]:
-    """What conda has done to the stack.
+    """Tell what conda has done to the stack.
 
     Args:
         status: of the environment, after.

@@ -18,14 +18,8 @@ from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe.observation import (
-    Binaries,
-    ObservationRequest,
-    facts_of,
-    read_recorded_recipe,
-    receipt_if_readable,
-    recipe_named,
-)
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_if_readable
+from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
 
 

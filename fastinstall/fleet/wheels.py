@@ -27,17 +27,17 @@ from fastinstall.fleet.wheel_choice import (
     plan_fleet,
     select_reachable_hosts,
 )
-from fastinstall.index.selection import parse_filename
+from fastinstall.index.file_names import parse_filename
 from fastinstall.index.wheelhouse import read_sums
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.version_labels import parse_labelled_levels
 from fastinstall.observe.active_environment import NamedTarget, base_python
-from fastinstall.observe.interpreter import interpreter_with
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.interpreter_search import interpreter_with
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
-from fastinstall.wheelbuild.package_index import require_wheelhouse
+from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error
 
 

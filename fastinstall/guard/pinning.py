@@ -30,8 +30,9 @@ from fastinstall.model.pin_state import PinKind, PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.observe.active_environment import is_made_by_uv
 from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
+from fastinstall.observe.pip_pin_conflicts import find_hiding_settings, find_unheeded_pins, links_of
 from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
-from fastinstall.observe.pip_settings import find_hiding_settings, find_unheeded_pins, links_of, observe_pip_settings
+from fastinstall.observe.pip_settings import observe_pip_settings
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of, read_project_pin
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel

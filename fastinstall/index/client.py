@@ -1,94 +1,32 @@
-"""The client of package indexes: pages of links, and files, with retries and a bounded wait.
+"""The client of package indexes: it gets pages and files, with retries and a bounded wait.
 
-All places that pip's settings name are asked at once. A page is read for its links, and for where the attestations of
-each file are (PEP 740). What the client raises names the URL without credentials.
-
-It is neither a resolver nor a cache.
+What it raises names the URL without credentials. It is neither a resolver nor a cache.
 """
 
 import logging
 import re
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import closing, contextmanager
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar, cast
-from urllib.parse import urljoin
 
 import httpx2
 from packaging.utils import canonicalize_name
 from unearth.auth import MultiDomainBasicAuth
-from unearth.collector import IndexHTMLParser, IndexPage, is_secure_origin, parse_html_page, parse_json_response
+from unearth.collector import IndexPage, is_secure_origin
 from unearth.fetchers import Fetcher
 from unearth.fetchers.sync import PyPIClient
 from unearth.link import Link
 from unearth.utils import parse_netloc
 
-from fastinstall.core import foreign
-from fastinstall.core.concurrency import wait_for_futures
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
-from fastinstall.core.values import immutable
-from fastinstall.index.offers import local_path
-from fastinstall.index.pip import PipSettings, name_place
-from fastinstall.index.selection import parse_filename
-from fastinstall.index.wheelhouse import read_wheelhouse
-from fastinstall.model.artefact import Artefact
-
-JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
-
-
-@immutable
-class OfferedFile:
-    """A file that a page offers.
-
-    Attributes:
-        link: to the file, with its hashes.
-        provenance: URL of its attestations; empty if none are published.
-    """
-
-    link: Link
-    provenance: str = ""
-
-
-def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
-    """What a page offers, in its order.
-
-    Raises:
-        ValueError: it is malformed.
-        LookupError: its encoding is unknown.
-    """
-    is_json = page.content_type.lower().startswith(JSON)
-    links = tuple((parse_json_response if is_json else parse_html_page)(page))
-    published = dict(_list_json_provenance(page) if is_json else _list_html_provenance(page))
-    return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in links)
-
-
-def _list_json_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
-    base = page.link.url_without_fragment
-    for file in json_data(page.content).get("files", []) if b'"provenance"' in page.content else ():
-        if file.get("url") and isinstance(file.get("provenance"), str):
-            yield urljoin(base, file["url"]), urljoin(base, file["provenance"])
-
-
-def _list_html_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
-    if b"data-provenance" not in page.content:
-        return
-    parser = IndexHTMLParser()
-    parser.feed(page.content.decode(page.encoding or "utf-8"))
-    base = parser.base_url or page.link.url_without_fragment
-    for anchor in parser.anchors:
-        href, provenance = anchor.get("href"), anchor.get("data-provenance")
-        if href and provenance:
-            yield urljoin(base, href), urljoin(base, provenance)
-
+from fastinstall.index.file_names import parse_filename
+from fastinstall.index.pages import JSON, OfferedFile, read_page
+from fastinstall.index.pip_indexes import PipSettings
 
 T = TypeVar("T")
 
@@ -120,13 +58,12 @@ class Web:
     """A client for the indexes that pip's settings name; close it after use.
 
     Args:
-        settings: where credentials, certificates, proxy and trusted hosts come from.
-        timeout: seconds to wait for each answer of a server.
+        settings: where credentials, certificates, proxy, trusted hosts and the time to wait come from.
     """
 
-    def __init__(self, settings: PipSettings, timeout: float) -> None:
-        self._timeout = timeout
-        self._client = _make_client(settings, timeout)
+    def __init__(self, settings: PipSettings) -> None:
+        self._timeout = settings.timeout
+        self._client = _make_client(settings)
         self._trusted = tuple(parse_netloc(host) for host in settings.trusted_hosts)
         self._client.event_hooks = {"request": [self._require_web], "response": [self._require_secure_way]}
         self.close = self._client.close
@@ -234,7 +171,7 @@ def _explain_errors(what: str) -> Iterator[None]:
         raise FailedError(f"{what}: {_describe_error(error)}", hint="python -m pip config debug") from error
 
 
-def _make_client(settings: PipSettings, timeout: float) -> PyPIClient:
+def _make_client(settings: PipSettings) -> PyPIClient:
     certificate, proxy = settings.certificate, remove_credentials(settings.proxy)
     verify: ssl.SSLContext | bool = True  # the system's own store
     if certificate is not None:
@@ -246,7 +183,7 @@ def _make_client(settings: PipSettings, timeout: float) -> PyPIClient:
         return PyPIClient(
             trusted_hosts=settings.trusted_hosts,
             verify=verify,
-            timeout=httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+            timeout=httpx2.Timeout(settings.timeout, connect=min(settings.timeout, _CONNECT_SECONDS)),
             follow_redirects=True,
             proxy=settings.proxy or None,
             auth=MultiDomainBasicAuth(
@@ -286,7 +223,9 @@ _ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGN
 
 
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
-    """Whether a page comes from what stands before the index: it lists no file, and asks for something or is elsewhere.
+    """Return whether a page is not the index's, but of what stands before it, such as the login of a network.
+
+    Such a page lists no file, and asks for something or is elsewhere.
 
     A page that lists nothing alone is an index page of a distribution without files.
     """
@@ -323,111 +262,3 @@ def _make_unreachable_error(url: str, error: Exception, timeout: float, place: s
 
 def _describe_error(error: Exception) -> str:
     return redact_text(str(error)) or type(error).__name__
-
-
-def ask(
-    settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool], *, timeout: float
-) -> tuple[Artefact, ...]:
-    """The wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
-
-    Yanked files are left out: they are withdrawn.
-
-    Args:
-        settings: which places to ask.
-        names: of the distributions, normalised.
-        wanted: says by its name whether a file matters.
-        timeout: seconds to wait for each answer.
-
-    Raises:
-        FailedError: a place cannot be reached. One that does not have the distribution is no failure.
-        RefusedError: a place is neither encrypted nor trusted.
-    """
-    indexes = () if settings.no_index else settings.indexes
-    pages = [
-        (index, _locate_page(index, name), position > 0) for position, index in enumerate(indexes) for name in names
-    ]
-    pages += [(place, place, True) for place in settings.find_links]
-    calls = [
-        partial(_read_place, settings, timeout, page, forbidden_is_absent=forbidden_is_absent)
-        for _index, page, forbidden_is_absent in pages
-    ]
-    answers = zip(pages, _run_concurrently(calls, timeout), strict=True)
-    offers = ((place, offer) for (place, _page, _absent), page in answers for offer in page)
-    remote = [
-        _describe(offer, place) for place, offer in offers if not offer.link.is_yanked and wanted(offer.link.filename)
-    ]
-    return (*remote, *_list_linked_files(settings.find_links, wanted))
-
-
-def _list_linked_files(places: Iterable[str], wanted: Callable[[str], bool]) -> Iterator[Artefact]:
-    """The wanted files of those `find-links` that are directories."""
-    for place in places:
-        directory = local_path(place)
-        if directory is not None and directory.is_dir():
-            for artefact in read_wheelhouse(directory, wanted):
-                yield replace(artefact, index=name_place(place))
-
-
-def _locate_page(index: str, name: str) -> str:
-    directory = local_path(index)
-    return f"{index.rstrip('/')}/{name}/" if directory is None else str(directory / name / "index.html")
-
-
-def _read_place(
-    settings: PipSettings, timeout: float, place: str, *, forbidden_is_absent: bool
-) -> tuple[OfferedFile, ...]:
-    path = local_path(place)
-    if path is not None:
-        return _read_file(path)
-    with closing(Web(settings, timeout)) as web:  # one each: a client must not be closed under another thread
-        page_of = "" if place in settings.find_links else place.rstrip("/").rpartition("/")[2]
-        return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
-
-
-def _read_file(path: Path) -> tuple[OfferedFile, ...]:
-    if not path.is_file():
-        return ()
-    try:
-        content = foreign.read_text(path, errors="replace").encode()
-    except OSError as error:
-        raise FailedError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return read_page(IndexPage(Link(path.absolute().as_uri()), content, "utf-8", "text/html"))
-
-
-def _describe(offer: OfferedFile, place: str) -> Artefact:
-    link = offer.link
-    parsed = parse_filename(link.filename)
-    if parsed is None:
-        raise AssertionError(f"{link.filename} is wanted, so its name can be read")
-    return Artefact(
-        name=parsed.name,
-        version=str(parsed.version),
-        filename=link.filename,
-        url=remove_credentials(link.normalized),
-        sha256=(link.hash_option or {}).get("sha256", [""])[0].lower(),
-        requires_python=link.requires_python or "",
-        provenance=remove_credentials(offer.provenance),
-        index=name_place(place),
-    )
-
-
-def _run_concurrently(calls: Iterable[Callable[[], T]], timeout: float) -> list[T]:
-    """The results of all calls; if some fail, the failure of the first of them.
-
-    The threads are daemons, so that an interruption need not wait for a silent server.
-    """
-    futures: list[Future[T]] = []
-    for call in calls:
-        futures.append(Future())
-        threading.Thread(target=_finalize_lookup, args=(futures[-1], call), daemon=True).start()
-    patience = 2 * ATTEMPTS * timeout + 1  # each attempt may wait for a connection and for an answer
-    if len(wait_for_futures(futures, patience)) < len(futures):
-        raise FailedError(f"the package index has not answered for {patience:g} s", hint=OFFLINE_HINT)
-    return [future.result() for future in futures]
-
-
-def _finalize_lookup(future: Future[T], call: Callable[[], T]) -> None:
-    try:
-        future.set_result(call())
-    except BaseException as error:  # noqa: BLE001 (it is raised where the result is asked for)
-        future.set_exception(error)

@@ -1,31 +1,22 @@
-"""The store of downloaded files, each in a directory named by its hash, and the verification of their publishers.
+"""The store of downloaded files, each in a directory named by its hash.
 
 A file is stored whole or not at all. Beside it lies which indexes have offered it, and what is known of its publisher
-(PEP 740). Whoever knows a file's hash may take it; by its name it is found only where its index is configured.
+(`attestations`). Whoever knows a file's hash may take it; by its name it is found only where its index is configured.
 
 A file that somebody named for one run is not stored: it is copied to where this process alone has it.
-
-Publishers are verified by Sigstore's signatures, without a network. The index says which publisher it trusts for a
-distribution; what is verified is that this publisher signed this file, by its hash and name, and that the signature is
-in Sigstore's transparency log. The trust root is the one that comes with the distribution `sigstore`. Needs the extra
-`fastinstall[attestations]`.
 """
 
 import atexit
-import importlib.util
-import logging
 import os
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from enum import StrEnum
 from functools import cache
 from pathlib import Path, PurePath
 
 from fastinstall.core import codec, files, foreign, refused_writes, temporary_directories
-from fastinstall.core.errors import DocumentError, FailedError, RefusedError
-from fastinstall.core.parsing import json_data
+from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.refused_writes import advise_on_cache
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact
@@ -34,7 +25,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
-    """The file in the store, if it is there and has the artefact's hash."""
+    """Return the file in the store; None if it is absent or has another hash than the artefact."""
     if not artefact.sha256:
         return None
     path = _place(directory, artefact, artefact.sha256)
@@ -79,20 +70,16 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
         return target
 
 
-def copy(source: Path) -> Callable[[Path], None]:
-    """A `write` for `store` that copies a file of this machine; never a link to it."""
-
-    def write(target: Path) -> None:
-        if not source.is_file():
-            raise FailedError(f"{source}: no such file", hint="rebuild the wheelhouse, or leave out --offline")
-        shutil.copyfile(source, target)
-
-    return write
+def copy(source: Path, target: Path) -> None:
+    """Write a file of this machine to another path as a copy, never as a link; a `write` for `store`."""
+    if not source.is_file():
+        raise FailedError(f"{source}: no such file", hint="rebuild the wheelhouse, or leave out --offline")
+    shutil.copyfile(source, target)
 
 
 @cache
 def private_space(cache: Path) -> Path:
-    """A directory in our cache that goes away with this process.
+    """Create a directory in our cache that goes away with this process; the same at each call.
 
     Raises:
         FailedError: the cache cannot be written.
@@ -126,19 +113,18 @@ class StoredFile:
         return files.sha256(self.path) == self.path.parent.name
 
     def find_index(self, places: Collection[str]) -> str:
-        """The first of some places that has offered it; empty if none has."""
+        """Return the first of some places that has offered it; empty if none has."""
         return next((place for place in places if place in self.indexes), "")
 
 
 def list_offered_files(
     cache: Path, wanted: Callable[[str], bool], places: Collection[str]
 ) -> tuple[tuple[Path, str], ...]:
-    """The wanted files in the store that one of some places has offered, in the order of the places.
+    """List the wanted files in the store that one of some places has offered, in the order of the places.
 
     Args:
-        cache: our cache directory.
         wanted: says by its name whether a file matters.
-        places: `PipSettings.places`.
+        places: names of indexes, as of `PipSettings.places`.
 
     Returns:
         Path and place of each; a file that lost its hash is left out.
@@ -149,10 +135,9 @@ def list_offered_files(
 
 
 def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[StoredFile, ...]:
-    """The wanted files in the store, by name; they are not opened.
+    """List the wanted files in the store, by name; they are not opened.
 
     Args:
-        cache: our cache directory.
         wanted: says by its name whether a file matters.
     """
     paths = (cache / "downloads").glob("[0-9a-f][0-9a-f]/*/*")
@@ -162,7 +147,7 @@ def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[Store
 
 @contextmanager
 def discarding_refused(path: Path) -> Iterator[None]:
-    """A block in which a stored file is judged: where it is refused, it leaves the store."""
+    """Discard a stored file that is refused in the block."""
     try:
         yield
     except FailedError:
@@ -172,7 +157,7 @@ def discarding_refused(path: Path) -> Iterator[None]:
 
 def discard(path: Path) -> None:
     """Take a file out of the store, with what was noted of it."""
-    for each in (path, _locate_note(path), _locate_index_note(path)):
+    for each in (path, locate_attestation(path), _locate_index_note(path)):
         files.discard(each)
 
 
@@ -187,7 +172,6 @@ def record_offers(cache: Path, offered: Iterable[Artefact]) -> None:
     """Note of the files in the store that an index offers them, by name and hash.
 
     Args:
-        cache: our cache directory.
         offered: as an index has just answered.
     """
     for artefact in offered:
@@ -228,7 +212,7 @@ def _directory(cache: Path, digest: str) -> Path:
 
 @contextmanager
 def writable(cache: Path) -> Iterator[None]:
-    """A stretch of work in our cache directory, whose troubles are told as such."""
+    """Explain what goes wrong with our cache directory in the block."""
     try:
         yield
     except OSError as error:
@@ -239,131 +223,6 @@ def writable(cache: Path) -> Iterator[None]:
 _NOTE = ".attestation.json"
 
 
-class AttestationVerdict(StrEnum):
-    """What came of looking for a file's attestations."""
-
-    VERIFIED = "verified"
-    NOT_PUBLISHED = "not-published"
-    UNVERIFIABLE = "unverifiable"
-
-
-@immutable
-class Attestation:
-    """Who published a file, as far as it is known. One that is invalid is a `FailedError`, not a value.
-
-    Attributes:
-        verdict: in one word.
-        publishers: who signed it, in the index's words: "GitHub python-pillow/Pillow wheels.yml".
-        reason: why it could not be verified; empty if it was, or if nothing is published.
-    """
-
-    verdict: AttestationVerdict
-    publishers: tuple[str, ...] = ()
-    reason: str = ""
-
-
-def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
-    """Verify a file of our store by the attestations that the index publishes, and keep what came of it.
-
-    Args:
-        path: of the file in our store.
-        artefact: what it is, with the place of its attestations.
-        download: writes what a URL gives to a path.
-
-    Raises:
-        FailedError: an attestation is invalid; then the file is in the store no more.
-        OSError: the store cannot be written.
-    """
-    known = read_recorded_attestation(path)
-    if not artefact.provenance or (known is not None and known.verdict is AttestationVerdict.VERIFIED):
-        return known or Attestation(verdict=AttestationVerdict.NOT_PUBLISHED)
-    with discarding_refused(path):
-        found = _find_attestation(path, artefact, download)
-    files.write_text(_locate_note(path), codec.dump(codec.encode(found)))
-    return found
-
-
-def describe(attestation: Attestation) -> str:
-    """It in words, to stand after the name of the file."""
-    return {
-        AttestationVerdict.VERIFIED: f"attested by {', '.join(attestation.publishers)}",
-        AttestationVerdict.UNVERIFIABLE: f"an attestation is published but was not verified: {attestation.reason}",
-        AttestationVerdict.NOT_PUBLISHED: "no attestation is published",
-    }[attestation.verdict]
-
-
-def read_recorded_attestation(path: Path) -> Attestation | None:
-    """Read the attestation stored beside a file, or return None if there is none."""
-    note = _locate_note(path)
-    try:
-        return codec.decode(Attestation, json_data(foreign.read_bytes(note)), file=note)
-    except (OSError, ValueError, DocumentError):
-        return None
-
-
-def _locate_note(path: Path) -> Path:
+def locate_attestation(path: Path) -> Path:
+    """Return where the note of a stored file's attestation lies."""
     return path.with_name(path.name + _NOTE)
-
-
-def _find_attestation(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
-    """Whoever can withhold the document can also hide that it exists, so its absence is no failure."""
-    if importlib.util.find_spec("pypi_attestations") is None:
-        return _make_unverifiable(f"install the extra: {EXTRA}")
-    with temporary_directories.temporary_directory("attestation") as directory:
-        document = directory / "provenance.json"
-        try:
-            download(artefact.provenance, document)
-        except (FailedError, RefusedError) as error:
-            return _make_unverifiable(error.message)
-        content = foreign.read_bytes(document)
-    try:
-        return Attestation(verdict=AttestationVerdict.VERIFIED, publishers=verify(path, content))
-    except OSError as error:
-        return _make_unverifiable(f"Sigstore's trust root cannot be read: {error}")
-
-
-def _make_unverifiable(reason: str) -> Attestation:
-    return Attestation(verdict=AttestationVerdict.UNVERIFIABLE, reason=reason)
-
-
-EXTRA = "python -m pip install 'fastinstall[attestations]'"
-
-logging.getLogger("sigstore").addHandler(logging.NullHandler())  # it would warn of being offline, which is intended
-
-
-def verify(file: Path, document: bytes) -> tuple[str, ...]:
-    """Verify every attestation of a provenance document against a file, and name the publishers.
-
-    Args:
-        file: named as the index names it.
-        document: the JSON object that the index publishes for it.
-
-    Returns:
-        Who signed, in the index's words: "GitHub python-pillow/Pillow wheels.yml".
-
-    Raises:
-        FailedError: the document is malformed or empty, or one of its attestations is not for this file, not by the
-            publisher that the document names, or not rightly signed.
-        OSError: the file or the trust root cannot be read.
-    """
-    from pypi_attestations import Distribution, Provenance  # noqa: PLC0415 (an extra, and slow to import)
-
-    reason = "the document contains none"
-    publishers = []
-    try:
-        distribution = Distribution.from_file(file)
-        for bundle in Provenance.model_validate_json(document).attestation_bundles:
-            for attestation in bundle.attestations:
-                attestation.verify(bundle.publisher, distribution, offline=True)
-            if bundle.attestations:
-                publishers.append(" ".join(bundle.publisher.model_dump(exclude_none=True).values()))
-    except OSError:
-        raise
-    except Exception as error:  # noqa: BLE001 (whatever a forged document provokes, it is not trusted)
-        publishers, reason = [], str(error).partition("\n")[0] or type(error).__name__
-    if not publishers:
-        raise FailedError(
-            f"{file.name}: its attestation is invalid: {reason}",
-            hint="nothing was kept. The file or its attestation was altered: use another index, or ask the publisher",
-        )
-    return tuple(publishers)

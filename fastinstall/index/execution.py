@@ -1,78 +1,15 @@
-"""What carrying out a plan works with: tools, places and listeners in one value.
+"""What carrying out a plan works with: tools, places and listeners in one value."""
 
-It also defines the protocol of both conda engines. An engine solves, fetches and links, and undoes nothing: what it
-does to a live environment is recorded and undone by its caller.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.index.offers import PackageIndex
-from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
+from fastinstall.model.conda_engine import CondaEngine
 from fastinstall.model.recipe import Recipe
-
-
-class CondaEngine(Protocol):
-    """Installs conda packages."""
-
-    @property
-    def name(self) -> CondaInstaller:
-        """Which one it is."""
-
-    @property
-    def description(self) -> str:
-        """For people: "conda 24.7.1, classic solver"."""
-
-    def preview(self, request: CondaRequest) -> CondaChange:
-        """Solve, and change nothing.
-
-        What is installed stays as it is wherever the solver can, and pins are respected. Packages of `request.ours`
-        need not exist.
-
-        Raises:
-            FailedError: no solution, a channel that cannot be reached, records that cannot be read.
-            RefusedError: the environment is frozen, locked or not writable.
-        """
-
-    def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
-        """Link packages with `file:` URLs into an empty directory, as if it were `prefix`.
-
-        No solver is asked, no dependency is brought, and no list of environments learns of the directory. The records
-        name the channels and URLs that are given, and what solvers should take as the user's request.
-
-        Raises:
-            FailedError: a package is damaged, or something is left that names the directory.
-        """
-
-    def change(self, prefix: Path, change: CondaChange) -> None:
-        """Do exactly this to a live environment; no solver is asked.
-
-        What is only in `unlinked` goes without its dependants, what is in `linked` comes; the same package in both is
-        installed again. A name that is not installed is no error.
-
-        Raises:
-            FailedError: it did not come to what was asked; the environment may be changed half.
-            RefusedError: the environment is frozen, locked or not writable; nothing is changed.
-        """
-
-    def read_contents(self, package: CondaPackage, *, python: str = "") -> tuple[str, ...]:
-        """Fetch a package into the engine's cache, and tell what linking it brings.
-
-        Args:
-            package: with its URL.
-            python: minor version of the environment's Python ("3.11"), for a noarch package of Python.
-
-        Returns:
-            Paths relative to a prefix, bytecode that may be compiled included.
-
-        Raises:
-            FailedError: it cannot be had.
-        """
 
 
 @immutable
@@ -80,13 +17,11 @@ class ExecutionContext:
     """The means of a setup.
 
     Attributes:
-        recipe: what is built.
+        recipe: what is to be built.
         index: where files come from.
         cache: root of our cache.
         variables: environment variables for subprocesses.
-        emit: listens to events.
         now: when this run began, UTC.
-        cpu: of this machine.
         engine: installs conda packages, or None if the plan has none.
     """
 

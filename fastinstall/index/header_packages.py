@@ -3,7 +3,7 @@
 They are data (`recipes/headers/packages.toml`). No index is asked for them, so they are the same everywhere.
 """
 
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from fastinstall.core import codec, foreign
@@ -22,9 +22,9 @@ class HeaderPackage:
 
     Attributes:
         archive: its archive, by name.
-        path: in the archive.
-        sha256: hexadecimal.
-        size: in bytes.
+        path: where it is in the archive.
+        sha256: its hash, in hexadecimal digits.
+        size: of the package, in bytes.
         bundled: how the file name of the library in an official wheel goes on behind ".so.", for these headers to
             describe it ("6", "2.5"); empty for Python.
     """
@@ -41,7 +41,7 @@ class HeaderPackages:
     """All of them.
 
     Attributes:
-        schema: 1.
+        schema: the version of the format, 1.
         archives: addresses of each archive, in order.
         packages: by the recipes' names of libraries, and by "python3.12" those of Python.
     """
@@ -69,14 +69,11 @@ class HeaderPackages:
         )
 
 
-def read_header_packages(file: Path | None = None) -> HeaderPackages:
+def read_header_packages() -> HeaderPackages:
     """Return the packages that fastinstall knows.
 
-    Args:
-        file: their data; None for fastinstall's own.
-
     Raises:
-        DocumentError: it is malformed.
+        DocumentError: their data are malformed.
     """
-    path = file or recipes_directory() / "headers" / "packages.toml"
+    path = recipes_directory() / "headers" / "packages.toml"
     return codec.decode(HeaderPackages, toml_data(foreign.read_text(path)), file=path)

@@ -9,19 +9,18 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, Progressed, ignore
 from fastinstall.core.files import sha256
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
-from fastinstall.index import downloads
+from fastinstall.index import attestations, downloads
 from fastinstall.index.header_packages import read_header_packages
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.locations import local_path
+from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -43,7 +42,6 @@ class PackageIndex:
             the network is asked.
         wheelhouse: a directory of sdists and wheels; its files go before those of an index.
         offline: ask no index; then the wheelhouse must do, and what `cache` has of the same indexes.
-        timeout: seconds to wait for each answer of a server; None for what pip's settings say.
         cache: our cache directory, whose downloads are on offer when offline: those that came from the indexes and
             `find-links` of `settings`.
     """
@@ -51,7 +49,6 @@ class PackageIndex:
     settings: PipSettings | Callable[[], PipSettings]
     wheelhouse: Path | None = None
     offline: bool = False
-    timeout: float | None = None
     cache: Path | None = None
 
     @property
@@ -60,7 +57,7 @@ class PackageIndex:
         return self._read_settings().places
 
     def releases(self, recipe: Recipe, interpreter: Interpreter) -> Releases:
-        """What there is to build from, and what is official, for a recipe and a target.
+        """Return what there is to build from, and what is official, for a recipe and a target.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
@@ -74,16 +71,16 @@ class PackageIndex:
         return found
 
     def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
-        """What there is for each of several recipes, by their names; every distribution is looked up once.
+        """Return what there is for each of several recipes, by their names; every distribution is looked up once.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
             RefusedError: an index is neither encrypted nor trusted.
         """
-        from fastinstall.index import selection  # noqa: PLC0415 (packaging, only when something is looked up)
+        from fastinstall.index import selection, supported_tags  # noqa: PLC0415 (packaging, only when something is looked up)
 
-        tags = selection.list_supported_tags(interpreter)
+        tags = supported_tags.list_supported_tags(interpreter)
         wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags)
         local = tuple(self._list_local_files(wanted))
         sources = ((each.source.pypi, each.source.base_wheel, *selection.ingredients_of(each)) for each in recipes)
@@ -123,10 +120,10 @@ class PackageIndex:
         if nearby is not None and not artefact.index:
             space = downloads.private_space(cache)
             return downloads.find_stored_file(space, artefact) or downloads.store(
-                space, artefact, downloads.copy(nearby)
+                space, artefact, partial(downloads.copy, nearby)
             )
         if nearby is not None:
-            return downloads.store(cache, artefact, downloads.copy(nearby))
+            return downloads.store(cache, artefact, partial(downloads.copy, nearby))
         if self.offline:
             place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
             raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
@@ -139,7 +136,7 @@ class PackageIndex:
         raise failures[0]
 
     def _list_header_packages(self) -> dict[str, Artefact]:
-        """The packages of C headers that can be had; offline those in the cache or the wheelhouse."""
+        """List the packages of C headers that can be had; offline, those in the cache or the wheelhouse."""
         known = read_header_packages().artefacts()
         if not self.offline:
             return known
@@ -149,17 +146,17 @@ class PackageIndex:
         return downloads.find_stored_file(self.cache, artefact) if self.cache is not None else None
 
     def _find_address(self, artefact: Artefact) -> str:
-        """Where a file is; an address that was saved without the token in it is looked up again."""
+        """Return where a file is; an address that was saved without the token in it is looked up again."""
         if HIDDEN not in artefact.url:
             return artefact.url
         found = self._ask((artefact.name,), artefact.filename.__eq__)
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
-        before = downloads.read_recorded_attestation(path)
-        found = downloads.attest(path, artefact, partial(self._download, ignore))
+        before = attestations.read_recorded_attestation(path)
+        found = attestations.attest(path, artefact, partial(self._download, ignore))
         if found != before:
-            emit(Noted(message=f"{artefact.filename}: {downloads.describe(found)}"))
+            emit(Noted(message=f"{artefact.filename}: {attestations.describe(found)}"))
 
     def _list_local_files(self, wanted: partial[bool]) -> Iterable[Artefact]:
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
@@ -171,11 +168,11 @@ class PackageIndex:
                 yield replace(describe_file(path, path.parent.name), index=index)  # each lies where its sum says
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-        from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
+        from fastinstall.index import client, lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
 
         settings = self._read_settings()
         try:
-            offered = client.ask(settings, names, wanted, timeout=self.timeout or settings.timeout)
+            offered = lookup.ask(settings, names, wanted)
         except FailedError as error:
             if client.OFFLINE_HINT not in (error.hint or "") or not self._has_downloads(wanted, settings.places):
                 raise
@@ -188,7 +185,7 @@ class PackageIndex:
         return self.cache is not None and bool(downloads.list_offered_files(self.cache, wanted, places))
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
-        """The newest wheels of ours that an index offers, fetched: which recipe has made one stands inside it."""
+        """Fetch the newest wheels of ours that an index offers: which recipe has made one stands inside it."""
         from fastinstall.index.selection import select_newest_labelled  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import describe_file  # noqa: PLC0415 (likewise)
 
@@ -212,8 +209,7 @@ class PackageIndex:
         def report(done: int, total: int) -> None:
             emit(Progressed(stage="download", done=done, total=total))
 
-        settings = self._read_settings()
-        with closing(Web(settings, self.timeout or settings.timeout)) as web:
+        with closing(Web(self._read_settings())) as web:
             web.download(url, path, report)
 
     def _read_settings(self) -> PipSettings:
@@ -226,11 +222,11 @@ class PackageIndex:
         return " and ".join(places) or "nowhere (offline, and no wheelhouse)"
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
-        """With the wheels of the wheelhouse that another recipe has built."""
-        from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
+        """Return the error that names where was looked, and wheels that another recipe has built."""
+        from fastinstall.index import selection, supported_tags  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
-        tags = selection.list_supported_tags(interpreter)
+        tags = supported_tags.list_supported_tags(interpreter)
         wanted = partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
         local = [(each.filename, recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
         passed_over = (
@@ -255,7 +251,7 @@ class PackageIndex:
         )
 
     def _explain_unoffered(self, wanted: Callable[[str], bool]) -> Iterator[str]:
-        """Why files of the cache that would do are not on offer when offline."""
+        """Explain why files of the cache that would do are not on offer when offline."""
         if not self.offline or self.cache is None:
             return
         for each in downloads.list_stored_files(self.cache, wanted):
@@ -269,7 +265,7 @@ class PackageIndex:
 
 
 def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[Artefact]:
-    """All files but the wheels of ours that another recipe has built: their labels may be the same."""
+    """Yield all files but the wheels of ours that another recipe has built: their labels may be the same."""
     from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (like `releases_for`)
 
     for artefact in artefacts:
@@ -278,12 +274,5 @@ def _select_built_by(recipe: Recipe, artefacts: Iterable[Artefact]) -> Iterator[
 
 
 def _is_local(artefact: Artefact) -> bool:
-    """Whether its version is a local one (PEP 440), which no official file has."""
+    """Return whether its version is a local one (PEP 440), which no official file has."""
     return "+" in artefact.version
-
-
-def local_path(location: str) -> Path | None:
-    """The path that a `file://` URL or a plain path means; None for anything remote."""
-    if location.startswith("file:"):
-        return Path(unquote(urlsplit(location).path))
-    return None if "://" in location else expand_home(location)

@@ -1,49 +1,20 @@
 """Which files of an index or a directory fit a recipe and a target: by their names alone."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from packaging.specifiers import SpecifierSet
-from packaging.tags import Tag, cpython_tags
-from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
-    canonicalize_name,
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
+from packaging.tags import Tag
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.values import immutable
+from fastinstall.index.file_names import FileName, parse_filename
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 
 _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
-_LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
-_LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
-_FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
-
-
-@immutable
-class FileName:
-    """What the name of an sdist or a wheel says.
-
-    Attributes:
-        name: of the distribution, normalised.
-        version: of the distribution.
-        tags: of a wheel; empty for an sdist.
-    """
-
-    name: str
-    version: Version
-    tags: frozenset[Tag]
-
-    @property
-    def is_wheel(self) -> bool:
-        """Whether it is a wheel, and not an sdist."""
-        return bool(self.tags)
 
 
 @immutable
@@ -59,32 +30,8 @@ class Names:
     wheels: frozenset[str]
 
 
-def parse_filename(filename: str) -> FileName | None:
-    """Read the name of an sdist or a wheel; None for anything else."""
-    try:
-        if filename.endswith(".whl"):
-            name, version, _build, tags = parse_wheel_filename(filename)
-            return FileName(name=name, version=version, tags=tags)
-        name, version = parse_sdist_filename(filename)
-    except (InvalidWheelFilename, InvalidSdistFilename):
-        return None
-    return FileName(name=name, version=version, tags=frozenset())
-
-
-def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
-    """The wheel tags that a target can install, with their rank (0 is the best).
-
-    The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
-    """
-    python = _parse_release(interpreter.version)
-    architecture = interpreter.platform.partition("-")[2].replace("-", "_").replace(".", "_")
-    platforms = (*_list_platforms(interpreter, architecture), f"linux_{architecture}")
-    tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
-    return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
-
-
 def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
-    """Whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
+    """Return whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
     compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
     if filename.endswith(".whl") and not (compiler or _may_fit(filename, tags)):
         return False
@@ -99,7 +46,7 @@ def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
 
 
 def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
-    """A glance that spares most of an index's thousands of names from being parsed."""
+    """Return whether a name is worth parsing, which most of the thousands in an index are not."""
     best = next(iter(tags), None)
     if best is None or not (best.interpreter in filename or "abi3" in filename):
         return False
@@ -108,7 +55,7 @@ def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
 
 
 def names_of(recipes: Iterable[Recipe]) -> Names:
-    """The names of all distributions whose files some recipes can use."""
+    """Return the names of all distributions whose files some recipes can use."""
     known = tuple(recipes)
     wheels = [name for each in known for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
     sources = [*wheels, *(name for each in known for name in ingredients_of(each))]
@@ -116,13 +63,13 @@ def names_of(recipes: Iterable[Recipe]) -> Names:
 
 
 def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
-    """The names of further distributions whose sdists go into a build, each once."""
+    """Return the names of further distributions whose sdists go into a build, each once."""
     linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
     return tuple(dict.fromkeys(linked))
 
 
 def select_newest_labelled(offered: Iterable[Artefact], labels: frozenset[str], most: int) -> tuple[Artefact, ...]:
-    """Of the wheels with a local version that begins with one of some labels, so many of the newest, newest first."""
+    """Select so many of the newest wheels whose local version begins with one of some labels, newest first."""
     labelled = (
         (artefact, name)
         for artefact, name in _parse_unique(offered)
@@ -173,7 +120,7 @@ def _parse_unique(offered: Iterable[Artefact]) -> list[_Pair]:
 
 
 def _select_sdists(pairs: Iterable[_Pair], name: str, versions: str = "") -> tuple[Artefact, ...]:
-    """The sdists of a distribution, newest first; a specifier says which versions will do."""
+    """Select the sdists of a distribution, newest first; a specifier says which versions will do."""
     wanted, known = canonicalize_name(name), SpecifierSet(versions)
     return _sort_newest_first(
         pair for pair in pairs if pair[1].name == wanted and not pair[1].is_wheel and pair[1].version in known
@@ -200,20 +147,3 @@ def _select_best_of_each_version(pairs: Iterable[_Pair], tags: dict[Tag, int]) -
 
 def _select_portable(tags: dict[Tag, int]) -> dict[Tag, int]:
     return {tag: rank for tag, rank in tags.items() if not tag.platform.startswith("linux_")}
-
-
-def _list_platforms(interpreter: Interpreter, architecture: str) -> Iterator[str]:
-    family = _FAMILIES.get(interpreter.libc)
-    newest = _parse_release(interpreter.libc_version)
-    if family is None or newest[0] != _LEAST[family][0]:
-        return
-    major, least = _LEAST[family]
-    for minor in range(newest[1], least - 1, -1):
-        yield f"{family}_{major}_{minor}_{architecture}"
-        if family == "manylinux" and (major, minor) in _LEGACY:
-            yield f"{_LEGACY[major, minor]}_{architecture}"
-
-
-def _parse_release(version: str) -> tuple[int, int]:
-    parts = [int(part) for part in version.split(".")[:2] if part.isdigit()]
-    return (parts[0], parts[1]) if len(parts) == 2 else (0, 0)  # noqa: PLR2004 (major and minor)

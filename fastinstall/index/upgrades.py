@@ -61,7 +61,6 @@ def forecast_upgrade(
     Args:
         affecting: the advisories that concern the version in question; those of libraries tell nothing here.
         version: of Pillow, or of a fork that follows it.
-        interpreter: the target's Python.
         dependants: installed distributions that require Pillow.
     """
     own = tuple(advisory for advisory in affecting if not advisory.component)
@@ -79,7 +78,7 @@ def forecast_upgrade(
 
 
 def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str) -> str:
-    """What to do instead of accepting a vulnerable version; empty if nothing is known.
+    """Advise what to do instead of accepting a vulnerable version; empty if nothing is known.
 
     Args:
         view: of the advisories that are the risk.
@@ -92,15 +91,15 @@ def advise_instead_of_risk(view: UpgradeForecast, recipe: str, usual: str) -> st
 
 
 def environment_command(python: str) -> str:
-    """The command that makes an environment with this Python."""
+    """Return the command that makes an environment with this Python."""
     return f"fastinstall setup --new-env ./fast-env --python python{python}"
 
 
 def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> str:
-    """What an installer is asked for, so that no dependant is left without what it requires: "pillow<13".
+    """Return what to ask an installer for, so that no dependant is left without what it requires: "pillow<13".
 
     Args:
-        name: of the distribution.
+        name: the name of the distribution.
         dependants: installed distributions that require it; a lower bound of theirs is met by the newest anyway.
         least: a version to ask for at least; empty for any.
     """
@@ -109,7 +108,7 @@ def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> 
 
 
 def _list_upper_bounds(text: str) -> Iterator[str]:
-    """The clauses of a requirement that keep later versions out."""
+    """Yield the clauses of a requirement that keep later versions out."""
     parsed = _parse_requirement(text)
     yield from (str(each) for each in (parsed.specifier if parsed else ()) if each.operator in _BOUNDING)
 
@@ -136,7 +135,7 @@ def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple
 
 
 def _find_needed_python(version: str, interpreter: Interpreter) -> str:
-    """The Python that a version needs, where the target's is an earlier one."""
+    """Return the Python that a version needs; empty if the target's will do."""
     needed = [
         python for least, python in _LEAST_PYTHONS if parse_version_number(version) >= parse_version_number(least)
     ]
@@ -153,7 +152,7 @@ class Obstacle:
     """Why a version cannot go into a target.
 
     Attributes:
-        reason: for people.
+        reason: a sentence for people.
         dependant: the installed distribution that forbids it, or None if something else does.
         remedy: what to do where no version fits and no distribution is to blame.
     """
@@ -166,12 +165,11 @@ class Obstacle:
 def obstacles(
     artefact: Artefact, version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
 ) -> tuple[Obstacle, ...]:
-    """Everything that forbids a version; empty if nothing does.
+    """Return everything that forbids a version; empty if nothing does.
 
     Args:
         artefact: its `requires_python` counts, classifiers do not.
         version: under which it would be installed, without a local label.
-        interpreter: the target's Python.
         dependants: installed distributions that require what is replaced.
     """
     python = artefact.requires_python
@@ -185,7 +183,7 @@ def obstacles(
 def list_forbidding_dependants(
     version: str, interpreter: Interpreter, dependants: Sequence[Dependant]
 ) -> tuple[Obstacle, ...]:
-    """The installed distributions whose requirements a version does not meet; arguments as of `obstacles`."""
+    """List the installed distributions whose requirements a version does not meet; arguments as of `obstacles`."""
     return tuple(
         Obstacle(dependant=each.name, reason=each.sentence)
         for each in dependants

@@ -28,7 +28,7 @@ def core_file(module: str) -> str:
     """Find the file with the running core's code; the module's own file may be a stub that selects one of several.
 
     Args:
-        module: `PIL._imaging.__file__`.
+        module: path of the module `PIL._imaging`, from its `__file__`.
 
     Returns:
         Its real path; empty if unknown.

@@ -33,8 +33,8 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
     environment's interpreter identifies the environment.
 
     Args:
-        prefix: value of `--prefix`.
-        python: value of `--python`.
+        prefix: the value of `--prefix`; None if it is not given.
+        python: the value of `--python`; None if it is not given.
         variables: the environment variables of the shell.
         tool_prefix: `sys.prefix` of fastinstall itself, which is never the target.
 
@@ -156,8 +156,8 @@ class NamedTarget:
     """What the user named.
 
     Attributes:
-        prefix: an environment's directory.
-        python: an interpreter.
+        prefix: an environment's directory; None if none is named.
+        python: an interpreter; None if none is named.
         new: a directory for a new virtual environment, created with `python` or the tool's own base interpreter.
     """
 

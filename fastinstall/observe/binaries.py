@@ -25,8 +25,7 @@ def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: P
     """Simulate a process of the interpreter that opens PIL's extension modules, the core first.
 
     Args:
-        interpreter: the target's Python.
-        stack: PIL as installed.
+        stack: PIL as it is installed.
         settings: the program behind the interpreter, and the other inputs of its dynamic loader.
 
     Returns:

@@ -60,7 +60,7 @@ def observe_hardware(*, nvml: bool = True, library_path: str = "", root: Path = 
 
     Args:
         nvml: whether NVML may be asked.
-        library_path: the variable LD_LIBRARY_PATH.
+        library_path: the value of LD_LIBRARY_PATH; empty if unset.
         root: what stands for "/"; another directory holds the files of a captured machine.
     """
     wsl = (root / "dev/dxg").exists() and (root / _WSL).exists()
@@ -191,8 +191,7 @@ def observe_frameworks(
     """Return what the installed ones of torch, torchvision, tensorflow and jax were built for.
 
     Args:
-        site_packages: of the environment.
-        distributions: everything installed there.
+        distributions: everything that is installed there.
         packages: conda's, in a conda environment.
     """
     installed = {distribution.name: distribution for distribution in distributions}

@@ -40,7 +40,7 @@ def render_state(tree: Path, core: BuiltCore, stack_version: str) -> str:
     Args:
         tree: the directory that contains PIL.
         core: Pillow's C extension; the warning names its SIMD kernels if it has some.
-        stack_version: what `PIL/_version.py` says.
+        stack_version: the version in `PIL/_version.py`.
 
     Raises:
         OSError: `PIL/_version.py` is missing.
@@ -89,7 +89,6 @@ def stage_guard(stage: Path, state: str, python: Path) -> tuple[str, ...]:
     Args:
         stage: a directory on the target's filesystem.
         state: from `render_state`, for the guard to compare at each start.
-        python: the target's interpreter.
 
     Returns:
         The top-level names below `stage`: `GUARD_ENTRIES`.

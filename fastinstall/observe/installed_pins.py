@@ -46,7 +46,6 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
     """Return the pins of an environment and of its project (0.1 ms).
 
     Args:
-        prefix: of the environment.
         conda: conda's facts, or None if it is not a conda environment.
     """
     line = pin_in("\n".join(conda.pins)) if conda is not None else ""
@@ -123,7 +122,7 @@ def add_pin_line(existing: str, line: str = PIN) -> str:
 
     Args:
         existing: the file's text; empty if there is none.
-        line: of `conda_packages.pin_line`.
+        line: the pin, as `conda_packages.pin_line` writes it.
     """
     if pin_in(existing):
         return existing
@@ -185,7 +184,7 @@ def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
 
     Args:
         channel: URL of a channel with the package, outside the environment.
-        line: of `conda_packages.pin_line`.
+        line: the pin, as `conda_packages.pin_line` writes it.
     """
     return ("channels:", f"  - {channel}", "  - conda-forge", "dependencies:", f"  - {'='.join(line.split())}")
 

@@ -40,7 +40,6 @@ class Insertion:
     """Text to insert into a file that people write.
 
     Attributes:
-        text: the insertion.
         place: its offset in bytes.
     """
 
@@ -67,7 +66,6 @@ def settings(prefix: PurePath, links: Sequence[str] = ()) -> dict[str, str]:
     """Return the settings that pip's configuration needs.
 
     Args:
-        prefix: of the environment.
         links: further places of wheels, which the pin would otherwise hide.
     """
     return {LINKS: " ".join((*links, location(prefix / WHEELS))), CONSTRAINT: location(prefix / CONSTRAINTS)}
@@ -80,8 +78,8 @@ def constraints_text(requirement: str, wheel: str) -> str:
     met, uv picks ancient versions of packages that require Pillow (measured 2026-11-21 with uv 0.13.8).
 
     Args:
-        requirement: of `requirement_of`.
-        wheel: its file name.
+        requirement: one build, as `requirement_of` writes it.
+        wheel: the wheel's file name, which tells its platform.
     """
     comment = "# fastinstall, for pip and uv: the wheel of this build is in wheels/ beside this file"
     try:
@@ -124,8 +122,7 @@ def insertion(content: bytes, prefix: PurePath, links: Sequence[str] = ()) -> In
 
     Args:
         content: of the file; empty if there is none.
-        prefix: of the environment.
-        links: as of `settings`.
+        links: further places of wheels, as in `settings`.
 
     Raises:
         RefusedError: pip cannot read the file, or would read it differently.
@@ -157,8 +154,8 @@ def is_heeded(content: bytes, pinned: Mapping[str, str], file: PurePath) -> bool
     """Return whether `pip install` takes the settings of a pin from a configuration that contains them.
 
     Args:
-        content: of the configuration.
-        pinned: of `settings`.
+        content: the text of the configuration, in bytes.
+        pinned: what has to be heeded, as in `settings`.
         file: its path, for a message.
 
     Raises:

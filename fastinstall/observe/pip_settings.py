@@ -1,38 +1,22 @@
 """List pip's settings for a target, key by key and with their origin, from files alone; pip is not run.
 
-It also finds settings of others that conflict with a pin for pip.
-
 Source: pip's "Configuration". For one key in one section the last file wins: global, user's, the environment's, the one
 that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], and a variable before both.
 """
 
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.core.errors import RefusedError
-from fastinstall.core.home import expand_home, find_home
+from fastinstall.core.home import find_home
 from fastinstall.core.messages import quote
-from fastinstall.core.secrets import has_credentials, redact_text
+from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
-from fastinstall.observe.pip_pins import (
-    CONFIGURATION,
-    CONSTRAINT,
-    CONSTRAINTS,
-    ENVIRONMENT,
-    LINKS,
-    SECTION,
-    WHEELS,
-    location,
-    parse_pip_config,
-    remove_pin_block,
-    settings,
-)
+from fastinstall.observe.pip_pins import parse_pip_config, remove_pin_block
 
-_VARIABLES = ":env:"
-_TRUE = ("1", "true", "yes", "on", "y", "t")
+VARIABLES = ":env:"
+"""The section of a setting that a variable makes, as `pip config debug` writes it."""
 
 
 @immutable
@@ -57,107 +41,25 @@ class PipSetting:
     def told(self) -> str:
         """The setting for a sentence, without passwords."""
         value = redact_text(self.value)
-        if self.section == _VARIABLES:
+        if self.section == VARIABLES:
             return f"{self.origin}={quote(value)}"
         return f"{self.origin}: [{self.section}] {self.key} = {value}"
-
-
-def links_beside(
-    prefix: PurePath,
-    found: Sequence[PipSetting],
-    *,
-    used_by_pip: bool = True,
-) -> tuple[str, ...]:
-    """Return the wheel directories configured elsewhere: the pin repeats them, because it would hide them.
-
-    Args:
-        prefix: of the environment.
-        found: pip's settings, in rising order of precedence, without the pin's own lines.
-        used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so only the pin's own
-            file can conflict.
-
-    Raises:
-        RefusedError: a setting and the pin would hide one another; or it has a password, which must not go
-            into a file that others may read.
-    """
-    for setting in found:
-        if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
-            raise _make_conflict_error(setting, prefix, _find_pillow_lines(setting))
-    hidden = [setting for setting in found if setting.key == LINKS and setting.section != _VARIABLES]
-    if hidden and has_credentials(hidden[-1].value):
-        raise RefusedError(
-            f"{hidden[-1].told} contains a password, which the pin would copy to {prefix / CONFIGURATION}",
-            hint="move the password to ~/.netrc or a keyring",
-        )
-    return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
-
-
-def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """Return what pip would use instead of a pin, where pip does not install; one sentence each, arguments likewise."""
-    return tuple(
-        f"{setting.told} does not affect the pin: pip does not install here; if it ever does, the pin applies in a "
-        f"shell that has sourced {prefix / ENVIRONMENT}"
-        for setting in found
-        if _is_in_the_way(setting, prefix) and not setting.later
-    )
-
-
-def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """Return what pip uses instead of a pin that is in place, one sentence each; arguments likewise."""
-    own = str(prefix / CONFIGURATION)
-    return tuple(
-        f"pip does not obey the pin in this shell, because of {setting.told}"
-        for setting in found
-        if setting.key != "no-index" and _is_in_the_way(setting, prefix)
-        if setting.section == _VARIABLES or (setting.section == SECTION and setting.later and setting.origin != own)
-    )
-
-
-def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
-    ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}.get(setting.key)
-    is_variable = setting.section == _VARIABLES
-    if ours is not None and is_variable:  # environment.sh exports it
-        return location(prefix / ours) not in setting.value.split()
-    if setting.key == LINKS:
-        return setting.section == SECTION and setting.later
-    return setting.key != "no-index" or setting.value.lower() in _TRUE
-
-
-def _make_conflict_error(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
-    ours = settings(prefix).get(setting.key, "")
-    pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it also needs an index"
-    named = f" (with {', '.join(map(repr, lines))})" if lines else ""
-    again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
-    if setting.section != _VARIABLES:
-        hint = f"remove that line from {quote(setting.origin)}, then: {again}"
-    elif setting.key == LINKS:
-        both = f"$PIP_FIND_LINKS {location(prefix / WHEELS)}"
-        hint = f'add the directory of the pin: export PIP_FIND_LINKS="{both}"; {again}'
-    else:
-        hint = f"unset {setting.origin}; {again}"
-    message = f"{setting.told}{named} conflicts with the pin ({pin}): pip uses only one of them"
-    return RefusedError(message, hint=hint)
 
 
 _SECTIONS = ("global", "install")
 _KEYS = frozenset({"find-links", "constraint", "no-index"})
 _NAME = "pip.conf"
-_ON_PILLOW = re.compile(r"\s*pillow(?![\w.-])", re.IGNORECASE)
 
 
 def observe_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSetting, ...]:
     """Return the settings that affect a pin, in rising order of precedence.
 
     Args:
-        prefix: of the environment.
         variables: environment variables of the shell.
     """
     found = tuple(setting for setting in list_pip_settings(prefix, variables) if setting.key in _KEYS)
     if variables.get("PIP_CONFIG_FILE") == os.devnull:
-        return (
-            PipSetting(origin="PIP_CONFIG_FILE", section=_VARIABLES, key="config-file", value=os.devnull),
-            *found,
-        )
+        return (PipSetting(origin="PIP_CONFIG_FILE", section=VARIABLES, key="config-file", value=os.devnull), *found)
     return found
 
 
@@ -173,24 +75,6 @@ def list_pip_settings(prefix: Path, variables: Mapping[str, str]) -> tuple[PipSe
     found = [setting for file in paths for setting in _read_file_settings(file, later=file in own)]
     by_section = (setting for section in _SECTIONS for setting in found if setting.section == section)
     return (*by_section, *_read_variable_settings(variables))
-
-
-def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = True) -> tuple[str, ...]:
-    """Return the configured wheel directories for a pin to repeat; arguments likewise, and as of `links_beside`.
-
-    Raises:
-        RefusedError: a setting and the pin would hide one another; or pip cannot read one of its files.
-    """
-    found = observe_pip_settings(prefix, variables)
-    return links_beside(prefix, found, used_by_pip=used_by_pip)
-
-
-def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
-    """Return the lines about Pillow in the local constraint files that a setting names."""
-    if setting.key != CONSTRAINT:
-        return ()
-    files = (expand_home(word.removeprefix("file://")) for word in setting.value.split())
-    return tuple(line for file in files for line in foreign.text_or_empty(file).splitlines() if _ON_PILLOW.match(line))
 
 
 def _list_configuration_files(prefix: Path, named: str, variables: Mapping[str, str]) -> Iterator[Path]:
@@ -220,4 +104,4 @@ def _read_variable_settings(variables: Mapping[str, str]) -> Iterator[PipSetting
     for name, value in variables.items():
         key = name.removeprefix("PIP_").lower().replace("_", "-")
         if name.startswith("PIP_") and value.strip():
-            yield PipSetting(origin=name, section=_VARIABLES, key=key, value=value.strip())
+            yield PipSetting(origin=name, section=VARIABLES, key=key, value=value.strip())

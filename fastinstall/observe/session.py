@@ -29,12 +29,10 @@ class Session:
     """The outside world of one run.
 
     Attributes:
-        variables: environment variables.
         recipe_directories: directories of recipes, the first one wins.
         tool_prefix: `sys.prefix` of fastinstall itself.
         tool_python: the interpreter that runs fastinstall.
-        emit: listens to events.
-        now: the clock.
+        now: the clock; gives the time in UTC.
     """
 
     variables: Mapping[str, str]
@@ -50,7 +48,7 @@ class Session:
         return user_directories(self.variables)
 
     def own_cache(self) -> Path:
-        """Our cache directory, for writing and execution.
+        """Open our cache directory, for writing and execution.
 
         Raises:
             RefusedError: others could put files there that would be installed, or the user has no home directory.

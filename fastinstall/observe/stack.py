@@ -46,12 +46,11 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
     """Return everything that files show about PIL in the target's site-packages.
 
     Args:
-        interpreter: the target's Python.
         replaces: names of distributions that provide PIL, normalised.
         symbols: symbols that identify SIMD kernels, looked for in the core.
-        distributions: everything installed there.
+        distributions: everything that is installed there.
         settings: inputs of the dynamic loader's search, with the interpreter as its program.
-        thorough: see `observe_owners`.
+        thorough: as of `observe_owners`: whether every file is read.
     """
     site_packages = Path(interpreter.site_packages)
     directory = site_packages / _PACKAGE
@@ -107,18 +106,13 @@ _WRITTEN_LAST = ("RECORD", "INSTALLER", "METADATA", "")
 
 
 def observe_owners(
-    site_packages: Path,
-    replaces: tuple[str, ...],
-    distributions: tuple[Distribution, ...],
-    *,
-    thorough: bool = True,
+    site_packages: Path, replaces: tuple[str, ...], distributions: tuple[Distribution, ...], *, thorough: bool = True
 ) -> tuple[Owner, ...]:
     """Return the distributions named like one of `replaces`, or whose RECORD lists files below `PIL/`.
 
     Args:
-        site_packages: their directory.
         replaces: names of distributions that provide PIL, normalised.
-        distributions: everything installed there.
+        distributions: everything that is installed there.
         thorough: read every file. Otherwise, a file of the recorded size that has not changed since its RECORD was
             written, by its modification and status times, counts as recorded.
     """
@@ -204,8 +198,8 @@ def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[t
     """Return whether a file differs from its RECORD; an unreadable file does.
 
     Args:
-        root: site-packages.
-        row: of the RECORD.
+        root: the path of site-packages.
+        row: path, digest and size, from the RECORD.
         since: a file unchanged since then, by its times in nanoseconds, counts as recorded.
         digests: of files read already, each once even if several RECORDs list it.
     """
@@ -218,11 +212,15 @@ def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[t
         if not digest or max(status.st_mtime_ns, status.st_ctime_ns) <= since:
             return False
         if (path, algorithm) not in digests:
-            found = digest_file(f"{root}/{path}", algorithm)
-            digests[path, algorithm] = base64.urlsafe_b64encode(found).rstrip(b"=").decode()
+            digests[path, algorithm] = encode_digest(digest_file(f"{root}/{path}", algorithm))
         return digests[path, algorithm] != digest
     except (OSError, ValueError, TypeError):  # its hash algorithm has no fixed length
         return True
+
+
+def encode_digest(digest: bytes) -> str:
+    """Encode a digest as RECORD has it: in base64 for URLs, without padding."""
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _read_installation_time(metadata: Path) -> str:
@@ -243,7 +241,11 @@ def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
 
 
 def normalise_distribution_name(name: str) -> str:
-    """Return a distribution's name for comparisons (PEP 503)."""
+    """Return a distribution's name for comparisons (PEP 503).
+
+    >>> normalise_distribution_name("Pillow_SIMD")
+    'pillow-simd'
+    """
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -286,7 +288,7 @@ def observe_dependants(
     Args:
         interpreter: the target's Python, for the environment markers.
         replaces: names of distributions, normalised.
-        distributions: everything installed there.
+        distributions: everything that is installed there.
     """
     spellings = "|".join(r"[-_.]+".join(map(re.escape, name.split("-"))) for name in replaces)
     text = rf"^Requires-Dist:[ \t]*((?:{spellings})(?![A-Za-z0-9._-]).*?)[ \t\r]*$"

@@ -1,60 +1,24 @@
-"""Find this machine's means to build: compiler, native libraries with headers, package manager.
-
-- The C compiler is tried with each flag; a build's log shows whether the flags took effect.
-- A native library is examined as a build would find it: header, file for the linker, version, implementation.
-"""
+"""This machine's means to build: compiler, native libraries with headers, package manager, conda's channels."""
 
 import importlib.util
 import os
-import re
-import shlex
-import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from fastinstall.compilers.system import observe_compiler
-from fastinstall.core import foreign
-from fastinstall.core.architecture import architecture_of
-from fastinstall.core.messages import listing
-from fastinstall.core.process import CommandError, run
-from fastinstall.core.surroundings import find_program
-from fastinstall.core.values import immutable
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.toolchain import NativeLibrary, Toolchain
-from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
-
-_MANAGERS = {
-    "apt": ("apt-get", "dpkg"),
-    "dnf": ("dnf", "rpm"),
-    "zypper": ("zypper", "rpm"),
-    "pacman": ("pacman",),
-    "apk": ("apk",),
-}
-"""The programs by which a package manager is told."""
+from fastinstall.model.toolchain import Toolchain
+from fastinstall.observe.conda.channel_addresses import DEFAULTS
+from fastinstall.observe.conda.channels import read_configured_channels, read_default_channels
+from fastinstall.observe.native_libraries import SearchPath, observe_library
+from fastinstall.observe.package_manager import find_package_manager
 
 _DRIVEN = ("apt", "dnf")
 """Those that `--with-system-deps` can use."""
 
 
-def find_package_manager(variables: Mapping[str, str]) -> str | None:
-    """Return this machine's package manager: "apt", "dnf", "zypper", "pacman", "apk" or None.
-
-    Args:
-        variables: the environment; PATH is read.
-    """
-    path = variables.get("PATH", os.defpath)
-    for manager, programs in _MANAGERS.items():
-        if all(shutil.which(program, path=path) for program in programs):
-            return manager
-    return None
-
-
 def observe_toolchain(
-    recipe_libraries: Mapping[str, NativeRequirement],
-    flags: Iterable[str],
-    *,
-    variables: Mapping[str, str],
+    recipe_libraries: Mapping[str, NativeRequirement], flags: Iterable[str], *, variables: Mapping[str, str]
 ) -> Toolchain:
     """Find everything that a build needs (about 100 ms).
 
@@ -78,7 +42,7 @@ def observe_toolchain(
 
 def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
     """Return conda's configured channels, with "defaults" resolved if configured."""
-    from fastinstall.observe.conda.condarc import find_conda  # noqa: PLC0415 (only for a build)
+    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (only for a build)
 
     prefix = Path(variables.get("CONDA_PREFIX") or "/")
     tool = find_conda(variables, prefix)
@@ -88,168 +52,3 @@ def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
         return found
     defaults = read_default_channels(variables, prefix, root) or (DEFAULTS,)
     return tuple(each for channel in found for each in (defaults if channel == DEFAULTS else (channel,)))
-
-
-_LIBRARY_TIMEOUT = 10.0
-_TURBO = re.compile(r"^\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+([0-9.]+)", re.MULTILINE)
-_IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
-
-
-@immutable
-class SearchPath:
-    """Where compiler and linker search, in their order.
-
-    Attributes:
-        include: directories of headers.
-        library: directories of libraries.
-    """
-
-    include: tuple[Path, ...]
-    library: tuple[Path, ...]
-
-    @classmethod
-    def of_system(cls) -> "SearchPath":
-        """Return the system's directories."""
-        triplet = architecture_of(os.uname().machine).target
-        include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
-        usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
-        return cls(include=tuple(map(Path, include)), library=tuple(map(Path, usual)))
-
-
-def observe_library(
-    name: str, requirement: NativeRequirement, search: SearchPath, variables: Mapping[str, str]
-) -> NativeLibrary:
-    """Look for one library, first in the directories of `search`, then where pkg-config points.
-
-    Args:
-        name: the recipe's name for it.
-        requirement: how the recipe identifies it.
-        search: directories to search.
-        variables: environment variables: PATH, PKG_CONFIG_PATH.
-    """
-
-    def ask(question: str) -> str:
-        """Return pkg-config's answer, asked only if files alone do not suffice."""
-        program = find_program("pkg-config", variables) if requirement.pkgconfig else None
-        if program is None:
-            return ""
-        try:
-            argv = (program, question, requirement.pkgconfig)
-            return run(argv, environment=variables, timeout=_LIBRARY_TIMEOUT).stdout.strip()
-        except CommandError:
-            return ""
-
-    def find(
-        look: Callable[[str, tuple[Path, ...]], Path | None], name: str, places: tuple[Path, ...], more: str
-    ) -> Path | None:
-        return look(name, places) or look(name, tuple(map(Path, filter(None, (ask(f"--variable={more}"),)))))
-
-    include = find(_include, requirement.header, search.include, "includedir")
-    library = find(_find_shared_library, requirement.link, search.library, "libdir")
-    version, implementation = _identify_jpeg(include, search) if requirement.header == "jpeglib.h" else ("", "")
-    found = include is not None or library is not None
-    return NativeLibrary(
-        name=name,
-        include=include,
-        library=library,
-        version=version or (ask("--modversion") if found else ""),
-        implementation=implementation,
-    )
-
-
-def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
-    """Return the include directory with the header; the pattern up to its last wildcard belongs to the directory."""
-    parts = PurePosixPath(header).parts
-    inner = next((index for index in range(len(parts) - 2, -1, -1) if "*" in parts[index]), -1)
-    for directory in directories:
-        for found in sorted(directory.glob(header), reverse=True):
-            if found.is_file():
-                return found.parents[len(parts) - 2 - inner]
-    return None
-
-
-def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | None:
-    """Return the shared library that `-lLINK` would use; dangling symlinks do not count."""
-    return next((path for each in directories if (path := each / f"lib{link}.so").is_file()), None)
-
-
-def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
-    """Return version and implementation, from the jconfig.h that jpeglib.h would include."""
-    if include is None:
-        return "", ""
-    directories = (include, *search.include)
-    configs = [path for each in directories if (path := each / "jconfig.h").is_file()]
-    text = "\n".join(foreign.text_or_empty(path) for path in (*configs[:1], include / "jpeglib.h"))
-    turbo, classic = _TURBO.search(text), _IJG.search(text)
-    if turbo:
-        return turbo[1], "libjpeg-turbo"
-    return (str(int(classic[1]) // 10), "IJG libjpeg") if classic else ("", "")
-
-
-KERNEL_FILE = "Resample.c"  # the file where the flags of a level matter most
-
-_OPTIMISED = ("-O2", "-O3")
-_SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
-
-
-def parse_compiled_file(line: str) -> str | None:
-    """Return the C file that a build log line compiles, or None if it compiles none."""
-    following = dict(pairwise(_split_flags(line))).get("-c", "")
-    return following if following.endswith(".c") else None
-
-
-def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
-    """Return problems of the compile lines of a build log; empty if there are none.
-
-    Args:
-        lines: of the log; lines that compile nothing are skipped.
-        cflags: the full CFLAGS of the build.
-    """
-    compiled = [(source, _split_flags(line)) for line in lines if (source := parse_compiled_file(line))]
-    if not compiled:
-        return ("cannot audit the flags: the log has no compile line",)
-    kernels = [words for source, words in compiled if PurePosixPath(source).name == KERNEL_FILE]
-    problems = []
-    levels = [(source, _find_last_word(words, "-O")) for source, words in compiled]
-    slow = [(source, level) for source, level in levels if level not in _OPTIMISED]
-    if slow:
-        files = _list_some_files([source for source, _ in slow])
-        problems.append(f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}")
-    for flag in cflags:
-        files = _list_some_files([source for source, words in compiled if flag not in words])
-        problems += [f"{flag} did not reach the compiler: {files}"] if files else []
-    problems += [f"{KERNEL_FILE} was not compiled"] if not kernels else []
-    wanted = _find_last_word(cflags, "-march=")
-    for words in kernels:
-        got = _find_last_word(words, "-march=")
-        if wanted and got and wanted != got:
-            problems.append(f"{KERNEL_FILE}: {wanted} is overridden by {got}")
-    return tuple(problems)
-
-
-def parse_setup_summary(output: str) -> dict[str, str | None]:
-    """Return features of the PIL SETUP SUMMARY in a build log, by their names there.
-
-    Returns:
-        The text in parentheses ("2.5.0") for an available feature, empty if it has none; None for
-        an unavailable feature.
-    """
-    return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
-
-
-def _split_flags(line: str) -> list[str]:
-    if " -c " not in line:
-        return []
-    try:
-        return shlex.split(line)
-    except ValueError:  # a stray quote: not a compile line, or one to split only at white space
-        return line.split()
-
-
-def _find_last_word(words: Sequence[str], prefix: str) -> str:
-    return next((word for word in reversed(words) if word.startswith(prefix)), "")
-
-
-def _list_some_files(files: list[str]) -> str:
-    shown = files[:3]
-    return listing(shown) if len(files) <= len(shown) else f"{', '.join(shown)} and {len(files) - len(shown)} more"

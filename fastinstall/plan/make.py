@@ -12,7 +12,9 @@ from importlib import import_module
 from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
-from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
+from fastinstall.conda.engines.choose import open_engine
+from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.core.directories import user_directories
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
@@ -23,18 +25,18 @@ from fastinstall.core.running_probe import RunningProbe
 from fastinstall.doctor.registry import foreign_verifying_checks
 from fastinstall.guard.pip_trap import wants_pip_pin
 from fastinstall.index.downloads import is_downloaded
-from fastinstall.index.execution import CondaEngine
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings, pip_settings
+from fastinstall.index.pip_indexes import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 from fastinstall.model.conda import CondaInstaller, CondaTool
+from fastinstall.model.conda_engine import CondaEngine
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter
 from fastinstall.model.pin_state import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request, Risk
-from fastinstall.observe import observation
+from fastinstall.observe import observation, recipes
 from fastinstall.observe.active_environment import (
     USUAL_NAMES,
     NamedTarget,
@@ -74,7 +76,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     Raises:
         FastinstallError: as planner, probes and index say.
     """
-    recipe = observation.recipe_named(session, request.recipe)
+    recipe = recipes.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
     from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
@@ -130,7 +132,7 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
 
 def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
     """Decide how to put back what a receipt says, at its very version."""
-    recipe = observation.read_recorded_recipe(session, environment, receipt)
+    recipe = recipes.read_recorded_recipe(session, environment, receipt)
     compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
     facts = observation.facts_of(
         session, environment, observation.ObservationRequest(recipe=recipe, toolchain=compiling)
@@ -156,7 +158,7 @@ def plan_build(
         A plan with the steps that make the wheel, and the interpreter that it is for.
     """
     request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
-    recipe = observation.recipe_named(session, request.recipe)
+    recipe = recipes.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
     python = target.python or (base_python(session) if unnamed else Path(find(session, target).python))
@@ -194,7 +196,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
             the key. Or a file of it is not on offer.
         FastinstallError: as `plan_setup`.
     """
-    target, recipe = _target_of(saved), observation.recipe_named(session, saved.request.recipe)
+    target, recipe = _target_of(saved), recipes.recipe_named(session, saved.request.recipe)
     made = plan_creation(session, target)
     if made is None:
         facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
@@ -319,7 +321,7 @@ def _plan_new(
     saved: Plan | None = None,
     from_cache: bool,
 ) -> Plan:
-    recipe, (create, interpreter) = observation.recipe_named(session, request.recipe), made
+    recipe, (create, interpreter) = recipes.recipe_named(session, request.recipe), made
     index = _start_index(session, recipe, request, Path(create.python))
     facts = _facts_before_creation(session, recipe, made, toolchain=request.wheelhouse is None)
     releases = select_named_releases(saved, index.releases(recipe, interpreter))
@@ -355,7 +357,7 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
     step = plan_build_step(replace(situation, cached=""))
     if step.prebuilt is not None:
         return situation
-    from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
+    from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
 
     facts, cache = situation.facts, session.own_cache()
     wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None
@@ -371,7 +373,7 @@ def _start_index(session: Session, recipe: Recipe, request: Request, python: Pat
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:
         return make_index(session, request, defer_pip_settings(session, python))
-    RunningProbe(partial(import_module, "fastinstall.index.client"))  # 0.2 s, while processes are waited for
+    RunningProbe(partial(import_module, "fastinstall.index.lookup"))  # 0.2 s, while processes are waited for
     return make_index(session, request, RunningProbe(partial(pip_settings, python, session.variables)).result)
 
 

@@ -104,7 +104,7 @@ class Build(WheelOrder, StepDefaults):
             RefusedError: there is no compiler.
         """
         if self.prebuilt is not None:
-            from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
+            from fastinstall.index.sound_wheels import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
 
             result = fetch_wheel(self.prebuilt, context)
             with discarding_refused(result.wheel):
@@ -166,7 +166,7 @@ class Build(WheelOrder, StepDefaults):
 
     def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:
         """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
-        from fastinstall.wheelbuild.provenance import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+        from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
         started = time.monotonic()
         for ready in find_ready(context.cache, self, context.recipe, interpreter, context.index.wheelhouse):

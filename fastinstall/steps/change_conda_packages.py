@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fastinstall.conda.changes import change_conda_packages
+from fastinstall.conda.live_change import change_conda_packages
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext

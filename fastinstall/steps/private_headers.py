@@ -13,7 +13,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.system_packages import BuildNeeds
-from fastinstall.observe.toolchain import find_package_manager
+from fastinstall.observe.package_manager import find_package_manager
 from fastinstall.steps.kind import ExplainedStep, FetchedInputs, SavedPlanContext, find_word_problems
 from fastinstall.steps.system_packages import PACKAGE
 
@@ -55,7 +55,7 @@ class PrivateHeaders(ExplainedStep):
         Raises:
             FailedError: they cannot be had.
         """
-        from fastinstall.wheelbuild.private_headers import unpack_headers  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.wheelbuild.headers.private import unpack_headers  # noqa: PLC0415 (only where it is carried out)
 
         packages = self.fetch_packages(context)
         return FetchedInputs(

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
-from fastinstall.conda.history_file import find_claimed_entries, list_conda_moves
+from fastinstall.conda.moves import find_claimed_entries, list_conda_moves
 from fastinstall.core import files
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote

@@ -24,7 +24,8 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.proof.stack_operations import unpack_official_wheel
@@ -47,7 +48,7 @@ def observe_context(
     Raises:
         UndeterminedError: there is no PIL to measure.
     """
-    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
+    from fastinstall.observe.loader_limits import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
     started, load = time.monotonic(), os.getloadavg()[0]
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
@@ -177,12 +178,12 @@ def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collectio
         interpreter: that it has to fit.
         places: indexes that pip is configured for; one of them has offered it.
     """
-    from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
+    from fastinstall.index import file_names, supported_tags  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
-    tags = set(selection.list_supported_tags(interpreter))
+    tags = set(supported_tags.list_supported_tags(interpreter))
     found = []
     for stored in downloads.list_stored_files(cache, lambda name: name.startswith("pillow-") and name.endswith(".whl")):
-        name, index = selection.parse_filename(stored.path.name), stored.find_index(places)
+        name, index = file_names.parse_filename(stored.path.name), stored.find_index(places)
         if name is not None and index and name.tags & tags and name.version.local is None:
             found.append((name.version, stored.path, index))
     if not found:

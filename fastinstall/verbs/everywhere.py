@@ -26,14 +26,10 @@ from fastinstall.model.live_process import LiveProcess, running_core
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import USUAL_NAMES, active_prefixes, is_environment, locate
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.known_environments import (
-    EnvironmentSummary,
-    has_pillow,
-    list_known_environments,
-    nearby_environments,
-    scan_environment,
-)
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.environment_summary import EnvironmentSummary, has_pillow, scan_environment
+from fastinstall.observe.known_environments import list_known_environments
+from fastinstall.observe.nearby_environments import nearby_environments
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 
 _ENOUGH = 8

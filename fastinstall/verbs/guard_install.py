@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.recovery import change_environment
-from fastinstall.conda.history_file import add_revision, list_linked_moves
+from fastinstall.conda.history_file import add_revision
+from fastinstall.conda.moves import list_linked_moves
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import immutable
@@ -40,10 +41,11 @@ from fastinstall.model.finding import Status
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.pin_state import PinKind
 from fastinstall.model.receipt import Receipt
-from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.guard_files import entries_present
 from fastinstall.observe.installed_pins import refuse_unpinnable
-from fastinstall.observe.observation import receipt_of, recipe_named, recorded_facts
+from fastinstall.observe.observation import receipt_of, recorded_facts
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.plan.risks import refuse_if_protected

@@ -14,7 +14,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import load_recipes
+from fastinstall.observe.recipes import load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import select_buildable
 from fastinstall.plan.level_choice import refuse_unsuited

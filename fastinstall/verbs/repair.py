@@ -25,7 +25,8 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recipe_named, recorded_facts
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recorded_facts
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import add_reinstallations
 from fastinstall.plan.make import defer_pip_settings, make_index, plan_restoration, plan_setup

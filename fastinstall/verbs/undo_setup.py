@@ -30,9 +30,9 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import kind_of_prefix
+from fastinstall.observe.environment_summary import scan_environment
 from fastinstall.observe.interpreter import explain_absence
-from fastinstall.observe.known_environments import scan_environment
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
 from fastinstall.pins.earlier_pins import find_noted_project

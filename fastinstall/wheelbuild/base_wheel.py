@@ -35,8 +35,7 @@ class BaseWheel:
     """An unpacked official wheel.
 
     Attributes:
-        root: its directory.
-        filename: of the wheel.
+        root: the directory that it was unpacked into.
         package: the directory of the import package.
         core: the official C extension.
         libraries: the directory of its bundled libraries, or None if it bundles none.
@@ -75,10 +74,9 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
     """Unpack an official wheel and look at its core.
 
     Args:
-        wheel: the file.
         package: name of the import package.
         suffix: of the interpreter's extension modules.
-        directory: an empty one.
+        directory: an empty one, to unpack into.
 
     Raises:
         FailedError: it has no core for this interpreter.
@@ -165,7 +163,11 @@ def _read_python_code(package: Path) -> dict[str, bytes]:
 
 
 def _strip_library_version(name: str) -> str:
-    """Return the name alone: "libtiff" for "libtiff-295fd75c.so.6.2.0" and for "libtiff.so.6"."""
+    """Return the name alone.
+
+    >>> _strip_library_version("libtiff-295fd75c.so.6.2.0"), _strip_library_version("libtiff.so.6")
+    ('libtiff', 'libtiff')
+    """
     return re.sub(r"(-[0-9a-f]{8,})?\.so(\..*)?$", "", name)
 
 

@@ -16,8 +16,7 @@ from urllib.parse import quote
 from fastinstall import __version__
 from fastinstall.core import codec, files, foreign
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable, keyed
-from fastinstall.model.wheel_order import WheelOrder
+from fastinstall.core.values import immutable
 from fastinstall.wheelbuild.provenance import Ingredient, Provenance
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 
@@ -37,84 +36,33 @@ _Component = dict[str, Any]
 
 
 @immutable
-class StaticPart:
-    """A library linked into the core.
-
-    Attributes:
-        name: as its project calls it ("zlib-ng").
-        version: of the library, not of the sdist; empty if unknown.
-        archive_sha256: of the static library, hexadecimal.
-        sdist: the sdist that it was built from.
-    """
-
-    name: str
-    version: str
-    archive_sha256: str
-    sdist: Ingredient
-
-
-@immutable
 class WheelComponents:
     """The components of a wheel.
 
     Attributes:
         distribution: name of the wheel's distribution.
-        version: its version.
-        source: the sdist of the core.
-        base_wheel: the official wheel around the core, or None.
-        kernels: names of the kernels of ours that are in the core.
-        statics: libraries inside the core.
+        version: of the wheel, with its local part.
+        made: how it was built: from which sources, with which kernels and compiler.
+        statics: libraries that are linked into the cores.
         requirements: file name and sha256 of the wheels that the build ran with.
-        compiler: first line of its `--version`.
     """
 
     distribution: str
     version: str
-    source: Ingredient
-    base_wheel: Ingredient | None = keyed("chassis", default=None)
-    kernels: tuple[str, ...] = ()
-    statics: tuple[StaticPart, ...] = ()
+    made: Provenance
+    statics: Sequence[StaticLibrary] = ()
     requirements: tuple[tuple[str, str], ...] = ()
-    compiler: str
-
-
-def contents_of(
-    step: WheelOrder, made: Provenance, statics: Sequence[StaticLibrary], requirements: tuple[tuple[str, str], ...]
-) -> WheelComponents:
-    """Collect the components of a build.
-
-    Args:
-        step: the build, for the wheel's name.
-        made: how it was made.
-        statics: libraries that were linked into the cores.
-        requirements: file name and sha256 of the wheels that the build ran with.
-    """
-    parts = []
-    for library in statics:
-        sdist = made.statics[library.name]
-        parts.append(StaticPart(name=sdist.name, version=library.version, archive_sha256=library.sha256, sdist=sdist))
-    return WheelComponents(
-        distribution=step.distribution,
-        version=step.version,
-        source=made.source,
-        base_wheel=made.base_wheel,
-        kernels=made.kernels,
-        statics=tuple(parts),
-        requirements=requirements,
-        compiler=made.compiler,
-    )
 
 
 def bill_of_materials(contents: WheelComponents, tree: Path) -> str:
     """Return the bill.
 
     Args:
-        contents: the components.
         tree: the unpacked wheel with its bundled libraries and, if present, the official bills.
     """
     components = [
         *_list_included_distributions(contents),
-        *map(_describe_static_library, contents.statics),
+        *(_describe_static_library(each, contents.made.statics[each.name]) for each in contents.statics),
         *_from_tree(tree),
     ]
     references = sorted(component["bom-ref"] for component in components)
@@ -145,41 +93,41 @@ def _describe_wheel(contents: WheelComponents) -> _Component:
         "version": contents.version,
         "purl": purl,
     }
-    pedigree = {"ancestors": [_describe_package(contents.source)], "notes": _describe_changes(contents)}
+    pedigree = {"ancestors": [_describe_package(contents.made.source)], "notes": _describe_changes(contents)}
     return {**found, "pedigree": pedigree}
 
 
 def _describe_changes(contents: WheelComponents) -> str:
-    source = contents.source
-    kernels = f" with fastinstall's kernels {', '.join(contents.kernels)}" if contents.kernels else ""
+    source, names = contents.made.source, contents.made.kernels
+    kernels = f" with fastinstall's kernels {', '.join(names)}" if names else ""
     return f"Its core is {source.name} {source.version}{kernels}, compiled by fastinstall."
 
 
 def _list_included_distributions(contents: WheelComponents) -> list[_Component]:
     """List distributions whose code or files are in the wheel."""
-    parts = [each for each in (contents.source, contents.base_wheel) if each is not None]
+    parts = [each for each in (contents.made.source, contents.made.base_wheel) if each is not None]
     return [{**_describe_package(each), "bom-ref": f"fastinstall:from/{each.filename}"} for each in parts]
 
 
 def _list_build_tools(contents: WheelComponents) -> list[_Component]:
     """List the inputs of the build that are not in the wheel."""
-    found: list[_Component] = [{"type": "application", "name": "C compiler", "version": contents.compiler}]
+    found: list[_Component] = [{"type": "application", "name": "C compiler", "version": contents.made.compiler}]
     for filename, sha256 in contents.requirements:
         name, version = filename.split("-")[:2]
         found.append(_describe_package(Ingredient(name=name, version=version, filename=filename, sha256=sha256)))
     return found
 
 
-def _describe_static_library(part: StaticPart) -> _Component:
+def _describe_static_library(library: StaticLibrary, sdist: Ingredient) -> _Component:
     return {
         "type": "library",
-        "bom-ref": f"fastinstall:static/{part.name}",
-        "name": part.name,
-        **({"version": part.version} if part.version else {}),
+        "bom-ref": f"fastinstall:static/{sdist.name}",
+        "name": sdist.name,
+        **({"version": library.version} if library.version else {}),
         "description": "linked into the core",
-        "hashes": _make_hashes(part.archive_sha256),
-        "purl": _make_purl("generic", part.name, part.version),
-        "pedigree": {"ancestors": [_describe_package(part.sdist)]},
+        "hashes": _make_hashes(library.sha256),
+        "purl": _make_purl("generic", sdist.name, library.version),
+        "pedigree": {"ancestors": [_describe_package(sdist)]},
     }
 
 

@@ -14,7 +14,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.process import Completed
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Interpreter
-from fastinstall.wheelbuild.build_inputs import BuildRequirements, read_build_system
+from fastinstall.wheelbuild.requirements import BuildRequirements, read_build_system
 
 _LIBRARY, _PROGRAMS = "lib", "bin"
 
@@ -40,9 +40,9 @@ class BackendCall:
     """One wheel for a backend to build.
 
     Attributes:
-        source: the unpacked source.
+        source: the top directory of the unpacked source.
         requirements: the backend's requirements, as `install_requirements` installed them.
-        python: the interpreter.
+        python: the interpreter that runs the backend.
         settings: configuration settings (PEP 517), by name.
         output: the directory for the wheel; created if missing.
     """
@@ -58,9 +58,9 @@ def install_requirements(requirements: BuildRequirements, interpreter: Interpret
     """Unpack a build's requirements, programs included.
 
     Args:
-        requirements: wheels.
-        interpreter: runs their programs.
-        directory: an empty one.
+        requirements: the wheels to unpack.
+        interpreter: the one that runs their programs.
+        directory: an empty one, to unpack into.
 
     Raises:
         FailedError: a wheel is damaged.
@@ -94,18 +94,13 @@ def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBacken
     Args:
         call: the wheel to build.
         variables: of every process of this build.
-        run: starts the process.
+        run: starts the process of the backend.
 
     Raises:
         BackendFailedError: its process failed.
         FailedError: the source's backend cannot be used.
     """
-    from pyproject_hooks import (  # noqa: PLC0415 (only for a build)
-        BackendUnavailable,
-        BuildBackendHookCaller,
-        HookMissing,
-        UnsupportedOperation,
-    )
+    from pyproject_hooks import BackendUnavailable, BuildBackendHookCaller, HookMissing, UnsupportedOperation  # noqa: PLC0415 (only for a build)
 
     system = read_build_system(call.source)
     search = {"PATH": call.requirements / _PROGRAMS, "PYTHONPATH": call.requirements / _LIBRARY}

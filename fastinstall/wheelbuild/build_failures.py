@@ -14,7 +14,7 @@ from fastinstall.core.refused_writes import advise_on_cache
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.linking import explain_packages, missing_python_headers
+from fastinstall.wheelbuild.headers.probe import explain_packages, missing_python_headers
 
 _LAST_LINES = 15
 _REFUSED = re.compile(r"\s*((src/[\w./-]+\.[ch]):\d+(?::\d+)?: (?:fatal )?error: .*)")
@@ -25,7 +25,6 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     """Return the error for a failed build, with the end of its output and the path of its log.
 
     Args:
-        request: the build.
         completed: the command that failed, both streams joined in `stdout`.
         log: the file with the complete output.
     """

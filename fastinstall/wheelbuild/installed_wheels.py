@@ -30,7 +30,7 @@ def keep_installed_wheel(cache: Path, prefix: Path, wheel: Path, sha256: str) ->
         cache: root of the cache.
         prefix: of the environment, whose receipt names it.
         wheel: the file; it is copied.
-        sha256: of it, hexadecimal.
+        sha256: its hash, in hexadecimal digits.
 
     Raises:
         OSError: the cache cannot be written.
@@ -53,7 +53,7 @@ def find_installed_wheel(cache: Path, prefix: Path, sha256: str) -> Path | None:
 
 
 def has_kept_wheels(cache: Path) -> bool:
-    """Whether there is a wheel that was installed ready-made."""
+    """Return whether there is a wheel that was installed ready-made."""
     return (cache / _PLACE).is_dir()
 
 
@@ -89,7 +89,7 @@ def _find_kept_wheel(place: Path, sha256: str) -> Path | None:
 
 
 def _list_named_hashes(prefix: Path) -> set[str]:
-    """Every wheel that a receipt of an environment names: the current one, and those that a rollback restores."""
+    """Return the hashes of all wheels that receipts name: the current one, and those that a rollback restores."""
     named = set()
     for receipt in (prefix / RECEIPT, *prefix.glob(_PREVIOUS)):
         with suppress(DocumentError):

@@ -1,89 +1,16 @@
-"""Additions to a core's source: the header before every file, marks of level and switches, malloc's settings.
+"""Objects that are linked into a core beside its source's: marks of level and switches, and malloc's settings."""
 
-Python's headers and the compiler's intrinsics are parsed once per level instead of once per C file. With AVX2, every
-file of Pillow's C extension includes <immintrin.h>, which takes half of the compiler's time (GCC 12, x86-64-v3: 38 s
-of CPU time without this, 21 s with it, with identical object files). <Python.h> takes another 0.07 s per file. clang 22
-spends 0.30 s per file on both, 0.03 s with this. GCC reads the plain header if the precompiled one does not fit a
-file's flags, so this can only speed up a build. clang then refuses to compile, so it gets none if setup.py adds flags
-of its own for the CPU, as Pillow-SIMD's does.
-"""
-
-import re
 from pathlib import Path
 
 from fastinstall.compilers.flags import RECORD_SWITCHES
-from fastinstall.core import files, foreign
+from fastinstall.core import files
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.process import ProcessGroup, run
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.model.wheel_order import LevelTarget
-from fastinstall.wheelbuild.build_inputs import BuildRequest, find_memory_source, path_flags
-from fastinstall.wheelbuild.linking import Headers, include_flags
-
-_PREFIX_NAME = "fastinstall_prefix.h"
-_CPU_FLAG = re.compile(r"""["']-m[a-z]""")
-_CLEAN = (3, 10)
-_PYTHON = """\
-#if __has_include(<Python.h>)
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#endif
-"""
-"""As files that use "#" in argument formats define it themselves: without the macro, those formats fail at run time
-since Python 3.10, so it changes nothing for the others. Source: "Parsing arguments" in Python's C API manual."""
-
-_OLDER_PYTHON = """\
-#if __has_include(<pyconfig.h>)
-#include <pyconfig.h>
-#endif
-"""
-"""What Python.h includes first: its feature macros change what the C library declares."""
-
-_INTRINSICS = """\
-#if defined(__AVX2__)
-#include <immintrin.h>
-#elif defined(__SSE4_2__)
-#include <nmmintrin.h>
-#endif
-"""
-
-
-def precompile_prefix_header(
-    request: BuildRequest,
-    target: LevelTarget,
-    headers: Headers,
-    source: Path,
-    process_group: ProcessGroup | None = None,
-) -> tuple[str, ...]:
-    """Precompile the prefix header, if the compiler is GCC or clang.
-
-    Args:
-        request: the build.
-        target: the level, with its flags.
-        headers: as found.
-        source: the unpacked source, where the build runs.
-        process_group: stops it together with the compilation of other levels.
-
-    Returns:
-        Flags that use the header, without a path so that none gets into the binary; empty with another compiler.
-    """
-    if not (headers.gcc or (headers.clang and not _CPU_FLAG.search(foreign.text_or_empty(source / "setup.py")))):
-        return ()
-    precompiled = "gch" if headers.gcc else "pch"
-    header = source / _PREFIX_NAME
-    files.write_text(header, _make_prefix_header(request.interpreter.version))
-    include = include_flags((*headers.directories, Path(request.interpreter.include)))
-    flags = ("-pthread", *target.cflags, "-fPIC", *include)
-    argv = (*request.compiler.command, *flags, "-x", "c-header", str(header), "-o", f"{header}.{precompiled}")
-    run(argv, environment=request.variables, check=False, process_group=process_group)
-    return "-include", _PREFIX_NAME
-
-
-def _make_prefix_header(python: str) -> str:
-    version = tuple(int(part) for part in python.split(".")[:2])
-    first = _PYTHON if version >= _CLEAN else _OLDER_PYTHON
-    return f"/* fastinstall includes this before every file. */\n{first}{_INTRINSICS}"
-
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.kernel_sources import find_memory_source
+from fastinstall.wheelbuild.plain_paths import path_flags
 
 _LEVEL_MARK = """\
     .section .note.fastinstall.level, "a", @note

@@ -18,29 +18,22 @@ from fastinstall.core.process import ProcessGroup
 from fastinstall.core.values import immutable
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.assemble import BuildInputs, assemble, plan_core_placements
+from fastinstall.wheelbuild.assemble import BuildInputs, assemble
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.build_backend import install_requirements
-from fastinstall.wheelbuild.build_inputs import (
-    BuildRequest,
-    BuildRequirements,
-    BuildResult,
-    describe_given_wheels,
-    fetch_requirements,
-    plain_directory,
-    plain_path,
-)
-from fastinstall.wheelbuild.compile import BuildContext, compile_levels, remove_stray_variables
-from fastinstall.wheelbuild.linking import (
-    Headers,
-    find_linked_libraries,
-    linking,
-    matching_headers,
-    probe_headers,
-)
-from fastinstall.wheelbuild.prepare import prepare_source, unpack_source
-from fastinstall.wheelbuild.provenance import list_known_inputs
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
+from fastinstall.wheelbuild.compile_levels import BuildContext, compile_levels
+from fastinstall.wheelbuild.core_placement import plan_core_placements
+from fastinstall.wheelbuild.headers.jpeg import matching_headers
+from fastinstall.wheelbuild.headers.probe import Headers, probe_headers
+from fastinstall.wheelbuild.linking import find_linked_libraries, linking
+from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
+from fastinstall.wheelbuild.prepare import prepare_source
+from fastinstall.wheelbuild.ready_wheels import list_known_inputs
+from fastinstall.wheelbuild.requirements import BuildRequirements, describe_given_wheels, fetch_requirements
+from fastinstall.wheelbuild.source_archive import unpack_source
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
+from fastinstall.wheelbuild.variables import remove_stray_variables
 
 
 @immutable
@@ -48,11 +41,9 @@ class BuildSite:
     """The context of one build.
 
     Attributes:
-        request: the build.
-        headers: as found.
         space: the build's own temporary directory.
         plain: a temporary directory whose path needs no quoting, for links to directories of headers and libraries.
-        key: of the cache.
+        key: the name of its entry in the cache.
         log: the file for the output of the compilation.
     """
 
@@ -130,11 +121,7 @@ def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
 
 
 def _make_build_context(
-    site: BuildSite,
-    tree: Path,
-    requirements: Path,
-    base_wheel: BaseWheel | None,
-    statics: Mapping[str, StaticLibrary],
+    site: BuildSite, tree: Path, requirements: Path, base_wheel: BaseWheel | None, statics: Mapping[str, StaticLibrary]
 ) -> BuildContext:
     request, space = site.request, site.space
     archives = {name: library.archive for name, library in statics.items()}
@@ -234,10 +221,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
 
 
 def _digest_sources(request: BuildRequest) -> dict[str, str]:
-    sources = {
-        "source": request.source,
-        "chassis": request.base_wheel,
-    }
+    sources = {"source": request.source, "chassis": request.base_wheel}
     digests = {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
     return {**digests, "clang": request.step.clang.sha256 if request.step.clang is not None else ""}
 

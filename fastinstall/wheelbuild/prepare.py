@@ -1,59 +1,26 @@
-"""Prepare the source for compiling: unpack it, put our kernels into it, and tune it.
+"""Prepare an unpacked source for compiling: put our kernels into it, and tune it.
 
-- Unpack: only regular files and directories below one top directory.
-- Tune by text: GCC's pragma and our macros, before a file or around single functions. Unlike command-line flags they
-  reach only that code, through any build backend.
+It is tuned by text: GCC's pragma and our macros, before a file or around single functions. Unlike command-line flags
+they reach only that code, through any build backend.
 """
 
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from fastinstall.core import files
-from fastinstall.core.archives import unpack_tar
 from fastinstall.core.events import Noted
-from fastinstall.wheelbuild.build_inputs import BuildRequest, kernels_directory
-from fastinstall.wheelbuild.linking import Headers
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.kernel_sources import kernels_directory
 from fastinstall.wheelbuild.source_changes import add_kernel, apply_tuning_rule
-
-_NOT_COMPILED = ("Tests", "docs")  # they are 19/20 of Pillow's sdist
-
-
-def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = ()) -> Path:
-    """Unpack an sdist.
-
-    Args:
-        sdist: a tar archive, compressed with gzip.
-        directory: the destination; created if missing.
-        but: entries of the top directory to leave out ("Tests").
-
-    Returns:
-        The one top directory of the archive.
-
-    Raises:
-        FailedError: it is not such an archive, is damaged, or holds a member that no sdist needs: an absolute path,
-            "..", a link, a device, or a second top directory. Then nothing is unpacked.
-        OSError: as the kernel says.
-    """
-    left_out = [(name,) for name in but]
-    return directory / unpack_tar(sdist, directory, lambda name: PurePosixPath(name).parts[1:2] not in left_out)
-
-
-def unpack_source(request: BuildRequest, space: Path) -> Path:
-    """Return the top directory of the unpacked source, without files that are not compiled.
-
-    Raises:
-        FailedError: it cannot be unpacked.
-    """
-    return extract_source(request.source, space / "source", but=_NOT_COMPILED)
 
 
 def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple[str, ...]:
     """Put our kernels into an unpacked source, and tune it.
 
     Args:
-        request: the build.
         headers: as found; function options require GCC.
         tree: top directory of the source.
 

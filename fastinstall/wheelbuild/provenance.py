@@ -1,32 +1,18 @@
-"""A wheel's record of its own build (`fastinstall.json` in its metadata), and the search for a cached one for a plan.
-
-A cached wheel is found before anything is known of a compiler. Everything that a plan names must be the same: sources
-by hash, levels with their flags, libraries, the minor version of Python. Compiler and headers may differ. That is safe
-with an official wheel as base, whose libraries the core uses; so a wheel for cp311 serves every 3.11. A core linked to
-libraries of the machine, or built for its specific CPU, is not searched for here.
-"""
+"""A wheel's record of its own build: `fastinstall.json` in its metadata."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fastinstall import __version__
-from fastinstall.core import codec, files
+from fastinstall.core import codec
 from fastinstall.core.values import immutable, keyed
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.facts import Interpreter
-from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget, WheelOrder
-from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.build_inputs import (
-    BuildRequest,
-    describe_given_wheels,
-    find_memory_source,
-    list_kernel_sources,
-)
-from fastinstall.wheelbuild.linking import Headers
-from fastinstall.wheelbuild.static_libraries import StaticLibrary, key_inputs
+from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.headers.probe import Headers
+from fastinstall.wheelbuild.static_libraries import StaticLibrary
 
 PIPELINE_VERSION = 3
 
@@ -36,10 +22,8 @@ class Ingredient:
     """A file that went into the wheel.
 
     Attributes:
-        name: of its distribution.
-        version: of its distribution.
         filename: as in the index.
-        sha256: hexadecimal.
+        sha256: its hash, in hexadecimal digits.
     """
 
     name: str
@@ -53,10 +37,9 @@ class Provenance:
     """How a wheel was built; the same inputs give the same text.
 
     Attributes:
-        tool_version: of fastinstall.
+        tool_version: which fastinstall built it.
         pipeline: number of the build pipeline.
-        recipe: its name.
-        source: the sdist.
+        source: the sdist of the core.
         kernels: names of the kernels of ours that are in the core.
         without: those that were left out, because a proof failed.
         statics: sdists of libraries that were linked into the core, with their names there.
@@ -67,9 +50,9 @@ class Provenance:
         features: of the build's own summary; None if absent. With an official wheel, only the core's.
         headers: versions of the libraries' C headers, if known.
         python: version of the interpreter that it was built for.
-        abi: ABI tag.
-        platform: of the interpreter.
-        libc: "glibc 2.36".
+        abi: ABI tag of the interpreter.
+        platform: what the interpreter calls its platform.
+        libc: name and version, as in "glibc 2.36".
     """
 
     tool_version: str
@@ -98,7 +81,7 @@ def provenance(
     statics: Sequence[StaticLibrary],
     kernels: tuple[str, ...],
 ) -> Provenance:
-    """Collect it."""
+    """Collect how a wheel was built."""
     step, interpreter = request.step, request.interpreter
     return Provenance(
         tool_version=__version__,
@@ -130,110 +113,5 @@ def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
 
 
 def provenance_text(value: Provenance) -> str:
-    """`fastinstall.json`."""
+    """Return the text of `fastinstall.json`."""
     return codec.dump(codec.document("provenance", value))
-
-
-_OF_THIS_CPU = "-march=native"
-
-
-@immutable
-class ReadyWheel:
-    """A wheel in the cache.
-
-    Attributes:
-        key: of its entry.
-        entry: what is known of it.
-    """
-
-    key: str
-    entry: wheel_cache.CachedWheel
-
-    @property
-    def compiler(self) -> str:
-        """Its compiler, as `Compiler.text` has it."""
-        return self.entry.inputs["compiler"]
-
-
-def find_ready(
-    directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter, wheelhouse: Path | None = None
-) -> Iterator[ReadyWheel]:
-    """Yield wheels that match a step and fit the interpreter, the newest first.
-
-    Args:
-        directory: root of the cache.
-        step: as planned.
-        recipe: the step's recipe.
-        interpreter: the Python that it is for.
-        wheelhouse: of this run; a wheel that was built with the help of one is for runs with the same.
-    """
-    from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
-
-    hashes = read_planned_hashes(step)
-    if hashes is None or not _is_portable(step):
-        return
-    known = list_known_inputs(recipe, step, interpreter, hashes)
-    tags = set(selection.list_supported_tags(interpreter))
-    given = describe_given_wheels(wheelhouse)
-    for key, entry in wheel_cache.entries(directory):
-        same = all(entry.inputs.get(name) == value for name, value in known.items())
-        same = same and entry.inputs.get("wheelhouse") in (None, given.get("wheelhouse"))
-        if not same or entry.inputs.get("statics") != statics_digest(recipe, step, entry.inputs.get("compiler", "")):
-            continue
-        name = selection.parse_filename(entry.wheel)
-        if name is not None and name.tags & tags and wheel_cache.is_whole(directory, key, entry):
-            yield ReadyWheel(key=key, entry=entry)
-
-
-def list_known_inputs(
-    recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the inputs of a wheel that a plan names; `hashes` are those of its files."""
-    python = (interpreter.implementation, ".".join(interpreter.version.split(".")[:2]), interpreter.abi)
-    return {
-        "pipeline": str(PIPELINE_VERSION),
-        "recipe": recipe.name,
-        **hashes,
-        "rules": codec.digest((recipe.kernels, recipe.tuning)),
-        "own": " ".join(map(files.sha256, list_kernel_sources(recipe))),
-        "memory": files.sha256(memory) if (memory := find_memory_source(recipe)) is not None else "",
-        "without": " ".join(step.without),
-        "distribution": f"{step.distribution} {step.version}",
-        "targets": codec.digest(step.targets),
-        "link": step.link.value,
-        "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, base_wheel=bool(hashes["chassis"])))),
-        "python": " ".join(python),
-        "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
-    }
-
-
-def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
-    """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
-    files: dict[str, Artefact | None] = {
-        "source": step.source,
-        "chassis": step.base_wheel,
-        "clang": step.clang,
-    }
-    hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
-    known = all(hashes[name] for name, artefact in files.items() if artefact is not None)
-    return hashes if known and all(each.sha256 for each in step.statics.values()) else None
-
-
-def statics_digest(recipe: Recipe, step: WheelOrder, compiler: str) -> str:
-    """Return a digest of all inputs of the statically linked libraries."""
-    inputs = {}
-    for name, sdist in step.statics.items():
-        source = recipe.libraries[name].static
-        if source is not None:
-            inputs[name] = key_inputs(source, sdist.sha256, step.targets[0].cflags, compiler)
-    return codec.digest(inputs)
-
-
-def _is_portable(step: WheelOrder) -> bool:
-    native = any(_OF_THIS_CPU in target.cflags for target in step.targets)
-    return step.source is not None and step.base_wheel is not None and step.link is LinkMode.BUNDLE and not native
-
-
-def _list_compiled_libraries(recipe: Recipe, step: WheelOrder, *, base_wheel: bool) -> Iterator[str]:
-    known = {name: recipe.libraries[name] for name in step.libraries if name in recipe.libraries}
-    return (name for name, library in known.items() if library.core or not base_wheel)

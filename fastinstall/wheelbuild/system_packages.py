@@ -26,16 +26,14 @@ _LISTS = Path("/var/lib/apt/lists")
 _REPAIR = "apt-get update; dpkg --configure -a"
 
 
-def install_command(manager: str, packages: tuple[str, ...], *, root: bool | None = None) -> str:
-    """Return the command to paste for installing packages.
+def install_command(manager: str, packages: tuple[str, ...]) -> str:
+    """Return the command with which this user installs packages, to paste.
 
-    Args:
-        manager: "apt" or "dnf".
-        packages: their names.
-        root: whether the command is for root; None for the current user.
+    Raises:
+        RefusedError: the manager is neither "apt" nor "dnf".
     """
-    may = may_install() if root is None else root
-    return shlex.join((*(() if may else ("sudo",)), *_INSTALL[_require_known_manager(manager, packages)], *packages))
+    words = (*_INSTALL[_require_known_manager(manager, packages)], *packages)
+    return shlex.join(words if may_install() else ("sudo", *words))
 
 
 def may_install() -> bool:

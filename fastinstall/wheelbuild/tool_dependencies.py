@@ -3,156 +3,23 @@
 `<cache>/tool/needs/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
 the latest one. It is used for 30 days; then the index is asked again. If the index cannot be reached, the old files
 are used.
-
-This module finds which wheels a distribution needs under one minor version of Python, and which are missing: pip
-evaluates environment markers for the Python that runs it, whichever one it downloads for. This is not a resolver: one
-version of each distribution is available, chosen by pip's resolver.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from email.parser import HeaderParser
 from pathlib import Path
-
-from packaging.markers import default_environment
-from packaging.requirements import Requirement
-from packaging.tags import Tag, compatible_tags, cpython_tags
-from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from fastinstall.core import codec, files, sealed_trees, temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
-from fastinstall.index.pip import pip_environment, pip_settings
-from fastinstall.index.wheelhouse import read_sound_metadata
-from fastinstall.wheelbuild.build_inputs import read_latest_record
-
-_LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}  # PEP 600
-_OLDEST_GLIBC, _BASE_GLIBC = 5, 28
-
-
-@immutable
-class ShelfWheel:
-    """An available wheel.
-
-    Attributes:
-        filename: its name.
-        name: of the distribution, normalised.
-        version: of the distribution.
-        tags: the Pythons and platforms that it fits.
-        requires: its lines of Requires-Dist.
-    """
-
-    filename: str
-    name: str
-    version: str
-    tags: frozenset[Tag]
-    requires: tuple[str, ...]
-
-
-@immutable
-class Closure:
-    """A distribution's dependencies.
-
-    Attributes:
-        used: file names of the available wheels that are needed, sorted.
-        missing: requirements without an available wheel, in pip's syntax.
-    """
-
-    used: tuple[str, ...]
-    missing: tuple[str, ...] = ()
-
-
-def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, platforms: Sequence[str]) -> Closure:
-    """Return what a wheel needs to run, directly and indirectly.
-
-    Args:
-        root: the wheel.
-        shelf: available wheels.
-        minor: of the Python that will run it: "3.12".
-        platforms: tags of platforms that the machine accepts, the best first.
-    """
-    tags = {tag: rank for rank, tag in enumerate(tags_of(minor, platforms))}
-    environment = environment_of(minor)
-    used = {root.filename}
-    missing: dict[str, None] = {}
-    seen: set[tuple[str, str]] = set()
-    waiting = [(root, "")]
-    while waiting:
-        wheel, extra = waiting.pop()
-        if (wheel.filename, extra) in seen:
-            continue
-        seen.add((wheel.filename, extra))
-        for requirement in _list_requirements(wheel, extra, environment):
-            best = _choose_best_wheel(requirement.name, shelf, tags)
-            if best is None:
-                missing[_find_wanted_version(requirement, shelf)] = None
-                continue
-            used.add(best.filename)
-            waiting += [(best, each) for each in ("", *requirement.extras)]
-    return Closure(used=tuple(sorted(used)), missing=tuple(missing))
-
-
-def make_shelf_wheel(filename: str, requires: Iterable[str]) -> ShelfWheel:
-    """Return a wheel from its name and its lines of Requires-Dist.
-
-    Raises:
-        ValueError: it is not a wheel's name.
-    """
-    name, version, _build, tags = parse_wheel_filename(filename)
-    return ShelfWheel(filename=filename, name=name, version=str(version), tags=tags, requires=tuple(requires))
-
-
-def tags_of(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
-    """Return the wheel tags that CPython of a minor version accepts on such platforms, the best first."""
-    version = tuple(int(part) for part in minor.split("."))
-    abi = f"cp{minor.replace('.', '')}"
-    return (
-        *cpython_tags(version, abis=[abi], platforms=platforms),
-        *compatible_tags(version, abi, platforms),
-    )
-
-
-def platforms_of(machine: str, glibc_minor: int = _BASE_GLIBC) -> tuple[str, ...]:
-    """Return the platform tags that a machine with glibc 2.`glibc_minor` accepts, the best first (PEP 600)."""
-    found: list[str] = []
-    for minor in range(glibc_minor, _OLDEST_GLIBC - 1, -1):
-        found.append(f"manylinux_2_{minor}_{machine}")
-        if minor in _LEGACY:
-            found.append(f"{_LEGACY[minor]}_{machine}")
-    return tuple(found)
-
-
-def environment_of(minor: str) -> Mapping[str, str]:
-    """Return the marker variables (PEP 508) of CPython of a minor version on Linux."""
-    version = f"{minor}.0"
-    ours = {"python_version": minor, "python_full_version": version, "implementation_version": version}
-    return {key: str(value) for key, value in default_environment().items()} | ours
-
-
-def _list_requirements(wheel: ShelfWheel, extra: str, environment: Mapping[str, str]) -> Iterable[Requirement]:
-    for line in wheel.requires:
-        requirement = Requirement(line)
-        if requirement.marker is None or requirement.marker.evaluate({**environment, "extra": extra}):
-            yield requirement
-
-
-def _choose_best_wheel(name: str, shelf: Sequence[ShelfWheel], tags: Mapping[Tag, int]) -> ShelfWheel | None:
-    ranked = [
-        (min(tags[tag] for tag in wheel.tags & tags.keys()), wheel.filename, wheel)
-        for wheel in shelf
-        if wheel.name == canonicalize_name(name) and wheel.tags & tags.keys()
-    ]
-    return min(ranked)[2] if ranked else None
-
-
-def _find_wanted_version(requirement: Requirement, shelf: Sequence[ShelfWheel]) -> str:
-    """Return the version that the shelf has for another Python, to keep one version of each distribution."""
-    known = next((wheel for wheel in shelf if wheel.name == canonicalize_name(requirement.name)), None)
-    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-    return f"{requirement.name}{extras}{f'=={known.version}' if known is not None else requirement.specifier}"
-
+from fastinstall.index.pip import pip_environment
+from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.sound_wheels import read_sound_metadata
+from fastinstall.wheelbuild.dependency_closure import Closure, ShelfWheel, closure_of, make_shelf_wheel
+from fastinstall.wheelbuild.fetched_files import read_latest_record
 
 _PIP = (sys.executable, "-P", "-m", "pip")
 _LIFETIME = 30 * 24 * 3600.0
@@ -169,10 +36,8 @@ class DependencyFetching:
         wheel: the wheel with the dependencies.
         pythons: minor versions, the lowest first: ("3.11", "3.12").
         platforms: platform tags that the machines accept, the best first.
-        cache: our cache directory.
         variables: the environment, with pip's settings.
         offline: whether asking an index is forbidden.
-        emit: receives warnings.
     """
 
     wheel: Path
@@ -189,7 +54,7 @@ class FetchedDependencies:
     """The fetched wheels.
 
     Attributes:
-        directory: of the wheels.
+        directory: the name of the directory of the wheels.
         files: sha256 by file name.
         left_out: why a Python is not served, by its minor version.
     """

@@ -23,8 +23,8 @@ class CachedWheel:
     """The record of a cached wheel.
 
     Attributes:
-        wheel: its file name.
-        sha256: of it, hexadecimal.
+        wheel: the wheel's file name.
+        sha256: its hash, in hexadecimal digits.
         features: from the build's own summary, or None if it has none.
         inputs: what the key was made from, to explain why something was built again.
     """
@@ -71,7 +71,7 @@ def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the
 
     Args:
         cache: root of the cache.
-        key: of the result.
+        key: the name of the entry.
         emit: receives one event about the process that this one waits for.
         work: the other one's work, for the event.
     """

@@ -17,7 +17,7 @@ from support.suite import extent
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.model.recipe import Recipe
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 from fastinstall.observe.toolchain import observe_toolchain
 
 

@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -23,10 +24,10 @@ from support.sandbox import ONE_LEVEL, STOCK, NewSandbox, Result, Sandbox, Venv,
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
-from fastinstall.index.client import ask
+from fastinstall.index.file_names import parse_filename
+from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import pip_settings
-from fastinstall.index.selection import parse_filename
+from fastinstall.index.pip_indexes import pip_settings
 
 NAME = "a b;$(touch pwned)'\"`touch pwned`&"
 USER, PROJECTS = "alicia", ("pillow", "zlib-ng", "setuptools", "pybind11")
@@ -64,9 +65,9 @@ def _forms(secret: str) -> set[bytes]:
 
 def _offer(index: SimpleIndex, sandbox: Sandbox) -> None:
     """The real index's pages, whose files are given to those alone that know the token of their address."""
-    settings = pip_settings(Path(sys.executable), os.environ)
+    settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=60.0)
     real = PackageIndex(settings=settings)
-    found = ask(settings, PROJECTS, _is_of_these, timeout=60)
+    found = ask(settings, PROJECTS, _is_of_these)
     for name in PROJECTS:
         links = []
         for artefact in (each for each in found if each.name == name):

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,9 @@ from fastinstall.core.events import ignore
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.symbol_versions import read_versions
 from fastinstall.elf.symbols import compiler_switches
-from fastinstall.index.client import ask
+from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import pip_settings
+from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.model.toolchain import Compiler
 from fastinstall.wheelbuild.own_code import mark_text
 from fastinstall.wheelbuild.static_libraries import build_static, list_global_symbols
@@ -59,12 +59,11 @@ def exported(made: Path) -> set[str]:
 @pytest.fixture(scope="module")
 def clang(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Clang:
     """In a cache whose path has a space."""
-    settings = pip_settings(Path(sys.executable), os.environ)
+    settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
     offered = ask(
         settings,
         (COMPILER.distribution,),
         lambda name: "-0.17.1-" in name and "manylinux_2_12_x86_64" in name,
-        timeout=30,
     )
     wheel = PackageIndex(settings=settings).fetch(offered[0], shared_cache, ignore)
     return Clang(COMPILER.prepare(wheel, tmp_path_factory.mktemp("a cache"), ignore))

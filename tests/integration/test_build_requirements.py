@@ -16,7 +16,8 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.core.process import Completed, run
 from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend, install_requirements
-from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildRequirements, fetch_requirements
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.requirements import BuildRequirements, fetch_requirements
 from fastinstall.wheelbuild.wheel_files import pack_wheel
 
 PYPROJECT = '[build-system]\nrequires = ["tiny-tool>=1"]\nbuild-backend = "backend"\nbackend-path = ["."]\n'

@@ -16,10 +16,10 @@ from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed, ignore
-from fastinstall.index.client import ask
+from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import pip_settings
-from fastinstall.observe.observation import load_recipe
+from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.observe.recipes import load_recipe
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
 
 PROGRAM = '#include <tiny.h>\n#include <stdio.h>\nint main(void) { printf("%s %d", tiny_place(), tiny_two()); }\n'
@@ -162,10 +162,8 @@ def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Sta
     assert compiler is not None
     from packaging.version import Version
 
-    settings = pip_settings(Path(sys.executable), os.environ)
-    offered = ask(
-        settings, (source.pypi,), lambda name: name.startswith("zlib_ng-") and name.endswith(".tar.gz"), timeout=30
-    )
+    settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
+    offered = ask(settings, (source.pypi,), lambda name: name.startswith("zlib_ng-") and name.endswith(".tar.gz"))
     newest = max(offered, key=lambda artefact: Version(artefact.version))
     sdist = PackageIndex(settings=settings).fetch(newest, shared_cache, ignore)
     directory = tmp_path_factory.mktemp("zlib-ng")

@@ -10,15 +10,16 @@ from support.conda.real_conda import RealConda
 from support.journal.environments import FIRST, SECOND, picture, receipt_of
 from support.sandbox import Sandbox
 
-from fastinstall.conda.changes import change_conda_packages
-from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.choose import open_engine
+from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.live_change import change_conda_packages
 from fastinstall.core.events import Event, Started, ignore
-from fastinstall.index.execution import CondaEngine
 from fastinstall.journal.rollback import rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaTool
+from fastinstall.model.conda_engine import CondaEngine
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 
 pytest_plugins = ("support.conda.fixtures",)

@@ -18,15 +18,17 @@ from support.conda.settings import CASES, CHANNELS
 from support.index.static_server import serving_files
 from support.sandbox import Sandbox, run
 
-from fastinstall.conda.engines.choose import CondaTools, open_rattler
+from fastinstall.conda.engines.choose import open_rattler
+from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings
-from fastinstall.observe.conda.channels import channel_settings, channel_urls
+from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.observe.conda.channel_addresses import channel_urls
+from fastinstall.observe.conda.channels import channel_settings
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.steps.conda_toolchain import CondaToolchain
 

@@ -18,7 +18,8 @@ from support.conda.real_conda import RealConda
 from support.elf.jpeg_libraries import patchelf
 from support.sandbox import NewSandbox, Sandbox, run, tree_hash
 
-from fastinstall.conda.package import pack_stack, publish_packages
+from fastinstall.conda.channel import publish_packages
+from fastinstall.conda.package import pack_stack
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 from fastinstall.wheelbuild.wheel_files import pack_wheel, unpack_wheel

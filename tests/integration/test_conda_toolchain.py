@@ -19,9 +19,9 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings
+from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.steps.conda_toolchain import CondaToolchain
 

@@ -7,7 +7,7 @@ from support.environments.interpreters import running
 from support.sandbox import Sandbox
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 
 VERSION = "12.1.1.post0"
 

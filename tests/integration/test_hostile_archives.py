@@ -35,10 +35,12 @@ from support.machine.needs import require_system
 from fastinstall.core.archives import sound_zip
 from fastinstall.core.debian_packages import unpack_deb
 from fastinstall.core.errors import ExitCode, FailedError
-from fastinstall.index.wheelhouse import read_wheelhouse, require_stack_alone
+from fastinstall.index.sound_wheels import require_stack_alone
+from fastinstall.index.wheelhouse import read_wheelhouse
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.wheelbuild.prepare import extract_source
-from fastinstall.wheelbuild.wheel_files import stage_wheel, unpack_wheel
+from fastinstall.wheelbuild.source_archive import extract_source
+from fastinstall.wheelbuild.staging import stage_wheel
+from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 MIB = 1 << 20
 OFFICIAL = "pillow-13.0.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"

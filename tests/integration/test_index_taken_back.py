@@ -15,12 +15,13 @@ from support.environments.guarded import make_wheel
 from support.journal.environments import picture
 from support.sandbox import UNREACHABLE
 
-from fastinstall.conda.package import publish_packages, write_archive
+from fastinstall.conda.archive import write_archive
+from fastinstall.conda.channel import publish_packages
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError
 from fastinstall.core.files import sha256
 from fastinstall.model.conda import CondaPackage
 from fastinstall.observe.session import Session, open_session
-from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error
 
 

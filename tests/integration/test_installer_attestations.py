@@ -15,10 +15,11 @@ from support.index.server import SimpleIndex, content_answer, serving, status_an
 
 from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.core.events import Event, Noted, ignore
-from fastinstall.index import client
-from fastinstall.index.downloads import Attestation, AttestationVerdict, find_stored_file, read_recorded_attestation
+from fastinstall.index import lookup
+from fastinstall.index.attestations import Attestation, AttestationVerdict, read_recorded_attestation
+from fastinstall.index.downloads import find_stored_file
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings, pip_settings
+from fastinstall.index.pip_indexes import PipSettings, pip_settings
 from fastinstall.model.artefact import Artefact
 
 SOURCE = "pypi_attestations-0.0.30.tar.gz"
@@ -41,7 +42,7 @@ class Asset:
 @pytest.fixture(scope="module")
 def assets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Asset]:
     settings = pip_settings(Path(sys.executable), os.environ)
-    (sdist,) = client.ask(settings, (NAME,), lambda name: name == SOURCE, timeout=settings.timeout)
+    (sdist,) = lookup.ask(settings, (NAME,), lambda name: name == SOURCE)
     archive = PackageIndex(settings=settings).fetch(sdist, tmp_path_factory.mktemp("assets"), ignore)
     with tarfile.open(archive) as tar:
         return {
@@ -78,7 +79,7 @@ def publish(server: SimpleIndex, content: bytes, document: bytes | None) -> Pack
 
 def offered(index: PackageIndex) -> Artefact:
     assert isinstance(index.settings, PipSettings)
-    (artefact,) = client.ask(index.settings, (NAME,), lambda name: name == FILE, timeout=10)
+    (artefact,) = lookup.ask(index.settings, (NAME,), lambda name: name == FILE)
     return artefact
 
 

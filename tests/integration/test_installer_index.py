@@ -30,7 +30,7 @@ from support.values.builders import changed, healthy_facts, recipe
 from fastinstall.core.errors import ExitCode, FailedError, RefusedError
 from fastinstall.core.events import Event, Progressed, ignore
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import PipSettings, pip_settings
+from fastinstall.index.pip_indexes import PipSettings, pip_settings
 from fastinstall.model.artefact import Releases
 
 INTERPRETER = healthy_facts().interpreter
@@ -95,7 +95,7 @@ def hang(server: SimpleIndex) -> Answer:
 
 
 def asking(url: str, timeout: float = 10.0, **settings: tuple[str, ...]) -> PackageIndex:
-    return PackageIndex(settings=PipSettings(index_url=url, **settings), timeout=timeout)  # type: ignore[arg-type]
+    return PackageIndex(settings=PipSettings(index_url=url, timeout=timeout, **settings))  # type: ignore[arg-type]
 
 
 def releases(index: PackageIndex) -> Releases:
@@ -227,8 +227,8 @@ def test_a_redirect_to_a_login_page_is_named_with_where_it_led(server: SimpleInd
 
 def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: SimpleIndex, tmp_path: Path) -> None:
     index = replace(asking(server.url), cache=tmp_path)
-    settings = PipSettings(index_url=server.url, proxy="http://127.0.0.1:9")
-    unreachable = PackageIndex(settings=settings, timeout=PATIENCE)
+    settings = PipSettings(index_url=server.url, proxy="http://127.0.0.1:9", timeout=PATIENCE)
+    unreachable = PackageIndex(settings=settings)
     index.fetch(releases(index).sources[0], tmp_path, ignore)
     with pytest.raises(FailedError, match="cannot reach") as caught:
         releases(replace(unreachable, cache=tmp_path))
@@ -318,7 +318,7 @@ def test_a_file_of_an_encrypted_index_comes_encrypted(
     server: SimpleIndex, encrypted: tuple[SimpleIndex, PipSettings], tmp_path: Path, place: str
 ) -> None:
     index, settings = encrypted
-    asked = PackageIndex(settings=settings, timeout=PATIENCE)
+    asked = PackageIndex(settings=replace(settings, timeout=PATIENCE))
     source = releases(asked).sources[0]
     (tmp_path / SDIST).write_bytes(CONTENT)
     location = place.format(host=server.host, name=SDIST, directory=tmp_path)

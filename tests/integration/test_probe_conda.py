@@ -12,7 +12,7 @@ from support.sandbox import UV, NewSandbox, Sandbox, run
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.conda.channels import read_configured_channels
-from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.conda.prefix import observe_conda
 from fastinstall.observe.interpreter import observe_interpreter
 

@@ -18,8 +18,8 @@ from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.cases import FEW_SIZES, ProofStatus, matrix_cases
 from fastinstall.proof.runs import ProofStack
-from fastinstall.wheelbuild.assemble import place_cores, plan_core_placements
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
+from fastinstall.wheelbuild.core_placement import place_cores, plan_core_placements
 from fastinstall.wheelbuild.linking import LinkLocation
 from whole_proof.binaries import FLAGS_NAME, LEVELS_NAME, prove_binaries
 from whole_proof.compiler_warnings import prove_warnings

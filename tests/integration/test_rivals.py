@@ -21,7 +21,7 @@ from fastinstall.core.lock import lock_environment
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find
-from fastinstall.observe.concurrent_changes import observe_concurrent_installers
+from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair, repair
 

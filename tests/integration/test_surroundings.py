@@ -21,7 +21,7 @@ from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.core.surroundings import find_program, make_private, restrict_surroundings
-from fastinstall.observe.observation import load_recipes
+from fastinstall.observe.recipes import load_recipes
 from fastinstall.steps.create_environment import CreateEnvironment
 
 EVE = 12345

@@ -38,7 +38,7 @@ KNOWN = {
         "./configure",
     ),  # a script of sh, run as one: its words are never text for a shell
     "cli/parser.py": ("bash", "zsh", "fish"),  # whose completion is printed; none of them is started
-    "observe/conda/condarc.py": (
+    "observe/conda/executable.py": (
         "/bin/sh",
         "/bin/bash",
         "/usr/bin/env",

@@ -16,7 +16,7 @@ from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import decide_saved_plan_again, refuse_another_environment
 from fastinstall.plan.plan import Plan

@@ -173,7 +173,7 @@ def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
     if not arguments.host_flags:
         return ()
 
-    from fastinstall.observe.cpu import read_host  # noqa: PLC0415
+    from fastinstall.observe.host_files import read_host  # noqa: PLC0415
 
     try:
         return tuple(read_host(expand_home(name)) for name in arguments.host_flags)

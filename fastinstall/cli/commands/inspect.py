@@ -19,7 +19,8 @@ from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.secrets import redact_text
 from fastinstall.model.request import Request
-from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, recipe_named
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of
+from fastinstall.observe.recipes import recipe_named
 
 
 def run(arguments: Namespace, context: Context) -> int:

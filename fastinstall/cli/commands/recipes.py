@@ -10,7 +10,7 @@ from fastinstall.cli.main import Context
 from fastinstall.core.codec import dump, encode
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.model.recipe import Recipe
-from fastinstall.observe.observation import load_recipe_file, load_recipes, recipe_named, recipe_problems
+from fastinstall.observe.recipes import load_recipe_file, load_recipes, recipe_named, recipe_problems
 from fastinstall.observe.session import Session
 
 

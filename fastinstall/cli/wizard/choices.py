@@ -22,7 +22,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import is_conda, list_available_engines
 from fastinstall.plan.level_choice import AUTO

@@ -178,7 +178,7 @@ async def _solve(
 
 
 def _make_index_cache(request: Request) -> Path:
-    """The cache of channels' indices, for this user alone: py-rattler notes there what it asked, with credentials."""
+    """Create the cache of channels' indices, for this user alone: py-rattler notes credentials there."""
     directory = Path(request["cache"], "repodata")
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     directory.chmod(0o700)
@@ -186,7 +186,7 @@ def _make_index_cache(request: Request) -> Path:
 
 
 def _list_channels(request: Request) -> list[Channel]:
-    """What is offered, and the channels that are asked, if their keeper lets them."""
+    """List the offered channel and those that are asked; refuse what the configuration does not allow."""
     asked = {_strip_credentials(channel): Channel(channel) for channel in request["channels"]}
     allowed, denied = ({_strip_credentials(each) for each in request[key]} for key in ("allowed", "denied"))
     refused = [each for each in asked if each in denied or (allowed and each not in allowed)]
@@ -196,7 +196,7 @@ def _list_channels(request: Request) -> list[Channel]:
 
 
 def _strip_credentials(channel: str) -> str:
-    """A channel's address without credentials."""
+    """Return a channel's address without credentials."""
     parts = urlsplit(Channel(channel).base_url)
     path = re.sub(r"/t/[a-zA-Z0-9-]*", "", parts.path, count=1).rstrip("/")
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], path=path).geturl()
@@ -207,7 +207,7 @@ class ChannelNotAllowedError(Exception):
 
 
 def _read_pins(request: Request) -> list[str]:
-    """What the environment's keeper has pinned."""
+    """Read what the environment's owner has pinned."""
     if request.get("unpinned"):
         return []
     file = Path(request["prefix"], "conda-meta", "pinned")

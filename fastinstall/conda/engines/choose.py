@@ -1,60 +1,22 @@
-"""Which conda engine is available, what the engines work with, and what to install if there is none.
+"""Which conda engine is available, and what to install if there is none."""
 
-If a package of the extra "conda" is missing beside fastinstall, the message says so. Processors are matched with CPU
-levels by the names that conda's virtual package `__archspec` gives them.
-"""
-
-import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.missing_extra import make_missing_extra_error
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.events import Emit
-from fastinstall.core.messages import quote
-from fastinstall.core.values import immutable
-from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaInstaller, CondaTool
-from fastinstall.observe.conda.channels import ChannelSettings, channel_settings
-from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.model.conda_engine import CondaEngine
 
 if TYPE_CHECKING:
     from fastinstall.conda.engines.rattler import Rattler
 
 
-@immutable
-class CondaTools:
-    """What comes from outside.
-
-    Attributes:
-        variables: the caller's environment variables.
-        cache: a directory of fastinstall's cache that is the engines' own.
-        emit: hears of progress.
-        offline: ask no channel of the network; what is cached has to do.
-    """
-
-    variables: Mapping[str, str] = field(repr=False)
-    cache: Path
-    emit: Emit = field(repr=False)
-    offline: bool = False
-
-    def read_channel_settings(self, prefix: Path) -> ChannelSettings:
-        """What conda's configuration makes of names of channels, for an environment or one that is to be made.
-
-        Raises:
-            DocumentError: a file of it cannot be read.
-        """
-        place = prefix if (prefix / "conda-meta").is_dir() else Path(self.variables.get("CONDA_PREFIX") or prefix)
-        tool = find_conda(self.variables, place)
-        return channel_settings(self.variables, place, Path(tool.root) if tool is not None else None)
-
-
 def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools) -> CondaEngine:
-    """The engine of that name.
+    """Open the engine of that name.
 
     Args:
-        engine: CONDA or RATTLER.
+        engine: which one: CONDA or RATTLER.
         tool: the conda executable, or None if none was found.
         means: what it works with.
 
@@ -77,7 +39,7 @@ def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTool
 
 
 def open_rattler(means: CondaTools) -> "Rattler":
-    """The embedded engine.
+    """Open the embedded engine.
 
     Raises:
         RefusedError: py-rattler is not installed; the hint says how to get it.
@@ -90,41 +52,7 @@ def open_rattler(means: CondaTools) -> "Rattler":
 
 
 def has_rattler() -> bool:
-    """Whether py-rattler is installed beside fastinstall; it is not imported."""
+    """Return whether py-rattler is installed beside fastinstall; it is not imported."""
     from importlib.util import find_spec  # noqa: PLC0415 (needed only where an engine is looked for)
 
     return find_spec("rattler") is not None
-
-
-def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The processors that code for a level runs on.
-
-    Args:
-        levels: "x86-64-v3", ...; for "native" the processor of this machine counts.
-
-    Returns:
-        Level to names, the least processor first; none for a level that archspec does not know.
-
-    Raises:
-        RefusedError: archspec is not installed.
-
-    Source: https://archspec.readthedocs.io and conda's manual, "Managing virtual packages".
-    """
-    try:
-        from archspec import cpu  # noqa: PLC0415 (of the extra "conda")
-    except ImportError as error:
-        raise make_missing_extra_error("archspec") from error
-    named = {level: cpu.host().name if level == "native" else level.replace("-", "_") for level in levels}
-    ancestors = {name: {each.name for each in target.ancestors} for name, target in cpu.TARGETS.items()}
-    return {
-        level: tuple(name for name, older in ancestors.items() if least == name or least in older)
-        for level, least in named.items()
-    }
-
-
-def make_missing_extra_error(distribution: str) -> RefusedError:
-    """The refusal, with the command that brings it."""
-    return RefusedError(
-        f"conda packages need {distribution}, which is not installed with fastinstall",
-        hint=f"{quote(sys.executable)} -m pip install 'fastinstall[conda]'",
-    )

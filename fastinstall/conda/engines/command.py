@@ -10,15 +10,10 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.failures import (
-    Document,
-    find_error,
     make_conda_failure,
     make_failure,
     make_wordless_failure,
-    parse_actions,
-    parse_documents,
     refuse_frozen,
     refuse_protected,
 )
@@ -28,16 +23,18 @@ from fastinstall.conda.engines.linked_records import (
     package_of,
     read_record,
     read_records,
-    resolve_linked_paths,
-    write_offered_channel,
 )
+from fastinstall.conda.engines.offered_channel import write_offered_channel
+from fastinstall.conda.engines.package_contents import resolve_linked_paths
+from fastinstall.conda.engines.printed_documents import Document, find_error, parse_actions, parse_documents
+from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
 from fastinstall.core.files import write_bytes, write_text
 from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
-from fastinstall.index.offers import local_path
+from fastinstall.index.locations import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel
@@ -54,7 +51,6 @@ class CondaCommand:
     """The user's own conda.
 
     Args:
-        tool: the executable.
         means: what it works with.
     """
 
@@ -136,7 +132,7 @@ class CondaCommand:
         return resolve_linked_paths(paths, link, python)
 
     def _compose(self, verb: str, prefix: Path, words: Iterable[str], *, offline: bool = False) -> tuple[str, ...]:
-        """The command: always on a named prefix, always for JSON, never asking anything."""
+        """Compose the command: always on a named prefix, always for JSON, never asking anything."""
         network = ("--offline",) if offline or self._means.offline else ()
         return (*self._tool.command, verb, "--json", "-q", "-y", "-p", str(prefix), *network, *words)
 
@@ -146,9 +142,8 @@ class CondaCommand:
         """Run it to its end.
 
         Args:
-            argv: the command.
             prefix: the environment whose settings apply, as if it were active.
-            settings: further variables.
+            settings: variables to add to the user's.
             seconds: before it is killed.
 
         Returns:
@@ -174,7 +169,7 @@ class CondaCommand:
         return documents
 
     def _complete_package(self, package: CondaPackage) -> CondaPackage:
-        """A package that conda names without its URL, because it need not be downloaded."""
+        """Complete a package that conda names without its URL, because it need not be downloaded."""
         if package.url:
             return package
         directory = self._find_extracted(package)
@@ -182,7 +177,7 @@ class CondaCommand:
         return package_of(document) if document else package
 
     def _find_extracted(self, package: CondaPackage) -> Path | None:
-        """Where conda's package cache has it; another one may have the same name."""
+        """Find a package in conda's package cache, where another one may have the same name."""
         for directory in (cache / package.dist for cache in self._caches):
             digest = package_of(read_record(directory / _RECORD)).sha256
             same = not package.sha256 or digest in ("", package.sha256)
@@ -218,7 +213,7 @@ def _format_channel_arguments(channels: Sequence[str]) -> tuple[str, ...]:
 
 @contextmanager
 def _list_in_file(packages: Sequence[CondaPackage]) -> Iterator[Path]:
-    """A file that has conda install exactly these."""
+    """Write a file that has conda install exactly these."""
     with temporary_directory("conda") as directory:
         listing = directory / "packages.txt"
         lines = ("@EXPLICIT", *map(_format_package_line, packages), "")
@@ -267,6 +262,6 @@ _OURS = {
 
 
 def make_conda_variables(variables: Mapping[str, str], more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for the user's conda: the user's own, less what would lead it elsewhere."""
+    """Return the environment for the user's conda: the user's own, less what would lead it elsewhere."""
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
     return {**kept, **_OURS, **(more or {})}

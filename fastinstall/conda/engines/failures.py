@@ -1,23 +1,17 @@
-"""Why an engine could not, in its own words, with what to do about it.
+"""Why an engine could not, in its own words, with what to do about it."""
 
-What conda prints with `--json`: one document, several, warnings and progress in between, or nothing at all.
-"""
-
-import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.engines.linked_records import package_of
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, Completed
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.match_specs import name_of
 
 _LINES = 24
@@ -33,7 +27,7 @@ class FailureKind:
     Attributes:
         names: of the engines' errors.
         what: for people, with the environment's prefix in it.
-        hint: likewise.
+        hint: what to do, with the environment's prefix in it.
         error: the class of its exception.
     """
 
@@ -124,11 +118,10 @@ def refuse_protected(prefix: Path) -> None:
 
 
 def make_failure(name: str, text: str, engine: str, prefix: Path) -> FastinstallError:
-    """The error for what an engine says.
+    """Return the error for what an engine says.
 
     Args:
         name: the engine's name of the error.
-        text: its message.
         engine: who says so: "conda", "py-rattler".
         prefix: of the environment it is about.
     """
@@ -144,7 +137,7 @@ def make_failure(name: str, text: str, engine: str, prefix: Path) -> Fastinstall
 
 
 def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
-    """The error for what conda tells of a failure in JSON."""
+    """Return the error for what conda tells of a failure in JSON."""
     several = [each for each in document.get("errors") or () if isinstance(each, dict)]
     told = several[0] if several else document
     text = str(told.get("message") or told.get("error") or "")
@@ -161,56 +154,14 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
 
 
 def make_wordless_failure(completed: Completed, engine: str) -> FastinstallError:
-    """The error for an engine that failed and did not say why in JSON."""
+    """Return the error for an engine that failed and did not say why in JSON."""
     return CommandError(
         f"{engine} failed, exit code {completed.exit_code}", completed, hint=_suggest_other_engine(engine)
     )
 
 
 def _suggest_other_engine(engine: str) -> str:
-    """What to do where only the engine's keeper can know what is wrong with it."""
+    """Suggest what to do where only the engine's owner can know what is wrong with it."""
     if engine == "conda":
         return "check conda's settings: conda config --show-sources; or do without conda: --engine rattler"
     return "if conda is installed, use it: --engine conda"
-
-
-Document = dict[str, Any]
-_DECODER = json.JSONDecoder()
-
-
-def parse_documents(text: str) -> tuple[Document, ...]:
-    """Every JSON object that is printed, whatever stands around it."""
-    found: list[Document] = []
-    position = text.find("{")
-    while position >= 0:
-        try:
-            document, end = _DECODER.raw_decode(text, position)
-            found.append(document)
-        except ValueError:
-            end = position + 1
-        position = text.find("{", end)
-    return tuple(found)
-
-
-def find_error(documents: tuple[Document, ...]) -> Document | None:
-    """The document that tells of a failure."""
-    failures = (each for each in documents if "exception_name" in each or each.get("error"))
-    return next((each for each in failures if each.get("exception_name") != "DryRunExit"), None)
-
-
-def parse_actions(documents: tuple[Document, ...]) -> CondaChange:
-    """What the last reported transaction would do; what goes has its name, version and build alone."""
-    told: Document = next(
-        (each["actions"] for each in reversed(documents) if isinstance(each.get("actions"), dict)), {}
-    )
-    fetched, linked, unlinked = (
-        [_parse_package(entry) for entry in told.get(kind) or () if isinstance(entry, dict) and entry.get("name")]
-        for kind in ("FETCH", "LINK", "UNLINK")
-    )
-    whole = {package.dist: package for package in fetched}
-    return CondaChange(linked=tuple(whole.get(each.dist, each) for each in linked), unlinked=tuple(unlinked))
-
-
-def _parse_package(entry: Document) -> CondaPackage:
-    channel = {"channel": entry["base_url"]} if entry.get("base_url") else {}
-    return package_of({"subdir": entry.get("platform"), **entry, **channel})

@@ -1,39 +1,30 @@
-"""Records in `conda-meta`: read installed ones, and correct those that an engine just wrote.
+"""Records in `conda-meta`: read installed ones, and correct those that an engine just wrote."""
 
-What linking a conda package brings is read from its `info` directory. Source: CEP 34 (formerly conda-build's docs).
-
-A channel with an index and no packages shows the solver a package before it is made.
-"""
-
-import hashlib
 import json
-import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from fastinstall.conda.history_file import make_requested_spec
 from fastinstall.core import foreign
-from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import public_text
-from fastinstall.index.offers import local_path
+from fastinstall.index.locations import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage
 
 Record = dict[str, Any]
 
 
 def read_records(prefix: Path) -> dict[str, Record]:
-    """What the records of an environment say, by the packages' names; those that cannot be read are left out."""
+    """Read the records of an environment, by the packages' names; unreadable ones are left out."""
     documents = (read_record(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
     return {str(document["name"]): document for document in documents if document.get("name")}
 
 
 def package_of(document: Mapping[str, Any]) -> CondaPackage:
-    """The package of a record, or of an entry in a channel's index."""
+    """Return the package of a record, or of an entry in a channel's index."""
     number, subdir = str(document.get("build_number")), str(document.get("subdir") or "")
     channel = public_text(str(document.get("channel") or "")).rstrip("/")
     return CondaPackage(
@@ -108,7 +99,7 @@ def hide_credentials(prefix: Path) -> None:
 
 
 def read_record(path: Path) -> Record:
-    """What a record says; nothing if it cannot be read."""
+    """Read a record; return an empty one if it cannot be read."""
     try:
         return parse_record(foreign.read_bytes(path))
     except OSError:
@@ -116,7 +107,7 @@ def read_record(path: Path) -> Record:
 
 
 def parse_record(text: str | bytes) -> Record:
-    """The record of a text; nothing if it is none."""
+    """Parse the text of a record; return an empty one if it is none."""
     try:
         document = json_data(text)
     except ValueError:
@@ -140,62 +131,6 @@ def _make_origin(package: CondaPackage) -> Record:
 
 
 def _set_requests(document: Record, specs: list[str]) -> Record:
-    """The record with these as what the user asked for."""
+    """Return the record with these as what the user asked for."""
     others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
     return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others
-
-
-def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
-    """Paths relative to a prefix.
-
-    Args:
-        paths: the text of `info/paths.json`.
-        link: the text of `info/link.json`; empty if there is none.
-        python: minor version of the environment's Python ("3.11"), for a noarch package of Python.
-
-    Raises:
-        FailedError: the package is damaged, or Python's version is needed and not given.
-    """
-    try:
-        named = [str(each["_path"]) for each in json_data(paths)["paths"]]
-        noarch = json_data(link).get("noarch", {}) if link.strip() else {}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FailedError(f"a package's list of files cannot be read: {error}") from error
-    if noarch.get("type") != "python":
-        return tuple(named)
-    if not python:
-        raise FailedError("a noarch Python package would be added, but the environment has no Python")
-    found, compiled = [], []
-    for path in named:
-        place = re.sub(r"^site-packages/", f"lib/python{python}/site-packages/", path)
-        place = re.sub(r"^python-scripts/", "bin/", place)
-        found.append(place)
-        directory, _, module = place.rpartition("/")
-        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles it
-            tag = python.replace(".", "")
-            compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
-    points = (str(point).partition("=")[0].strip() for point in noarch.get("entry_points", ()))
-    return (*found, *(f"bin/{point}" for point in points), *compiled)
-
-
-def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
-    """Write the index of a channel that offers these packages.
-
-    Its place follows from its content: engines keep what they have read of a channel.
-
-    Returns:
-        The channel's URL.
-    """
-    here = architecture_of(os.uname().machine).conda_subdir
-    indices: dict[str, dict[str, Any]] = {here: {}, "noarch": {}}
-    for each in packages:
-        subdir = each.subdir or here
-        sums = {"sha256": each.sha256 or "0" * 64, "md5": "0" * 32, "size": 0}
-        noarch = {"noarch": "generic"} if subdir == "noarch" else {}
-        indices[subdir][f"{each.dist}.conda"] = {**each.index, "subdir": subdir, **sums, **noarch}
-    content = json.dumps(indices, sort_keys=True)
-    channel = cache / "offered" / hashlib.sha256(content.encode()).hexdigest()[:16]
-    for subdir, entries in indices.items():
-        index = {"info": {"subdir": subdir}, "packages": {}, "packages.conda": entries, "repodata_version": 1}
-        write_text(channel / subdir / "repodata.json", json.dumps(index), durable=False)
-    return channel.absolute().as_uri()

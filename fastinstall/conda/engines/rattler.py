@@ -2,43 +2,31 @@
 
 A process costs a tenth of a second, and keeps py-rattler's import, event loop, threads and crashes out of ours; if it
 is interrupted, it is killed with its children.
-
-Files that two packages bring need care. conda gives the place to the later one, and leaves the other's record as it is.
-py-rattler decides by names, and puts the other's file below `__clobbers__/PACKAGE/`; a package installed for those
-files would then be installed in vain.
 """
 
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.engines.choose import CondaTools
-from fastinstall.conda.engines.failures import (
-    make_failure,
-    make_wordless_failure,
-    parse_documents,
-    refuse_frozen,
-    refuse_protected,
-)
+from fastinstall.conda.engines.clobbered_files import give_files_to_later
+from fastinstall.conda.engines.failures import make_failure, make_wordless_failure, refuse_frozen, refuse_protected
 from fastinstall.conda.engines.linked_records import (
     finalize_changed_records,
     finalize_linked_records,
     hide_credentials,
     package_of,
-    parse_record,
-    read_record,
     read_records,
-    resolve_linked_paths,
-    write_offered_channel,
-    write_record,
 )
+from fastinstall.conda.engines.offered_channel import write_offered_channel
+from fastinstall.conda.engines.package_contents import resolve_linked_paths
+from fastinstall.conda.engines.printed_documents import parse_documents
+from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
 from fastinstall.core.architecture import architecture_of
@@ -50,7 +38,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_urls
+from fastinstall.observe.conda.channel_addresses import ChannelSettings, add_credentials, channel_urls
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")
 _SECONDS = 1800.0
@@ -144,7 +132,7 @@ class Rattler:
             raise
 
     def _list_channels(self, prefix: Path, channels: Sequence[str]) -> dict[str, Any]:
-        """Where channels lie that are named, with what conda's configuration has for them and says against them."""
+        """Return the addresses of the named channels, and of those that conda's configuration allows and denies."""
         settings = self._means.read_channel_settings(prefix)
         return {
             "channels": channel_urls(channels, settings),
@@ -153,7 +141,7 @@ class Rattler:
         }
 
     def _list_packages(self, prefix: Path, packages: Sequence[CondaPackage]) -> list[dict[str, Any]]:
-        """Packages, with where to fetch them: the address that is recorded of each has no credentials."""
+        """Describe packages, with where to fetch them: the recorded address of each has no credentials."""
         afar = any(not each.url.startswith("file:") for each in packages)
         settings = self._means.read_channel_settings(prefix) if afar else ChannelSettings()
         return [{**asdict(each), "fetch": add_credentials(each.url, settings)} for each in packages]
@@ -185,49 +173,3 @@ class Rattler:
         if line.startswith('{"progress"'):
             done, total = json_data(line)["progress"]
             self._means.emit(Progressed(stage="conda", done=done, total=total))
-
-
-def give_files_to_later(prefix: Path, linked: Sequence[str], before: Mapping[str, bytes]) -> None:
-    """Let packages have their files that came last, as conda does.
-
-    Args:
-        prefix: the environment, after py-rattler's work.
-        linked: the records' names of what came.
-        before: every record as it was.
-    """
-    for name, text in before.items():
-        path = prefix / "conda-meta" / name
-        if path.is_file() and name not in linked:
-            # What was put aside of a package that was there goes, and it has its record back.
-            fresh = _find_asides(read_record(path)).keys() - _find_asides(parse_record(text)).keys()
-            for aside in fresh:
-                discard(prefix / aside)
-            if fresh:
-                write_bytes(path, text, durable=False)
-    for name in linked:
-        _take_places(prefix, prefix / "conda-meta" / name)
-    directory = prefix / "__clobbers__"
-    for each in (*sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True), directory):
-        with suppress(OSError):  # files of somebody are in it, or it is not there
-            each.rmdir()
-
-
-def _take_places(prefix: Path, path: Path) -> None:
-    """Put a package's files where they belong, and say so in its record."""
-    document = read_record(path)
-    moved = _find_asides(document)
-    for aside, place in moved.items():
-        if os.path.lexists(prefix / aside):
-            (prefix / place).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(prefix / aside, prefix / place)
-    if moved:
-        for entry in document["paths_data"]["paths"]:
-            entry["_path"] = entry.pop("original_path", None) or entry["_path"]
-        document["files"] = [moved.get(file, file) for file in document.get("files", [])]
-        write_record(path, document)
-
-
-def _find_asides(document: Mapping[str, Any]) -> dict[str, str]:
-    """Where files of a package lie aside: their path to the place that they would have."""
-    entries = document.get("paths_data", {}).get("paths", [])
-    return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}

@@ -16,7 +16,7 @@ from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.inputs import fetch_inputs
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import CaseDifference

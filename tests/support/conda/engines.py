@@ -10,11 +10,12 @@ from support.conda.real_conda import RealConda
 from support.conda.stack import MINOR, SITE
 from support.sandbox import Sandbox
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.choose import open_engine
 from fastinstall.conda.engines.linked_records import package_of, read_records
+from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.core.events import ignore
-from fastinstall.index.execution import CondaEngine
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaTool
+from fastinstall.model.conda_engine import CondaEngine
 
 STACK = "simd_v2v3_py311_0"
 

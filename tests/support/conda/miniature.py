@@ -13,7 +13,7 @@ from pathlib import Path
 
 from support.journal.environments import FIRST, OLD_TIME, SITE, receipt_of, write_tree
 
-from fastinstall.conda.changes import change_conda_packages
+from fastinstall.conda.live_change import change_conda_packages
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin

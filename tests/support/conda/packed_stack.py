@@ -10,8 +10,9 @@ from pathlib import Path
 
 from support.values.builders import changed, healthy_facts
 
-from fastinstall.conda.engines.choose import find_microarchitectures
-from fastinstall.conda.package import pack_guard, pack_stack, write_index
+from fastinstall.conda.channel import write_index
+from fastinstall.conda.microarchitectures import find_microarchitectures
+from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
@@ -20,7 +21,8 @@ from fastinstall.model.request import LinkMode
 from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.steps.build import Build
-from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_label import Label, label_tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import level_of
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build

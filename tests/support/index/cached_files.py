@@ -2,12 +2,13 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core.events import ignore
-from fastinstall.index.client import ask
+from fastinstall.index.lookup import ask
 from fastinstall.index.offers import PackageIndex
-from fastinstall.index.pip import pip_settings
+from fastinstall.index.pip_indexes import pip_settings
 
 _SECONDS = 60.0
 
@@ -19,8 +20,8 @@ def fetched(cache: Path, *filenames: str) -> dict[str, Path]:
         cache: fastinstall's.
         filenames: of sdists or wheels, whatever they are made for.
     """
-    settings = pip_settings(Path(sys.executable), os.environ)
+    settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=_SECONDS)
     names = tuple({name.partition("-")[0].replace("_", "-") for name in filenames})
-    offered = {found.filename: found for found in ask(settings, names, filenames.__contains__, timeout=_SECONDS)}
+    offered = {found.filename: found for found in ask(settings, names, filenames.__contains__)}
     index = PackageIndex(settings=settings)
     return {name: index.fetch(offered[name], cache, ignore) for name in filenames}

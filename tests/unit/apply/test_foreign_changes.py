@@ -8,7 +8,7 @@ import pytest
 
 from fastinstall.apply.foreign_changes import abbreviate_paths, describe_responsible_programs, find_changed_paths
 from fastinstall.core.package_managers import ConcurrentInstaller
-from fastinstall.observe.concurrent_changes import installers, observe_pil_snapshot
+from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
 SITE = "lib/python3.11/site-packages"
 THERE = (

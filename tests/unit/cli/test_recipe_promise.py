@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.observe.observation import load_recipes
+from fastinstall.observe.recipes import load_recipes
 
 SPEED = Path(__file__).parents[3] / "docs" / "explanation" / "speed.md"
 

@@ -21,7 +21,7 @@ from fastinstall.cli.wizard.choices import (
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import recipe_named
+from fastinstall.observe.recipes import recipe_named
 from fastinstall.verbs.recipe_comparison import RecipePreview
 
 BY_FIELD = {option.field: option for option in REQUEST_OPTIONS if option.question.title}

@@ -7,7 +7,7 @@ from packaging.specifiers import SpecifierSet
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.version_numbers import contains, is_plain, is_specifier, is_version
-from fastinstall.observe.observation import load_recipes
+from fastinstall.observe.recipes import load_recipes
 
 VERSIONS = (
     *("0", "1.0", "1.2.11", "2.13.0", "4.7", "10.2.9", "12.1.1", "12.1.1.0", "12.3.0", "13", "13.0.0", "13.0.1"),

@@ -13,7 +13,7 @@ from fastinstall.fleet.fleet import Fleet, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
 from fastinstall.model.request import Request
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 
 _CASES = Path(__file__).parents[2] / "cases" / "fleet"
 

@@ -8,7 +8,7 @@ from fastinstall.fleet.fleet import Cause, Fleet, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, find_oldest_glibc, plan_fleet, select_reachable_hosts
 from fastinstall.model.request import Request
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 
 
 @pytest.mark.parametrize(

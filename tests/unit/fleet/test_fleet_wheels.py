@@ -16,7 +16,7 @@ from fastinstall.fleet.wheel_choice import Limits, plan_fleet
 from fastinstall.fleet.wheels import find_existing_wheel
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.observe.observation import load_recipe
+from fastinstall.observe.recipes import load_recipe
 
 TAGS = "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
 

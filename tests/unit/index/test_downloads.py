@@ -1,5 +1,6 @@
 import hashlib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_a_wrong_hash_names_the_file_and_both_hashes_and_keeps_nothing(tmp_path:
     other.write_bytes(b"another")
 
     with pytest.raises(FailedError) as failed:
-        store(tmp_path / "cache", ARTEFACT, copy(other))
+        store(tmp_path / "cache", ARTEFACT, partial(copy, other))
 
     assert ARTEFACT.filename in failed.value.message
     assert ARTEFACT.sha256 in failed.value.message
@@ -103,7 +104,7 @@ def test_a_copy_is_no_link_to_the_original(tmp_path: Path) -> None:
     original = tmp_path / ARTEFACT.filename
     original.write_bytes(CONTENT)
 
-    path = store(tmp_path / "cache", ARTEFACT, copy(original))
+    path = store(tmp_path / "cache", ARTEFACT, partial(copy, original))
     original.write_bytes(b"altered later")
 
     assert path.read_bytes() == CONTENT
@@ -111,7 +112,7 @@ def test_a_copy_is_no_link_to_the_original(tmp_path: Path) -> None:
 
 def test_copying_a_file_that_is_gone_names_it(tmp_path: Path) -> None:
     with pytest.raises(FailedError, match="gone: no such file"):
-        store(tmp_path, ARTEFACT, copy(tmp_path / "gone"))
+        store(tmp_path, ARTEFACT, partial(copy, tmp_path / "gone"))
 
 
 def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_moves_it(tmp_path: Path) -> None:

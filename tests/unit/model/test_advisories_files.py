@@ -4,7 +4,7 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.doctor.checks.advisories import FEATURES, JPEG
 from fastinstall.model.advisories import Advisory, Severity, select_applicable_advisories, select_library_advisories
 from fastinstall.model.recipe import Recipe
-from fastinstall.observe.observation import load_recipe, load_recipes
+from fastinstall.observe.recipes import load_recipe, load_recipes
 from fastinstall.plan.risks import find_vulnerability_risk
 
 SHIPPED = recipes_directory()

@@ -9,7 +9,7 @@ from fastinstall.model.advisories import Severity, count_by_severity, select_app
 from fastinstall.model.recipe import LIBRARIES, PROVIDERS
 from fastinstall.model.recipe_names import FORMER
 from fastinstall.model.request import DIST_NAMES
-from fastinstall.observe.observation import load_recipe, load_recipe_file, load_recipes
+from fastinstall.observe.recipes import load_recipe, load_recipe_file, load_recipes
 from fastinstall.proof.cases import matrix_cases, operation_of
 
 SHIPPED = recipes_directory()

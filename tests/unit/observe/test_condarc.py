@@ -6,7 +6,7 @@ import pytest
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.conda import CondaTool
-from fastinstall.observe.conda.condarc import find_conda
+from fastinstall.observe.conda.executable import find_conda
 
 
 def _conda(root: Path, version: str = "24.7.1", *, first: str = "") -> Path:

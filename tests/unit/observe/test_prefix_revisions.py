@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.model.conda import CondaRevision
-from fastinstall.observe.conda.prefix import observe_pins, observe_revisions
+from fastinstall.observe.conda.revisions import observe_pins, observe_revisions
 
 REPLACED = ("pillow", "pil", "pillow-simd")
 HISTORY = """\

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.observe.running_process import read_bindings
-from fastinstall.observe.runtime import read_mappings
+from fastinstall.observe.memory_mappings import read_mappings
+from fastinstall.observe.process_memory import read_bindings
 
 FILE = "/srv/env/lib/python3.11/site-packages/PIL/_imaging.so"
 

@@ -1,0 +1,115 @@
+"""A channel as a directory: `repodata.json`, which solvers read, and the packages that are put there.
+
+Source: conda's specification of channels (CEP 36).
+"""
+
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastinstall.conda.package import pack_guard
+from fastinstall.core import files, temporary_directories
+from fastinstall.core.architecture import architecture_of
+from fastinstall.core.errors import FailedError
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import json_data
+from fastinstall.model.conda import CondaPackage, CondaStack
+from fastinstall.wheelbuild.restored_directory import discard_halves, explain_write_errors, restore_on_failure
+
+SUBDIRS = (architecture_of(os.uname().machine).conda_subdir, "noarch")
+
+
+INDEX = "repodata.json"
+
+
+def write_index(channel: Path) -> None:
+    """Write `repodata.json` of both subdirectories anew, from the packages that lie there.
+
+    Raises:
+        FailedError: a package cannot be read.
+    """
+    for subdir in SUBDIRS:
+        found = {
+            kind: {path.name: _make_record(path) for path in sorted((channel / subdir).glob(f"*{suffix}"))}
+            for kind, suffix in (("packages.conda", ".conda"), ("packages", ".tar.bz2"))
+        }
+        document = {"info": {"subdir": subdir}, **found, "removed": [], "repodata_version": 1}
+        files.write_text(channel / subdir / INDEX, json.dumps(document, indent=1, sort_keys=True) + "\n")
+
+
+def publish_packages(
+    pack: Callable[[int, Path], CondaPackage], plan_guard: Callable[[CondaPackage], CondaPackage] | None, channel: Path
+) -> CondaStack:
+    """Put a package, and the guard that goes with it, into a channel and its index: all of it, or nothing.
+
+    Args:
+        pack: makes the package with a number, in a channel's directory. It gets the first number under which nothing
+            else lies in the channel.
+        plan_guard: says what the guard of the package is; None for no guard.
+        channel: the directory, made where it is missing. What lies there stays.
+
+    Raises:
+        FailedError: the channel cannot be written, or a package in it cannot be read; then nothing there has changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
+    """
+    with temporary_directories.temporary_directory("channel") as scratch:
+        packed = _pack_unlike_others(pack, channel, scratch)
+        file = f"{packed.subdir}/{packed.dist}.conda"
+        package = replace(packed, channel=channel.absolute().as_uri(), url=(channel / file).absolute().as_uri())
+        planned = plan_guard(package) if plan_guard is not None else None
+        with explain_write_errors(channel), restore_on_failure(channel, partial(_is_written, package, planned)):
+            discard_halves(channel, (".conda", INDEX))
+            if not (channel / file).exists():
+                files.write_bytes(channel / file, (scratch / file).read_bytes())
+            guard = pack_guard(planned, channel) if planned is not None else None
+            write_index(channel)
+    return CondaStack(package=package, guard=guard, channel=channel)
+
+
+def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path, scratch: Path) -> CondaPackage:
+    for number in itertools.count():
+        package = pack(number, scratch)
+        target = channel / package.subdir / f"{package.dist}.conda"
+        if not target.exists() or files.sha256(target) == package.sha256:
+            return package
+    raise AssertionError("numbers do not end")
+
+
+def _is_written(package: CondaPackage, guard: CondaPackage | None, path: Path) -> bool:
+    """Return whether publishing may have written a file: one of the packages, an index, half of one."""
+    ours = (f"{package.dist}.conda", INDEX, *((f"{guard.name}-{guard.version}-",) if guard is not None else ()))
+    return path.parent.name in SUBDIRS and path.name.removeprefix(".").startswith(ours)
+
+
+def _make_record(package: Path) -> dict[str, Any]:
+    content = package.read_bytes()
+    return {
+        **_read_index(package),
+        "md5": hashlib.md5(content, usedforsecurity=False).hexdigest(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "size": len(content),
+    }
+
+
+def _read_index(package: Path) -> dict[str, Any]:
+    from conda_package_streaming.package_streaming import stream_conda_info  # noqa: PLC0415 (of the extra "conda")
+
+    problem = "it has no info/index.json"
+    try:
+        for archive, member in stream_conda_info(package):
+            if member.name == "info/index.json":
+                stream = archive.extractfile(member)
+                found: dict[str, Any] = json_data(stream.read()) if stream is not None else {}
+                return found
+    except Exception as error:  # noqa: BLE001 (whatever the reader of archives stumbles over)
+        problem = str(error)
+    raise FailedError(
+        f"{package}: not a valid conda package: {problem}",
+        hint=f"mv {quote(package)} /tmp, then run the same command again",
+    )

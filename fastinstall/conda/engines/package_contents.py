@@ -1,0 +1,42 @@
+"""The files that linking a conda package brings, from its `info` directory.
+
+Source: CEP 34 (formerly conda-build's docs).
+"""
+
+import re
+
+from fastinstall.core.errors import FailedError
+from fastinstall.core.parsing import json_data
+
+
+def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
+    """Return the paths that linking a package brings, relative to the prefix.
+
+    Args:
+        paths: the text of `info/paths.json`.
+        link: the text of `info/link.json`; empty if there is none.
+        python: minor version of the environment's Python ("3.11"), for a noarch package of Python.
+
+    Raises:
+        FailedError: the package is damaged, or Python's version is needed and not given.
+    """
+    try:
+        named = [str(each["_path"]) for each in json_data(paths)["paths"]]
+        noarch = json_data(link).get("noarch", {}) if link.strip() else {}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FailedError(f"a package's list of files cannot be read: {error}") from error
+    if noarch.get("type") != "python":
+        return tuple(named)
+    if not python:
+        raise FailedError("a noarch Python package would be added, but the environment has no Python")
+    found, compiled = [], []
+    for path in named:
+        place = re.sub(r"^site-packages/", f"lib/python{python}/site-packages/", path)
+        place = re.sub(r"^python-scripts/", "bin/", place)
+        found.append(place)
+        directory, _, module = place.rpartition("/")
+        if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles it
+            tag = python.replace(".", "")
+            compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
+    points = (str(point).partition("=")[0].strip() for point in noarch.get("entry_points", ()))
+    return (*found, *(f"bin/{point}" for point in points), *compiled)

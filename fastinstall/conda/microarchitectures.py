@@ -1,0 +1,31 @@
+"""The processors that code for a CPU level runs on, by their names in conda's virtual package `__archspec`."""
+
+from collections.abc import Iterable
+
+from fastinstall.conda.missing_extra import make_missing_extra_error
+
+
+def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the processors that code for a level runs on.
+
+    Args:
+        levels: "x86-64-v3", ...; for "native" the processor of this machine counts.
+
+    Returns:
+        Level to names, the least processor first; none for a level that archspec does not know.
+
+    Raises:
+        RefusedError: archspec is not installed.
+
+    Source: https://archspec.readthedocs.io and conda's manual, "Managing virtual packages".
+    """
+    try:
+        from archspec import cpu  # noqa: PLC0415 (of the extra "conda")
+    except ImportError as error:
+        raise make_missing_extra_error("archspec") from error
+    named = {level: cpu.host().name if level == "native" else level.replace("-", "_") for level in levels}
+    ancestors = {name: {each.name for each in target.ancestors} for name, target in cpu.TARGETS.items()}
+    return {
+        level: tuple(name for name, older in ancestors.items() if least == name or least in older)
+        for level, least in named.items()
+    }

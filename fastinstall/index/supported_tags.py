@@ -1,0 +1,44 @@
+"""The wheel tags that a target can install (PEP 425), from what its interpreter says of itself."""
+
+from collections.abc import Iterator
+
+from packaging.tags import Tag, cpython_tags
+
+from fastinstall.model.facts import Interpreter
+
+_LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
+
+
+_LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
+
+
+_FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
+
+
+def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
+    """Return the wheel tags that a target can install, with their rank (0 is the best).
+
+    The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
+    """
+    python = _parse_release(interpreter.version)
+    architecture = interpreter.platform.partition("-")[2].replace("-", "_").replace(".", "_")
+    platforms = (*_list_platforms(interpreter, architecture), f"linux_{architecture}")
+    tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
+    return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
+
+
+def _list_platforms(interpreter: Interpreter, architecture: str) -> Iterator[str]:
+    family = _FAMILIES.get(interpreter.libc)
+    newest = _parse_release(interpreter.libc_version)
+    if family is None or newest[0] != _LEAST[family][0]:
+        return
+    major, least = _LEAST[family]
+    for minor in range(newest[1], least - 1, -1):
+        yield f"{family}_{major}_{minor}_{architecture}"
+        if family == "manylinux" and (major, minor) in _LEGACY:
+            yield f"{_LEGACY[major, minor]}_{architecture}"
+
+
+def _parse_release(version: str) -> tuple[int, int]:
+    parts = [int(part) for part in version.split(".")[:2] if part.isdigit()]
+    return (parts[0], parts[1]) if len(parts) == 2 else (0, 0)  # noqa: PLR2004 (major and minor)

@@ -1,0 +1,111 @@
+"""Descriptions of other machines, which a build is to run on: a file about the processor of each."""
+
+import re
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.architecture import SUPPORTED, X86_64
+from fastinstall.core.codec import decode
+from fastinstall.core.errors import DocumentError
+from fastinstall.core.parsing import json_data
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import Cpu, Host
+from fastinstall.elf.cpu_levels import LEVELS, level_of
+from fastinstall.observe.cpu import parse_cpuinfo
+
+_SCHEMA = "fastinstall.facts/1"
+
+
+@immutable
+class _Facts:
+    """The parts of `model.facts.Facts` read here."""
+
+    cpu: Cpu
+
+
+_FLAG = re.compile(r"[a-z0-9][a-z0-9_]*")
+
+
+_CPUINFO = re.compile(r"^(?:flags|Features|processor)\s*:", re.MULTILINE)
+
+
+_FEATURES = re.compile(r"(?:flags|Features)\s*:")
+
+
+_LARGEST = 1 << 24
+
+
+_HINT = (
+    "pass the output of `fastinstall inspect --json` from that host, a copy of its /proc/cpuinfo, "
+    "or a list of its flags: `ssh HOST cat /proc/cpuinfo > HOST.txt`"
+)
+
+
+def read_host(path: Path) -> Host:
+    """Read a machine's description; its name is the file's.
+
+    The file is a document of `fastinstall inspect --json`, redacted or not, a copy of /proc/cpuinfo, or a list of
+    kernel flag names separated by white space, with comments after `#`.
+
+    Raises:
+        DocumentError: the file is none of these, is incomplete, or cannot be read.
+    """
+    try:
+        text = foreign.read_text(path, limit=_LARGEST)
+        if text.lstrip().startswith("{"):
+            cpu = _read_facts(path, text)
+        else:
+            cpu = _read_cpuinfo(path, text) if _CPUINFO.search(text) else _read_flags(path, text)
+    except DocumentError as error:
+        raise error.hinting(_HINT) from None
+    except OSError as error:
+        raise DocumentError(path, "", f"cannot be read: {error.strerror or error}", hint=_HINT) from None
+    except UnicodeDecodeError:
+        raise DocumentError(path, "", "is not text", hint=_HINT) from None
+    return Host(name=path.stem or path.name, cpu=cpu)
+
+
+def _read_facts(path: Path, text: str) -> Cpu:
+    try:
+        data = json_data(text)
+    except ValueError as error:
+        raise DocumentError(path, "", f"is not JSON: {error}") from None
+    if data.get("schema") != _SCHEMA:
+        raise DocumentError(path, "schema", f"expected {_SCHEMA!r}, found {data.get('schema')!r}")
+    return decode(_Facts, data, file=path, strict=False).cpu
+
+
+def _read_cpuinfo(path: Path, text: str) -> Cpu:
+    if _is_cut(text):
+        raise DocumentError(path, "flags", "the file ends in the middle of the list: copy it again")
+    cpu = parse_cpuinfo(text)
+    if not cpu.flags:
+        raise DocumentError(path, "flags", "missing: no line lists the processor's features")
+    return cpu
+
+
+def _is_cut(text: str) -> bool:
+    """Return whether a copy of /proc/cpuinfo ends within a list of features.
+
+    A complete list ends with a line break. After it come further lines of the same processor or an empty line, unless
+    the file consists of such lists alone and no line gives a processor's number.
+    """
+    last = re.split(r"\n\s*\n", text)[-1]
+    lines = last.splitlines()
+    if not lines or not _FEATURES.match(lines[-1]):
+        return False
+    return not last.endswith("\n") or any(line.startswith("processor") for line in lines)
+
+
+def _read_flags(path: Path, text: str) -> Cpu:
+    if not text.endswith("\n") and text.strip():
+        raise DocumentError(path, "", "its last line has no line break: add one if no flag is missing")
+    words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
+    wrong = next((word for word in words if not _FLAG.fullmatch(word)), None)
+    if wrong is not None:
+        raise DocumentError(path, "", f"{wrong[:40]!r} is not a processor flag")
+    known = {flag for flags in LEVELS.values() for flag in flags}
+    if known.isdisjoint(words):
+        raise DocumentError(path, "", f"has no flag of an {SUPPORTED} level")
+    flags = tuple(dict.fromkeys((*X86_64.levels[0].requires, *words)))
+    return Cpu(architecture=X86_64.machine, flags=flags, level=level_of(flags), level_source=path.name)

@@ -1,0 +1,68 @@
+"""Notice changes to the files that a setup replaces.
+
+Files are compared by inode, size and time. That is cheap, because no content is read, and exact, because installers
+never write into an existing file: pip and conda replace it, and uv links one. Other observations judge the content.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.model.recipe import PROVIDERS
+
+_STACK = re.compile(rf"(?:{'|'.join(PROVIDERS).replace('-', '[-_.]')})(?:[-.].*)?|~.*", re.IGNORECASE)
+"""Top-level names of PIL and its distributions, and of what pip moves aside."""
+
+
+_BYTECODE = (".pyc", ".pyo")
+
+
+_RECORD = re.compile(rf"(?:{'|'.join(PROVIDERS)})-[^-]+-[^-]+\.json")
+
+
+_INSTALLER = "INSTALLER"
+
+
+PilSnapshot = dict[str, str]
+"""Paths, relative to the prefix, with what distinguishes a file from its replacement."""
+
+
+def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[str] = ()) -> PilSnapshot:
+    """Return everything of PIL in an environment, and of further entries of its site-packages, without bytecode.
+
+    Args:
+        names: more top-level names to include; absent ones are left out.
+    """
+    found = (name for name in foreign.list_names(site_packages) if name in names or _STACK.fullmatch(name))
+    entries = [site_packages / name for name in found]
+    meta = prefix / "conda-meta"
+    records = [meta / name for name in foreign.list_names(meta) if _RECORD.fullmatch(name)]
+    return {
+        os.path.relpath(path, prefix): look
+        for entry in (*entries, *records)
+        for path, look in _list_file_states(str(entry))
+    }
+
+
+def installers(prefix: Path, paths: Collection[str]) -> tuple[str, ...]:
+    """Return the installers of the metadata directories among paths, from INSTALLER (PEP 376): "pip", "uv"."""
+    files = {f"{path.partition('.dist-info')[0]}.dist-info/{_INSTALLER}" for path in paths if ".dist-info" in path}
+    return tuple(sorted({foreign.text_or_empty(prefix / file).strip() for file in files} - {""}))
+
+
+def _list_file_states(path: str) -> Iterator[tuple[str, str]]:
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISDIR(status.st_mode):
+            yield path, f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_mode:o}"
+            return
+        with os.scandir(path) as entries:
+            inside = [entry.path for entry in entries]
+    except OSError:  # it is changing right now: the next observation will differ
+        return
+    for each in inside:
+        if not each.endswith(_BYTECODE):
+            yield from _list_file_states(each)

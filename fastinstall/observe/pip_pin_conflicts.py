@@ -1,0 +1,117 @@
+"""Settings of pip that conflict with a pin, or that the pin has to repeat because it would hide them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+
+from fastinstall.core import foreign
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.home import expand_home
+from fastinstall.core.messages import quote
+from fastinstall.core.secrets import has_credentials
+from fastinstall.observe.pip_pins import (
+    CONFIGURATION,
+    CONSTRAINT,
+    CONSTRAINTS,
+    ENVIRONMENT,
+    LINKS,
+    SECTION,
+    WHEELS,
+    location,
+    settings,
+)
+from fastinstall.observe.pip_settings import VARIABLES, PipSetting, observe_pip_settings
+
+_TRUE = ("1", "true", "yes", "on", "y", "t")
+
+
+def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: bool = True) -> tuple[str, ...]:
+    """Return the wheel directories configured elsewhere: the pin repeats them, because it would hide them.
+
+    Args:
+        found: pip's settings, in rising order of precedence, without the pin's own lines.
+        used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so only the pin's own
+            file can conflict.
+
+    Raises:
+        RefusedError: a setting and the pin would hide one another; or it has a password, which must not go
+            into a file that others may read.
+    """
+    for setting in found:
+        if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
+            raise _make_conflict_error(setting, prefix, _find_pillow_lines(setting))
+    hidden = [setting for setting in found if setting.key == LINKS and setting.section != VARIABLES]
+    if hidden and has_credentials(hidden[-1].value):
+        raise RefusedError(
+            f"{hidden[-1].told} contains a password, which the pin would copy to {prefix / CONFIGURATION}",
+            hint="move the password to ~/.netrc or a keyring",
+        )
+    return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
+
+
+def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
+    """Return what pip would use instead of a pin, where pip does not install; one sentence each, arguments likewise."""
+    return tuple(
+        f"{setting.told} does not affect the pin: pip does not install here; if it ever does, the pin applies in a "
+        f"shell that has sourced {prefix / ENVIRONMENT}"
+        for setting in found
+        if _is_in_the_way(setting, prefix) and not setting.later
+    )
+
+
+def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
+    """Return what pip uses instead of a pin that is in place, one sentence each; arguments likewise."""
+    own = str(prefix / CONFIGURATION)
+    return tuple(
+        f"pip does not obey the pin in this shell, because of {setting.told}"
+        for setting in found
+        if setting.key != "no-index" and _is_in_the_way(setting, prefix)
+        if setting.section == VARIABLES or (setting.section == SECTION and setting.later and setting.origin != own)
+    )
+
+
+def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
+    ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}.get(setting.key)
+    is_variable = setting.section == VARIABLES
+    if ours is not None and is_variable:  # environment.sh exports it
+        return location(prefix / ours) not in setting.value.split()
+    if setting.key == LINKS:
+        return setting.section == SECTION and setting.later
+    return setting.key != "no-index" or setting.value.lower() in _TRUE
+
+
+def _make_conflict_error(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
+    ours = settings(prefix).get(setting.key, "")
+    pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it also needs an index"
+    named = f" (with {', '.join(map(repr, lines))})" if lines else ""
+    again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
+    if setting.section != VARIABLES:
+        hint = f"remove that line from {quote(setting.origin)}, then: {again}"
+    elif setting.key == LINKS:
+        both = f"$PIP_FIND_LINKS {location(prefix / WHEELS)}"
+        hint = f'add the directory of the pin: export PIP_FIND_LINKS="{both}"; {again}'
+    else:
+        hint = f"unset {setting.origin}; {again}"
+    message = f"{setting.told}{named} conflicts with the pin ({pin}): pip uses only one of them"
+    return RefusedError(message, hint=hint)
+
+
+_ON_PILLOW = re.compile(r"\s*pillow(?![\w.-])", re.IGNORECASE)
+
+
+def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = True) -> tuple[str, ...]:
+    """Return the configured wheel directories for a pin to repeat; arguments likewise, and as of `links_beside`.
+
+    Raises:
+        RefusedError: a setting and the pin would hide one another; or pip cannot read one of its files.
+    """
+    found = observe_pip_settings(prefix, variables)
+    return links_beside(prefix, found, used_by_pip=used_by_pip)
+
+
+def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
+    """Return the lines about Pillow in the local constraint files that a setting names."""
+    if setting.key != CONSTRAINT:
+        return ()
+    files = (expand_home(word.removeprefix("file://")) for word in setting.value.split())
+    return tuple(line for file in files for line in foreign.text_or_empty(file).splitlines() if _ON_PILLOW.match(line))

@@ -1,0 +1,170 @@
+"""Recipes and their shared advisories, from directories; the first directory with a name wins.
+
+Directories that other distributions name by the entry points `fastinstall.recipes` come last.
+"""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from fastinstall.core import foreign
+from fastinstall.core.directories import recipes_directory
+from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.core.messages import quote
+from fastinstall.core.surroundings import refuse_planted
+from fastinstall.journal.layout import RECEIPT
+from fastinstall.model.environment import Environment
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
+from fastinstall.model.recipe_names import find_current_name
+from fastinstall.model.request import Request
+from fastinstall.observe.session import Session
+
+
+def recipe_named(session: Session, name: str) -> Recipe:
+    """Return the recipe of that name.
+
+    Raises:
+        UsageError: there is none.
+        DocumentError: it is malformed.
+    """
+    return load_recipe(name, session.recipe_directories)
+
+
+def read_recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
+    """Return the recipe that an environment's receipt names; the default one without a receipt.
+
+    Of a core that an earlier recipe built, the symbols are expected that it had then.
+
+    Raises:
+        DocumentError: the receipt names a missing recipe, or the recipe is malformed.
+    """
+    try:
+        recipe = recipe_named(session, Request().recipe if receipt is None else receipt.recipe)
+        if receipt is None or recipe.name == receipt.recipe:
+            return recipe
+        return replace(recipe, expect=replace(recipe.expect, symbols=receipt.core.simd_symbols))
+    except DocumentError:
+        raise
+    except UsageError as error:
+        raise DocumentError(Path(environment.prefix) / RECEIPT, "recipe", error.message, hint=error.hint) from None
+
+
+def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
+    """Return every recipe of the directories, by name.
+
+    Args:
+        directories: with `NAME.toml` files; the first one with a name wins.
+
+    Raises:
+        DocumentError: a malformed recipe.
+        UsageError: a directory or a file that cannot be read.
+    """
+    theirs = _list_foreign_directories()
+    files = _list_recipe_files(directories, theirs)
+    return {name: _read(file, (*directories, *theirs)) for name, file in sorted(files.items())}
+
+
+def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
+    """Return the recipe of that name; the others are not read.
+
+    Raises:
+        UsageError: there is none of that name; the hint lists the known ones.
+        DocumentError: it is malformed.
+    """
+    files, name = _list_recipe_files(directories), find_current_name(name)
+    if name not in files:
+        theirs = _list_foreign_directories()
+        files, directories = _list_recipe_files(directories, theirs), (*directories, *theirs)
+    if name not in files:
+        import difflib  # noqa: PLC0415 (only where a name is wrong)
+
+        near = difflib.get_close_matches(name, files, n=1)
+        suggestion = f"did you mean --recipe {near[0]}? " if near else ""
+        raise UsageError(
+            f"no recipe is named {name!r}", hint=f"{suggestion}known: {', '.join(sorted(files)) or 'none'}"
+        )
+    return _read(files[name], directories)
+
+
+def load_recipe_file(file: Path) -> Recipe:
+    """Return the recipe of one file, anywhere; shared advisories come from beside it, then from ours.
+
+    Raises:
+        UsageError: it cannot be read.
+        DocumentError: it is malformed.
+    """
+    return _read(file, (file.parent, recipes_directory()))
+
+
+def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
+    """Return why recipes of other distributions are ignored, one sentence each.
+
+    Args:
+        directories: the directories that come before those of other distributions.
+    """
+    holders = {name: file.parent for name, file in _list_recipe_files(directories).items()}
+    theirs, problems = _find_foreign_directories()
+    for distribution, directory in theirs:
+        for file in sorted(directory.glob("*.toml")):
+            holder = holders.setdefault(file.stem, directory)
+            if holder != directory:
+                told = f"the recipe {file.stem!r} of {distribution} is ignored"
+                problems.append(f"{told}: {holder} already has that name")
+    return tuple(problems)
+
+
+def _list_foreign_directories() -> tuple[Path, ...]:
+    return tuple(directory for _, directory in _find_foreign_directories()[0])
+
+
+def _find_foreign_directories() -> tuple[list[tuple[str, Path]], list[str]]:
+    """Return the directories of other distributions, each with its distribution's name, and why some are ignored."""
+    from fastinstall.core.extensions import RECIPES, find_installed_extensions  # noqa: PLC0415 (rarely needed)
+
+    found: list[tuple[str, Path]] = []
+    problems: list[str] = []
+    for extension in find_installed_extensions(RECIPES):
+        try:
+            found.append((extension.distribution, extension.directory()))
+        except ImportError as error:
+            problems.append(f"the recipes of {extension.distribution} are ignored: {error}")
+    return found, problems
+
+
+def _list_recipe_files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for directory in (*directories, *theirs):
+        if not directory.is_dir():
+            raise UsageError(f"{directory}: not a directory of recipes", hint="check FASTINSTALL_RECIPES")
+        for file in sorted(directory.glob("*.toml")):
+            named = "" if directory in theirs else f", or FASTINSTALL_RECIPES={quote(directory)} from your variables"
+            refuse_planted(file, {}, f"remove it{named}")
+            found.setdefault(file.stem, file)
+    return found
+
+
+@cache  # a setup asks for its recipe three times, 20 ms each
+def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
+    try:
+        recipe = parse_recipe(_read_recipe_text(file), file)
+    except DocumentError as error:
+        raise error.hinting(f"correct it, then: fastinstall recipes check {quote(file)}") from None
+    advisories = list(recipe.advisories)
+    for index, name in enumerate(recipe.advisories_from):
+        files = (directory / "advisories" / f"{name}.toml" for directory in directories)
+        shared = next((each for each in files if each.is_file()), None)
+        if shared is None:
+            raise DocumentError(file, f"advisories_from[{index}]", f"no recipe directory has advisories/{name}.toml")
+        advisories += parse_advisories(_read_recipe_text(shared), shared)
+    return replace(recipe, advisories=tuple(advisories))
+
+
+def _read_recipe_text(file: Path) -> str:
+    try:
+        return foreign.read_text(file)
+    except UnicodeDecodeError as error:
+        raise DocumentError(file, "", f"not UTF-8: byte {error.start}") from None
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from error

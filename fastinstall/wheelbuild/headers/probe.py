@@ -1,0 +1,186 @@
+"""The C headers as the compiler finds them: whether all are there, their versions, and a digest of their content.
+
+One run of the preprocessor with the build's flags shows it. The digest covers everything that the compiler would read.
+It changes with a header, with glibc, with the compiler and with the CPU behind `-march=native`, but not with the place
+of a header.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fastinstall.core.errors import FailedError
+from fastinstall.core.process import run
+from fastinstall.core.values import immutable
+from fastinstall.model.recipe import NativeRequirement
+from fastinstall.model.system_packages import BuildNeeds
+from fastinstall.observe.package_manager import find_package_manager
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.headers.fit import list_python_macros, refuse_other_python
+
+_SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))
+
+
+_MISSING = "fastinstall_missing_header"
+
+
+_SECONDS = 60.0
+
+
+_VERSION_MACROS = {
+    "jpeglib.h": r"LIBJPEG_TURBO_VERSION\s+(\S+)",
+    "zlib.h": r'ZLIB_VERSION\s+"([^"]+)"',
+    "tiffio.h": r'TIFFLIB_VERSION_STR(?:_MAJ_MIN_MIC)?\s+"(?:LIBTIFF, Version )?([\d.]+)',
+}
+
+
+@immutable
+class Headers:
+    """The C headers as the compiler finds them.
+
+    Attributes:
+        directories: passed with -I, in order.
+        digest: of everything read, and of the compiler's own macros.
+        versions: of the libraries' headers, by the recipe's names, if known.
+        jpeg_abi: JPEG_LIB_VERSION ("62", "80"); empty without jpeglib.h.
+        gcc: whether the compiler is GCC itself, not one that imitates it.
+        clang: whether it is clang.
+    """
+
+    directories: tuple[Path, ...]
+    digest: str
+    versions: dict[str, str]
+    jpeg_abi: str
+    gcc: bool
+    clang: bool = False
+
+
+def probe_headers(request: BuildRequest) -> Headers:
+    """Preprocess every header that the build includes.
+
+    Raises:
+        FailedError: Python.h or a library's header is missing, the hint names its packages; or fetched headers are for
+            another build of Python.
+    """
+    directories = include_directories(request)
+    text = preprocess(request, directories, _write_header_program(request, directories))
+    missing = tuple(re.findall(rf"^{_MISSING} (\S+)$", text, re.MULTILINE))
+    if missing:
+        raise _explain_missing_headers(request, missing)
+    if not request.interpreter.has_headers:
+        refuse_other_python(request, {name: macro(name, text) for name in list_python_macros()})
+    return Headers(
+        directories=directories,
+        digest=hashlib.sha256(text.encode()).hexdigest(),
+        versions=_read_versions(request, directories, text),
+        jpeg_abi=macro("JPEG_LIB_VERSION", text),
+        gcc=bool(macro("__GNUC__", text)) and not macro("__clang__", text),
+        clang=bool(macro("__clang__", text)),
+    )
+
+
+def include_directories(request: BuildRequest) -> tuple[Path, ...]:
+    """Return the directories before the system's: private headers, then those of the linked environment."""
+    prefix = (request.library_prefix / "include",) if request.library_prefix is not None else ()
+    return (*request.include_directories, *prefix)
+
+
+def include_flags(directories: Iterable[Path]) -> tuple[str, ...]:
+    """Return the compiler options that search them."""
+    return tuple(f"-I{directory}" for directory in directories)
+
+
+def preprocess(request: BuildRequest, directories: Iterable[Path], program: str) -> str:
+    """Return what the compiler reads for a program, macros included, without the names of files.
+
+    Raises:
+        FailedError: the preprocessor refuses it.
+    """
+    python = (request.interpreter.include,)
+    include = include_flags((*directories, *map(Path, python)))
+    last = tuple(f"-idirafter{directory}" for directory in _list_header_directories(request, directories))
+    flags = ("-pthread", *request.step.targets[0].cflags, *include, *last)
+    argv = (*request.compiler.command, *flags, "-E", "-P", "-dD", "-x", "c", "-")
+    return run(argv, environment=request.variables, stdin=program, timeout=_SECONDS).stdout
+
+
+def macro(name: str, text: str) -> str:
+    """Return a macro's value in preprocessed text, or "" if it is not defined."""
+    match = re.search(rf"^#define {name}\s+(.+?)\s*$", text, re.MULTILINE)
+    return match[1] if match else ""
+
+
+def _list_header_directories(request: BuildRequest, directories: Iterable[Path]) -> Iterator[Path]:
+    """Yield directories where a header finds its siblings, as freetype2/ft2build.h does; setup.py adds them too."""
+    places = (*directories, *_SYSTEM_DIRECTORIES)
+    names = {Path(library.header).parent for library in request.enabled().values() if "*" not in library.header}
+    return (place / name for name in sorted(names - {Path()}) for place in places if (place / name).is_dir())
+
+
+def _write_header_program(request: BuildRequest, directories: tuple[Path, ...]) -> str:
+    lines = ["#include <stddef.h>", "#include <stdio.h>", *_write_include("Python", "<Python.h>")]
+    for name, library in _observe_libraries(request).items():
+        lines += _write_include(name, _spell_library(library, directories))
+    return "\n".join(lines) + "\n"
+
+
+def _observe_libraries(request: BuildRequest) -> dict[str, NativeRequirement]:
+    """Return libraries with headers of the machine; libraries that are built here bring theirs."""
+    return {name: library for name, library in request.enabled().items() if name not in request.statics}
+
+
+def _write_include(name: str, header: str) -> Iterator[str]:
+    yield f"#if __has_include({header})"
+    yield f"#include {header}"
+    yield "#else"
+    yield f"{_MISSING} {name}"
+    yield "#endif"
+
+
+def _spell_library(library: NativeRequirement, directories: tuple[Path, ...]) -> str:
+    if "*" not in library.header:
+        return f"<{library.header}>"
+    found = _find_versioned_header(library, directories)
+    return f'"{found}"' if found else f"<{library.header.replace('*', 'any')}>"
+
+
+def _find_versioned_header(library: NativeRequirement, directories: tuple[Path, ...]) -> Path | None:
+    """Return a header in a directory named after its version, as Pillow's setup.py looks for openjpeg's."""
+    places = (*directories, *_SYSTEM_DIRECTORIES)
+    return next((path for place in places for path in sorted(place.glob(library.header), reverse=True)), None)
+
+
+def _read_versions(request: BuildRequest, directories: tuple[Path, ...], text: str) -> dict[str, str]:
+    found = {}
+    for name, library in _observe_libraries(request).items():
+        match = re.search(rf"^#define {_VERSION_MACROS.get(library.header, '(?!)')}", text, re.MULTILINE)
+        if match:
+            found[name] = match[1]
+        elif path := _find_versioned_header(library, directories) if "*" in library.header else None:
+            found[name] = path.parent.name.rpartition("-")[2]
+    return found
+
+
+def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> FailedError:
+    if "Python" in names:
+        return missing_python_headers(request)
+    libraries = {name: request.recipe.libraries[name] for name in names}
+    listed = ", ".join(f"{library.header} ({name})" for name, library in libraries.items())
+    needs = BuildNeeds(libraries=tuple(libraries.values()))
+    return FailedError(f"C headers are missing: {listed}", hint=explain_packages(request, needs))
+
+
+def missing_python_headers(request: BuildRequest) -> FailedError:
+    """Return the error that Python.h is missing from the interpreter's include directory."""
+    minor = ".".join(request.interpreter.version.split(".")[:2])
+    return FailedError(
+        f"{request.interpreter.include}/Python.h is missing: {request.interpreter.executable} has no C headers",
+        hint=explain_packages(request, BuildNeeds(python=minor)),
+    )
+
+
+def explain_packages(request: BuildRequest, needs: BuildNeeds) -> str:
+    """Return the hint that names this machine's packages."""
+    manager = find_package_manager(request.variables)
+    return needs.explain([manager] if manager else [])

@@ -1,0 +1,167 @@
+"""Publish wheels in a directory that serves as a wheelhouse and as a static package index.
+
+Any web server or file share can serve it. The files in the directory decide: wheels that somebody added are listed, and
+removed ones leave the pages.
+"""
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.core.codec import digest
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import ignore
+from fastinstall.core.messages import quote
+from fastinstall.index.wheelhouse import read_sums
+from fastinstall.observe.session import Session
+from fastinstall.wheelbuild.package_index.pages import index_pages
+from fastinstall.wheelbuild.package_index.survey import METADATA, SUMS, OfferedWheel, survey
+from fastinstall.wheelbuild.restored_directory import (
+    discard_halves,
+    explain_write_errors,
+    make_unwritable_error,
+    restore_on_failure,
+)
+from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
+
+_WRITTEN = (".whl", "index.html", "index.json")
+
+
+def require_wheelhouse(session: Session, directory: Path) -> None:
+    """Check before a build that its wheel can be published; nothing is changed.
+
+    Raises:
+        FailedError: the directory is not writable, or a wheel in it is damaged or does not match its checksum.
+        DocumentError: its SHA256SUMS cannot be read.
+    """
+    require_writable(directory)
+    survey(directory, session.emit)
+
+
+def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -> Path:
+    """Put a wheel into a directory, with its checksum, and update the directory's index.
+
+    Args:
+        session: for the caches and events.
+        sha256: its hash, in hexadecimal digits.
+        directory: created if missing; existing files stay.
+
+    Returns:
+        The wheel in its place.
+
+    Raises:
+        FailedError: another wheel of that name exists, an existing wheel is damaged, or the directory is not writable;
+            then nothing was changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
+        DocumentError: its SHA256SUMS cannot be read.
+    """
+    target = directory / wheel.name
+    is_ours = partial(_is_written, directory, target)
+    with lock_directory(session, directory), explain_write_errors(directory), restore_on_failure(directory, is_ours):
+        discard_halves(directory, (*_WRITTEN, METADATA, SUMS))
+        survey(directory, ignore)
+        _refuse_another(target, sha256)
+        if not target.exists():
+            files.write_bytes(target, wheel.read_bytes())
+        _add_sum(directory / SUMS, sha256, target.name)
+        write_index(directory, survey(directory, session.emit))
+    return target
+
+
+def _is_written(directory: Path, target: Path, path: Path) -> bool:
+    """Return whether publishing may have written a file: the wheel, what is said of wheels, pages, half of one."""
+    inside = path.relative_to(directory)
+    half = path.name.startswith(".") and not path.is_dir()
+    return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
+
+
+@contextmanager
+def lock_directory(session: Session, directory: Path) -> Iterator[None]:
+    """Let only one of this user's runs write a directory at a time."""
+    key = f"index-{digest(str(directory.resolve()))[:16]}"
+    with reserve_cache_key(session.own_cache(), key, session.emit, "writes the same directory"):
+        yield
+
+
+def require_writable(directory: Path) -> None:
+    """Check before a build that its result can be written.
+
+    Raises:
+        FailedError: it is a file, or not writable.
+    """
+    there = next(each for each in (directory, *directory.parents) if os.path.lexists(each))
+    if not there.is_dir():
+        raise make_unwritable_error(directory, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise make_unwritable_error(directory, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def _refuse_another(target: Path, sha256: str) -> None:
+    """Refuse to replace a wheel: somebody may install it by its hash."""
+    if target.is_file() and files.sha256(target) != sha256:
+        raise FailedError(
+            f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
+            hint=f"build into another directory; or, if nobody installs the old one by its hash: rm {quote(target)}",
+        )
+
+
+def _add_sum(file: Path, sha256: str, name: str) -> None:
+    sums = {**read_sums(file), name: sha256}
+    files.write_text(file, "".join(f"{sums[each]}  {each}\n" for each in sorted(sums)))
+
+
+PAGES = "simple"
+
+
+def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
+    """Write metadata, checksums and pages of the wheels of a survey, and remove those of missing wheels.
+
+    Raises:
+        OSError: something cannot be written.
+    """
+    for wheel in wheels:
+        _write(directory / f"{wheel.file.filename}{METADATA}", wheel.metadata)
+    _write_sums(directory, {wheel.file.filename: wheel.file.sha256 for wheel in wheels})
+    pages = index_pages([wheel.file for wheel in wheels])
+    for path, text in sorted(pages.items(), reverse=True):  # the page of a project before the link to it
+        _write(directory / PAGES / path, text.encode())
+    _tidy(directory, pages)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file only if it differs, so that web caches stay valid."""
+    try:
+        if path.read_bytes() == content:
+            return
+    except FileNotFoundError:
+        pass
+    files.write_bytes(path, content)
+
+
+def _write_sums(directory: Path, wheels: Mapping[str, str]) -> None:
+    """Drop checksums of missing wheels; those of other files and of wheels that somebody added stay."""
+    there = read_sums(directory / SUMS)
+    kept = {name: sha256 for name, sha256 in there.items() if name in wheels or not _is_wheel_of_here(name)}
+    if kept != there:
+        _write(directory / SUMS, "".join(f"{kept[name]}  {name}\n" for name in sorted(kept)).encode())
+
+
+def _is_wheel_of_here(name: str) -> bool:
+    return name.endswith(".whl") and "/" not in name
+
+
+def _tidy(directory: Path, pages: Mapping[str, str]) -> None:
+    """Remove metadata of missing wheels, and pages of projects without wheels."""
+    for path in directory.glob(f"*.whl{METADATA}"):
+        if not path.with_name(path.name.removesuffix(METADATA)).exists():
+            files.discard(path)
+    for path in (directory / PAGES).glob("*/index.*"):
+        if path.relative_to(directory / PAGES).as_posix() not in pages:
+            files.discard(path)
+    for place in (directory / PAGES).glob("*/"):
+        if not any(place.iterdir()):
+            place.rmdir()

@@ -1,0 +1,49 @@
+"""Paths that need no quoting, and flags that keep paths out of what is compiled.
+
+Source: https://reproducible-builds.org/docs/ and GCC's manual on `-ffile-prefix-map`.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fastinstall.core import temporary_directories
+
+
+def is_plain(path: Path) -> bool:
+    """Return whether a path needs no quoting anywhere: `configure`, makefiles and Pillow's setup.py take no other."""
+    return re.fullmatch(r"[\w./+-]+", str(path), re.ASCII) is not None
+
+
+def plain_path(directory: Path, link: Path) -> Path:
+    """Return a directory, or a symbolic link to it if its own path is not plain.
+
+    Args:
+        directory: a directory with any path.
+        link: a plain path, not there yet.
+    """
+    if is_plain(directory):
+        return directory
+    link.symlink_to(directory)
+    return link
+
+
+@contextmanager
+def plain_directory(space: Path) -> Iterator[Path]:
+    """Create a temporary directory with a plain path: in a build's own, else in the system's."""
+    places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
+    within = next((place for place in places if is_plain(place) and os.access(place, os.W_OK)), space)
+    with temporary_directories.temporary_directory("plain", within=within) as directory:
+        yield directory
+
+
+def path_flags(*directories: Path) -> tuple[str, ...]:
+    """Return compiler flags that keep these directories out of the output and its debug information.
+
+    If one contains another, the inner one counts: GCC uses the last map that fits.
+    """
+    outermost_first = sorted(directories, key=lambda directory: len(directory.parts))
+    return tuple(f"-ffile-prefix-map={directory}=." for directory in outermost_first)

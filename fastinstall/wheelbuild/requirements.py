@@ -1,0 +1,203 @@
+"""A build's own requirements (setuptools, pybind11), fetched first, so that the build needs no network.
+
+`<cache>/requirements/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
+the latest one and is valid only while all its files are intact. It is used for 30 days, where pip is configured for the
+same indexes; then these are asked again. If they cannot be reached, the old files are used. What comes with the help of
+a wheelhouse goes away with the process.
+"""
+
+from pathlib import Path
+
+from fastinstall.compilers import list_wheel_compilers
+from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Noted
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import toml_data
+from fastinstall.core.process import CommandError, ProcessGroup, run
+from fastinstall.core.values import immutable
+from fastinstall.index.downloads import private_space
+from fastinstall.index.pip import pip_environment
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.fetched_files import read_latest_record
+
+_LIFETIME = 30 * 24 * 3600.0
+
+
+_SECONDS = 300.0
+
+
+_LATEST = "latest.json"
+
+
+_DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: without pyproject.toml or [build-system]
+
+
+_LEGACY = "setuptools.build_meta:__legacy__"  # PEP 517: without a named backend
+
+
+@immutable
+class BuildRequirements:
+    """Wheels that a build runs with.
+
+    Attributes:
+        directory: contains only them, or None if the build requires nothing.
+        files: file name and sha256 of each, sorted.
+    """
+
+    directory: Path | None
+    files: tuple[tuple[str, str], ...]
+
+
+@immutable
+class _Latest:
+    """The latest fetch: the name of its directory, and sha256 by file name."""
+
+    directory: str
+    files: dict[str, str]
+
+
+def fetch_requirements(
+    request: BuildRequest, source: Path, process_group: ProcessGroup | None = None
+) -> BuildRequirements:
+    """Return the wheels that a source tree requires for its build, from our cache if recent.
+
+    Args:
+        request: the build; its pip settings name the index.
+        source: the unpacked source, with its pyproject.toml.
+        process_group: stops the download together with other work; required outside the main thread.
+
+    Raises:
+        FailedError: they are neither in the cache nor in the wheelhouse, and the index is unreachable,
+            not allowed, or has no wheel for this interpreter.
+    """
+    required = read_build_system(source).requires
+    if not required:
+        return BuildRequirements(directory=None, files=())
+    within = Path("requirements", codec.digest(_list_key_inputs(request, required)))
+    place = request.cache / within
+    latest, age = read_latest_record(_Latest, "requirements", place / _LATEST, request.cache)
+    known = _describe_latest(place, latest) if latest is not None else None
+    if known is not None and (request.offline or age <= _LIFETIME):
+        return known
+    if request.wheelhouse is not None:  # what pip takes from there counts for this run alone
+        place = private_space(request.cache) / within
+    return _refresh_requirements(request, required, place, known, process_group)
+
+
+def _describe_latest(place: Path, latest: _Latest) -> BuildRequirements:
+    return BuildRequirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
+
+
+@immutable
+class BuildSystem:
+    """The build system of a source.
+
+    Attributes:
+        requires: its requirements (PEP 518).
+        backend: the object to call (PEP 517).
+        backend_path: directories of the source that contain it; None if it is installed.
+    """
+
+    requires: tuple[str, ...]
+    backend: str
+    backend_path: tuple[str, ...] | None
+
+
+def read_build_system(source: Path) -> BuildSystem:
+    """Return the `[build-system]` of a source tree.
+
+    Raises:
+        FailedError: pyproject.toml is malformed.
+    """
+    path = source / "pyproject.toml"
+    try:
+        table = toml_data(foreign.read_text(path)).get("build-system", _DEFAULT)
+        search = table.get("backend-path")
+        return BuildSystem(
+            requires=tuple(str(each) for each in table["requires"]),
+            backend=str(table.get("build-backend", _LEGACY)),
+            backend_path=tuple(str(each) for each in search) if search is not None else None,
+        )
+    except FileNotFoundError:
+        return BuildSystem(requires=tuple(_DEFAULT["requires"]), backend=_LEGACY, backend_path=None)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FailedError(f"{path}: build-system.requires invalid: {error!r}") from error
+
+
+def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
+    """Return what a wheelhouse adds to the inputs of a build: wheels that it may require, by hash; none without one.
+
+    Pillow and the compiler are left out: they are inputs by themselves.
+    """
+    if wheelhouse is None:
+        return {}
+    apart = ("pillow", *list_wheel_compilers())
+    paths = (path for path in wheelhouse.glob("*.whl") if not path.name.lower().startswith(apart))
+    return {"wheelhouse": codec.digest({path.name: files.sha256(path) for path in paths})}
+
+
+def _list_key_inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[str, str]:
+    interpreter = request.interpreter
+    minor = ".".join(interpreter.version.split(".")[:2])
+    return {
+        "requires": "\n".join(sorted(required)),
+        "python": f"{interpreter.implementation} {minor} {interpreter.abi}",
+        "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
+        "indexes": "\n".join(request.indexes),
+    }
+
+
+def _refresh_requirements(
+    request: BuildRequest,
+    required: tuple[str, ...],
+    place: Path,
+    known: BuildRequirements | None,
+    process_group: ProcessGroup | None,
+) -> BuildRequirements:
+    """Fetch again; if that fails, return the old files."""
+    try:
+        return _describe_latest(place, _fetch_requirements(request, required, place, process_group))
+    except CommandError as error:
+        if known is None:
+            raise _explain_missing_requirements(request, required, error) from error
+        message = f"{', '.join(required)}: cannot be looked up; using the copies fetched before"
+        request.emit(Noted(message=message, warning=True))
+        return known
+
+
+def _fetch_requirements(
+    request: BuildRequest, required: tuple[str, ...], place: Path, process_group: ProcessGroup | None
+) -> _Latest:
+    with temporary_directories.temporary_directory("requirements", within=request.cache / "tmp") as space:
+        fresh = space / "wheels"
+        fresh.mkdir()
+        argv = (*request.pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off")
+        words = (*_make_index_words(request), "--dest", str(fresh), *required)
+        environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
+        run((*argv, *words), environment=environment, timeout=_SECONDS, process_group=process_group)
+        digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
+        latest = _Latest(directory=codec.digest(digests)[:16], files=digests)
+        if request.wheelhouse is not None:  # for this run alone
+            files.publish(fresh, place / latest.directory, space / "aside")
+        else:
+            sealed_trees.publish(fresh, place / latest.directory, space / "aside", cache=request.cache)
+    files.write_text(place / _LATEST, codec.dump(codec.document("requirements", latest)))
+    return latest
+
+
+def _make_index_words(request: BuildRequest) -> tuple[str, ...]:
+    links = ("--find-links", str(request.wheelhouse)) if request.wheelhouse is not None else ()
+    return ("--no-index", *links) if request.offline else links
+
+
+def _explain_missing_requirements(request: BuildRequest, required: tuple[str, ...], error: CommandError) -> FailedError:
+    wanted = " ".join(map(quote, required))
+    directory = quote(request.wheelhouse or "WHEELHOUSE")
+    where = (
+        f"not in {request.wheelhouse}, and not in the cache" if request.wheelhouse is not None else "not in the cache"
+    )
+    reason = f"{where}, and this run is offline" if request.offline else "cannot be fetched"
+    download = f"{quote(request.interpreter.executable)} -m pip download --only-binary :all: -d {directory} {wanted}"
+    hint = f"on a machine with a network, run: {download}; then pass --wheelhouse {directory}"
+    return FailedError(f"the build requires {', '.join(required)}: {reason}", hint=hint, details=error.details)

@@ -1,0 +1,106 @@
+"""The environment variables of a build: selected ones of the user's, and ours."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastinstall.core.architecture import architecture_of
+from fastinstall.core.secrets import remove_secret_variables
+from fastinstall.core.values import immutable
+from fastinstall.index.pip import pip_environment
+from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.wheelbuild.build_inputs import BuildRequest
+
+FIXED_VARIABLES = {
+    "SOURCE_DATE_EPOCH": "1577836800",  # 2020-01-01: a zip archive can hold it
+    "PYTHONHASHSEED": "0",  # build scripts iterate over sets in the same order
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+}
+
+
+def remove_pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a pip that uses no index, without the user's settings, which may name more files."""
+    kept = {name: value for name, value in variables.items() if not name.startswith("PIP_")}
+    return {**kept, "PIP_CONFIG_FILE": os.devnull}
+
+
+_STRAY = frozenset(
+    {
+        *("CC", "CXX", "CPP", "AR", "ARFLAGS", "RANLIB", "LDSHARED", "LDCXXSHARED", "ARCHFLAGS"),
+        *("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LD_RUN_PATH"),
+        *("CPATH", "C_INCLUDE_PATH", "INCLUDE", "LIB", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"),
+        *("JPEG_ROOT", "JPEG2K_ROOT", "TIFF_ROOT", "ZLIB_ROOT", "FREETYPE_ROOT", "HARFBUZZ_ROOT", "FRIBIDI_ROOT"),
+        *("RAQM_ROOT", "WEBP_ROOT", "LCMS_ROOT", "IMAGEQUANT_ROOT", "AVIF_ROOT"),
+        *("PKG_CONFIG_PATH", "MAX_CONCURRENCY", "LIB_FUZZING_ENGINE", "SOURCE_DATE_EPOCH"),
+        *(
+            "SETUPTOOLS_USE_DISTUTILS",
+            "DISTUTILS_DEBUG",
+            "PIP_CONFIG_SETTINGS",
+            "PIP_GLOBAL_OPTION",
+            "PIP_BUILD_OPTION",
+        ),
+        *("PIP_NO_BUILD_ISOLATION", "PIP_NO_CLEAN", "PIP_LOG", "PIP_WHEEL_DIR"),
+    }
+)
+
+
+_MULTIARCH = Path("/usr/include", architecture_of(os.uname().machine).target)
+"""Debian's place of headers that compilers find automatically, but Pillow's setup.py only by pkg-config or if told."""
+
+
+_WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
+
+
+def remove_stray_variables(variables: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the user's environment without variables that would misdirect a build.
+
+    Returns:
+        The kept variables; and the names of dropped ones that somebody may have set on purpose.
+    """
+    kept = {name: value for name, value in variables.items() if name not in _STRAY}
+    return kept, tuple(name for name in _WORTH_SAYING if variables.get(name))
+
+
+@immutable
+class Flags:
+    """Flags of compiler and linker for one core.
+
+    Attributes:
+        target: the level, with its flags.
+        jobs: how many files are compiled at once.
+        preprocessor: directories of headers, and the header to include first.
+        linker: directories of libraries, at build time and at run time.
+    """
+
+    target: LevelTarget
+    jobs: int
+    preprocessor: tuple[str, ...]
+    linker: tuple[str, ...]
+
+
+def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[str, str]:
+    """Return the environment variables of a build.
+
+    CC and LDSHARED are set to exclude the interpreter's own linker flags with their absolute RUNPATH. CFLAGS are
+    complete, because they may replace the interpreter's (setuptools 75.7). A source is other people's code: it gets
+    no passwords and tokens.
+
+    Args:
+        request: the build, with clean variables.
+        archiver: the archiver that belongs to the compiler.
+    """
+    compiler = shlex.join((*request.compiler.command, "-pthread"))
+    return {
+        **pip_environment(remove_secret_variables(request.variables)),
+        "CC": compiler,
+        "AR": shlex.quote(archiver),
+        "LDSHARED": f"{compiler} -shared",
+        "CFLAGS": shlex.join(flags.target.cflags),
+        "CPPFLAGS": shlex.join(flags.preprocessor),
+        "LDFLAGS": shlex.join((*flags.target.ldflags, *flags.linker)),
+        "MAX_CONCURRENCY": str(flags.jobs),
+        **({"C_INCLUDE_PATH": str(_MULTIARCH)} if _MULTIARCH.is_dir() else {}),
+        **FIXED_VARIABLES,
+    }

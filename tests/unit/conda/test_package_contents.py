@@ -1,0 +1,38 @@
+"""Which paths a package brings."""
+
+import json
+
+import pytest
+
+from fastinstall.conda.engines.package_contents import resolve_linked_paths
+from fastinstall.core.errors import FailedError
+
+PATHS = json.dumps(
+    {"paths": [{"_path": path} for path in ("site-packages/tool/a.py", "site-packages/x.pth", "python-scripts/t")]}
+)
+LINK = json.dumps({"noarch": {"type": "python", "entry_points": ["tool = tool.a:main"]}})
+
+
+def test_a_package_for_one_platform_brings_what_it_names() -> None:
+    assert resolve_linked_paths(json.dumps({"paths": [{"_path": "lib/a.so"}]}), "", "3.11") == ("lib/a.so",)
+    assert resolve_linked_paths('{"paths": []}', '{"noarch": {"type": "generic"}}', "") == ()
+
+
+def test_a_noarch_package_is_mapped_to_the_environments_python() -> None:
+    assert resolve_linked_paths(PATHS, LINK, "3.11") == (
+        "lib/python3.11/site-packages/tool/a.py",
+        "lib/python3.11/site-packages/x.pth",
+        "bin/t",
+        "bin/tool",
+        "lib/python3.11/site-packages/tool/__pycache__/a.cpython-311.pyc",
+    )
+
+
+def test_a_noarch_package_needs_a_python() -> None:
+    with pytest.raises(FailedError, match="no Python"):
+        resolve_linked_paths(PATHS, LINK, "")
+
+
+def test_a_damaged_list_is_named() -> None:
+    with pytest.raises(FailedError, match="cannot be read"):
+        resolve_linked_paths("{", "", "3.11")

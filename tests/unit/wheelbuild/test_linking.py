@@ -1,0 +1,21 @@
+"""Which options of a build are required, and which refused."""
+
+from pathlib import Path
+
+from support.values.build_requests import build_request
+
+from fastinstall.wheelbuild.linking import options
+
+
+def test_with_a_chassis_the_core_s_libraries_are_required_and_all_others_refused(tmp_path: Path) -> None:
+    request = build_request(tmp_path, base_wheel=tmp_path / "pillow.whl")
+    assert options(request, exclusive=True) == {
+        "jpeg": "enable",
+        "tiff": "disable",
+        "webp": "disable",
+        "zlib": "enable",
+    }
+
+
+def test_without_a_chassis_the_planned_libraries_are_required_and_others_left_to_the_build(tmp_path: Path) -> None:
+    assert options(build_request(tmp_path), exclusive=False) == {"jpeg": "enable", "webp": "enable", "zlib": "enable"}

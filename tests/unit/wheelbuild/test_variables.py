@@ -1,0 +1,42 @@
+"""The environment variables of a build, among them those for headers that Debian keeps apart by architecture."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from support.values.build_requests import build_request
+
+from fastinstall.wheelbuild import variables
+from fastinstall.wheelbuild.variables import Flags, build_variables, remove_stray_variables
+
+
+@pytest.mark.parametrize(("there", "told"), [(True, 1), (False, 0)])
+def test_a_build_is_told_of_them_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool, told: int
+) -> None:
+    directory = tmp_path if there else tmp_path / "absent"
+    monkeypatch.setattr(variables, "_MULTIARCH", directory)
+    request = build_request(tmp_path)
+    flags = Flags(target=request.step.targets[0], jobs=1, preprocessor=(), linker=())
+    assert list(build_variables(request, flags, "ar").values()).count(str(directory)) == told
+
+
+def test_the_user_s_own_flags_are_dropped_and_named() -> None:
+    kept, dropped = remove_stray_variables(
+        {"PATH": "/bin", "CFLAGS": "-O0", "LDFLAGS": "-s", "JPEG_ROOT": "/opt", "CPATH": ""}
+    )
+    assert kept == {"PATH": "/bin"}
+    assert dropped == ("CFLAGS", "LDFLAGS")
+
+
+def test_flags_are_full_and_the_interpreter_s_linker_flags_stay_out(tmp_path: Path) -> None:
+    link = ("-L/a b", "-Wl,-rpath,$ORIGIN/../pillow.libs")
+    request = build_request(tmp_path)
+    flags = Flags(target=request.step.targets[0], jobs=3, preprocessor=("-I/include",), linker=link)
+    variables = build_variables(request, flags, "/opt/a b/ar")
+    assert variables["CFLAGS"] == "-O3 -march=x86-64-v3"
+    assert variables["LDSHARED"] == "cc -pthread -shared"
+    assert variables["AR"] == "'/opt/a b/ar'"
+    assert shlex.split(variables["LDFLAGS"]) == ["-Wl,-z,x86-64-v3", *link]
+    assert (variables["CPPFLAGS"], variables["MAX_CONCURRENCY"]) == ("-I/include", "3")
+    assert variables["HOME"] == "/home/someone"
