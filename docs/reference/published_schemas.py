@@ -10,6 +10,7 @@ from typing import Any
 from fastinstall.apply.eta import Durations
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.commands.completion import Completion
+from fastinstall.cli.wizard.answers import Answers
 from fastinstall.core.values import dump, json_schema
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
@@ -24,7 +25,6 @@ from fastinstall.model.recipe import AdvisoryList, Recipe
 from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.plan.plan import Plan
 from fastinstall.proof.cases import Proof
-from fastinstall.verbs.answers import Answers
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "recipe": partial(json_schema, Recipe),

@@ -1,11 +1,6 @@
-"""Set up an environment by a plan that the user agreed to; if its version fails the proof, try the one before it.
+"""Carry out a plan that was agreed to, once.
 
-A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
-shown, and the user is asked about the newest version before it.
-
-- `recover_first` finishes what an interrupted run left. The caller runs it before observing the environment for the
-  plan; `set_up` does not repeat it.
-- `renew_guard` carries out a plan that renews only the start-up guard: three renames, verified by doctor's check.
+`renew_guard` carries out a plan that renews only the start-up guard: three renames, verified by doctor's check.
 """
 
 import os
@@ -14,20 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.apply.recovery import (
-    clear_cut_creation,
-    lock_recovered_environment,
-    recover_environment,
-    report_late_interruptions,
-)
-from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
+from fastinstall.apply.recovery import lock_recovered_environment, report_late_interruptions
+from fastinstall.core.errors import FailedError, RefusedError, UnprovenError
 from fastinstall.core.events import Noted, ignore
-from fastinstall.core.home import expand_home
-from fastinstall.core.messages import fix_command, quote
+from fastinstall.core.messages import fix_command
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import document, immutable
-from fastinstall.doctor.examine import Examination, examine, judge
-from fastinstall.doctor.registry import check_names
+from fastinstall.doctor.examine import judge
 from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
@@ -39,20 +27,11 @@ from fastinstall.model.history import warn_about_held_bytes
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember
-from fastinstall.observe.observation import (
-    Binaries,
-    ObservationRequest,
-    facts_of,
-    observe_committed,
-    receipt_of,
-    recipe_named,
-)
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_of, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
-from fastinstall.plan.make import plan_setup as make_plan
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.build import Build
@@ -83,26 +62,6 @@ class SetupOutcome:
     plan: Plan
     receipt: Receipt
     after: Facts | None = None
-
-
-def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
-    """Carry out a plan that was agreed to, or the next one that proves.
-
-    Args:
-        session: the outside world.
-        target: what the plan was made for.
-        agreed: the plan, consented to.
-        agree: asks for consent to another one.
-
-    Raises:
-        UnprovenError: it did not prove, and its version was named, or no earlier one is left.
-        FastinstallError: as `carry_out` says.
-    """
-    while True:
-        try:
-            return carry_out(session, agreed)
-        except UnprovenError as error:
-            agreed = agree(_plan_previous_version(session, target, agreed, error))
 
 
 def carry_out(session: Session, plan: Plan) -> SetupOutcome:
@@ -151,39 +110,6 @@ def request_previous_version(session: Session, request: Request, error: Unproven
     message = f"{error.message}: {error.version} is not installed; looking for the newest version before it"
     session.emit(Noted(message=message, warning=True))
     return replace(request, avoid=(*request.avoid, error.version))
-
-
-def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, error: UnprovenError) -> Plan:
-    request = request_previous_version(session, failed.request, error)
-    try:
-        return make_plan(session, target, request)
-    except (RefusedError, UsageError):
-        raise error from None  # there is no earlier version: what failed is what has to be told
-
-
-def recover_first(session: Session, target: NamedTarget) -> None:
-    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
-    if target.new is None:
-        recover_environment(session, find(session, target))
-    else:
-        clear_cut_creation(session, expand_home(target.new).absolute())
-
-
-def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
-    """Doctor's word on what a plan has come to, for a person; None if it cannot be had, which changes nothing.
-
-    It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
-    """
-    plan, after = outcome.plan, outcome.after
-    try:
-        if after is None:
-            return examine(session, plan.environment, Examination())
-        recipe = recipe_named(session, plan.request.recipe)
-        return judge(session, observe_committed(after), outcome.receipt, recipe, check_names(()))
-    except FastinstallError as error:
-        again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
-        session.emit(Noted(message=f"done, but not checked again: {error.message}; try: {again}", warning=True))
-        return None
 
 
 def _keep_ready_made_wheel(plan: Plan, context: ExecutionContext) -> None:

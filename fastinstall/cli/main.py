@@ -1,23 +1,16 @@
-"""The program: arguments to a verb, failures to messages and exit codes.
-
-The log of a run, in the user's state directory, without secrets.
-
-A log that cannot be written is no reason to stop.
-"""
+"""The program: arguments to a verb, failures to messages and exit codes."""
 
 import contextlib
 import importlib
 import os
-import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
-from datetime import UTC, datetime
 from errno import EACCES, EDQUOT, EIO, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOSPC, EPERM, EROFS
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Protocol
 
 from fastinstall.cli.console import (
     Console,
@@ -27,10 +20,10 @@ from fastinstall.cli.console import (
     name_files_in_utf8,
     open_closed_streams,
     page_for,
-    strip_control_characters,
 )
 from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import build_parser, parse
+from fastinstall.cli.run_log import RunLog, open_log
 from fastinstall.core import signals
 from fastinstall.core.errors import (
     DocumentError,
@@ -48,67 +41,10 @@ from fastinstall.core.files import find_temporary_directory
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import explain_full_disk, explain_refusal
-from fastinstall.core.secrets import find_secret_values, redact_text
+from fastinstall.core.secrets import find_secret_values
 from fastinstall.core.signals import handle_interruptions
-from fastinstall.core.surroundings import make_private, restrict_surroundings, user_directories
+from fastinstall.core.surroundings import restrict_surroundings, user_directories
 from fastinstall.core.values import dump, immutable
-
-_KEPT = 50
-
-
-class RunLog:
-    """Lines with a time, written as they come.
-
-    Args:
-        path: the file, or None if no log could be opened.
-        stream: open on that file.
-        home: replaced by "~" in every line.
-        known: secrets by their value, from `find_secret_values`.
-    """
-
-    def __init__(self, path: Path | None, stream: TextIO | None, home: str, known: Sequence[str] = ()) -> None:
-        self.path = path
-        self._stream = stream
-        self._home = home
-        self._known = known
-
-    def write(self, text: str) -> None:
-        """Add one or more lines."""
-        if self._stream is None:
-            return
-        told = strip_control_characters(redact_text(text, self._known))
-        if len(self._home) > 1:
-            told = told.replace(self._home, "~")
-        try:
-            self._stream.write(f"{datetime.now(UTC):%H:%M:%S} {told.rstrip()}\n")
-            self._stream.flush()
-        except OSError:
-            self._stream = None
-
-    def close(self) -> None:
-        """Nothing is written any more."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-
-
-def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
-    """Open the log of this run; the oldest of many are removed."""
-    home = variables.get("HOME", "")
-    directory = user_directories(variables).state / "log"
-    path = directory / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
-    try:
-        make_private(directory)
-        for old in sorted(directory.glob("*.log"))[:-_KEPT]:
-            old.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        stream = os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return RunLog(None, None, home)
-    log = RunLog(path, stream, home, find_secret_values(variables))
-    log.write(f"fastinstall {shlex.join(words)}")
-    return log
-
 
 _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE, ENAMETOOLONG, ELOOP})
 """What the kernel says of a machine, and not of a program that is wrong."""

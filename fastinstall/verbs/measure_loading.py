@@ -33,13 +33,7 @@ from fastinstall.model.conda_packages import dependants_of
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.request import Environment
 from fastinstall.observe.session import Session
-from fastinstall.proof.stack_operations import (
-    SHORT,
-    MeasuredPil,
-    MeasurementConditions,
-    TimingEffort,
-    measure,
-)
+from fastinstall.proof.stack_operations import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
 from fastinstall.verbs.bench_stacks import observe_context, prepare_stacks
 
 

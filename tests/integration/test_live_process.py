@@ -20,7 +20,7 @@ from fastinstall.model.finding import Finding, Status
 from fastinstall.model.request import Environment
 from fastinstall.observe.running_process import observe_process
 from fastinstall.observe.session import open_session
-from fastinstall.verbs.everywhere import process_target
+from fastinstall.verbs.process_target import process_target
 
 
 @pytest.fixture(scope="module")

@@ -151,7 +151,7 @@ def _tell_speed(environment: Environment, outlet: ResultOutput) -> None:
 def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
     from fastinstall.doctor.examine import Examination, examine  # noqa: PLC0415 (only what is asked for)
     from fastinstall.observe.running_process import observe_process  # noqa: PLC0415
-    from fastinstall.verbs.everywhere import process_target  # noqa: PLC0415
+    from fastinstall.verbs.process_target import process_target  # noqa: PLC0415
 
     process = observe_process(arguments.pid)
     environment = process_target(process, session.variables)

@@ -24,14 +24,8 @@ from fastinstall.model.history import Phase, Transactions, format_bytes
 from fastinstall.model.request import Environment, Risk
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.session import Session
-from fastinstall.verbs.undo_setup import (
-    end_interrupted_run,
-    forget_in,
-    history,
-    list_forgettable_history,
-    list_rollback_notices,
-    undo,
-)
+from fastinstall.verbs.history import forget_in, history, list_forgettable_history
+from fastinstall.verbs.rollback import end_interrupted_run, list_rollback_notices, roll_back
 
 _ALONE = ("--list", "--to", "--forget", "--interrupted")
 
@@ -57,7 +51,7 @@ def run(arguments: Namespace, context: Context) -> int:
         context.console.complain(f"warning: {notice}")
     question = f"Put {environment.prefix} back as it was before {arguments.to or 'the last setup'}?"
     agree(question, arguments, context.console, command)
-    lines = undo(session, environment, to=arguments.to, force=force)
+    lines = roll_back(session, environment, to=arguments.to, force=force)
     with report_interruption_after_completion(environment.prefix, "rollback"):
         return _tell("fastinstall.rollback/1", lines, context)
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fastinstall.apply.carry_out import SetupOutcome, examine_result, recover_first, set_up
+from fastinstall.apply.carry_out import SetupOutcome
 from fastinstall.apply.eta import announce_eta
 from fastinstall.apply.recovery import report_interruption_after_completion
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
@@ -16,6 +16,7 @@ from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.reports import render_speed_table, report_text
 from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.wizard.answers import forget
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
 from fastinstall.core.values import document, dump
 from fastinstall.observe.active_environment import NamedTarget
@@ -23,7 +24,7 @@ from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.verbs.answers import forget
+from fastinstall.verbs.setup import examine_result, recover_first, set_up
 
 
 def run(arguments: Namespace, context: Context) -> int:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import Asker, ask_text_or_go_back
+from fastinstall.cli.wizard.answers import read_kept_answers
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.values import immutable
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.active_environment import USUAL_NAMES, NamedTarget, active_prefixes
 from fastinstall.observe.session import Session
-from fastinstall.verbs.answers import read_kept_answers
-from fastinstall.verbs.everywhere import NEARBY, FoundEnvironment, discover_environments
+from fastinstall.verbs.discover_environments import NEARBY, FoundEnvironment, discover_environments
 
 CANCELLED = "cancelled; nothing was changed"
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.carry_out import recover_first
 from fastinstall.apply.eta import describe_expected_gain, estimate_durations
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
@@ -19,6 +18,8 @@ from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
 from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.wizard import answers
+from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
 from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError, UsageError
@@ -44,8 +45,7 @@ from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify
-from fastinstall.verbs import answers
-from fastinstall.verbs.answers import Answers
+from fastinstall.verbs.setup import recover_first
 
 PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
 _COLUMN = 13

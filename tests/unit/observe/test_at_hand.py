@@ -7,7 +7,7 @@ from support.environments.handwritten import conda_by_hand, venv_by_hand
 from support.values.sessions import a_session
 
 from fastinstall.observe.known_environments import nearby_environments, scan_environment
-from fastinstall.verbs.everywhere import discover_environments
+from fastinstall.verbs.discover_environments import discover_environments
 
 OURS = "13.0.0+simd.v2.v3"
 

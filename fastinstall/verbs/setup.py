@@ -1,0 +1,76 @@
+"""Set up an environment by a plan that the user agreed to; if its version fails the proof, try the one before it.
+
+A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
+shown, and the user is asked about the newest version before it.
+
+`recover_first` finishes what an interrupted run left. The caller runs it before the environment is observed for the
+plan; `set_up` does not repeat it.
+"""
+
+from fastinstall.apply.carry_out import PlanConsent, SetupOutcome, carry_out, request_previous_version
+from fastinstall.apply.recovery import clear_cut_creation, recover_environment
+from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
+from fastinstall.core.events import Noted
+from fastinstall.core.home import expand_home
+from fastinstall.core.messages import quote
+from fastinstall.doctor.examine import Examination, examine, judge
+from fastinstall.doctor.registry import check_names
+from fastinstall.model.finding import EnvironmentReport
+from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.observation import observe_committed, recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import plan_setup as make_plan
+from fastinstall.plan.plan import Plan
+
+
+def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
+    """Carry out a plan that was agreed to, or the next one that proves.
+
+    Args:
+        session: the outside world.
+        target: what the plan was made for.
+        agreed: the plan, consented to.
+        agree: asks for consent to another one.
+
+    Raises:
+        UnprovenError: it did not prove, and its version was named, or no earlier one is left.
+        FastinstallError: as `carry_out` says.
+    """
+    while True:
+        try:
+            return carry_out(session, agreed)
+        except UnprovenError as error:
+            agreed = agree(_plan_previous_version(session, target, agreed, error))
+
+
+def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, error: UnprovenError) -> Plan:
+    request = request_previous_version(session, failed.request, error)
+    try:
+        return make_plan(session, target, request)
+    except (RefusedError, UsageError):
+        raise error from None  # there is no earlier version: what failed is what has to be told
+
+
+def recover_first(session: Session, target: NamedTarget) -> None:
+    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    if target.new is None:
+        recover_environment(session, find(session, target))
+    else:
+        clear_cut_creation(session, expand_home(target.new).absolute())
+
+
+def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
+    """Doctor's word on what a plan has come to, for a person; None if it cannot be had, which changes nothing.
+
+    It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
+    """
+    plan, after = outcome.plan, outcome.after
+    try:
+        if after is None:
+            return examine(session, plan.environment, Examination())
+        recipe = recipe_named(session, plan.request.recipe)
+        return judge(session, observe_committed(after), outcome.receipt, recipe, check_names(()))
+    except FastinstallError as error:
+        again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
+        session.emit(Noted(message=f"done, but not checked again: {error.message}; try: {again}", warning=True))
+        return None
