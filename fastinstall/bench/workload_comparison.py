@@ -6,20 +6,8 @@ from dataclasses import replace
 
 from fastinstall.bench.adoption import describe_picture_difference
 from fastinstall.bench.advice import find_disturbance, is_worthwhile
-from fastinstall.bench.candidates import (
-    CandidateRun,
-    baseline_of,
-    join_candidate_runs,
-    make_control_run,
-    mark_controls,
-)
-from fastinstall.bench.comparison import (
-    BaselineComparison,
-    compute_timing,
-    job_of,
-    make_unmeasured,
-    start_comparison,
-)
+from fastinstall.bench.candidates import CandidateRun, baseline_of, join_candidate_runs, make_control_run, mark_controls
+from fastinstall.bench.comparison import BaselineComparison, compute_timing, job_of, make_unmeasured, start_comparison
 from fastinstall.bench.effort import LOADERS_RATED, BenchContext, schedule_for, seconds_for, sort_by_promise
 from fastinstall.bench.loading import (
     Job,
@@ -31,13 +19,7 @@ from fastinstall.bench.loading import (
     measure_rates,
     start_loading,
 )
-from fastinstall.bench.report import (
-    CandidateKind,
-    CandidateOutcome,
-    CandidateResult,
-    WorkerStart,
-    Workload,
-)
+from fastinstall.bench.report import CandidateKind, CandidateOutcome, CandidateResult, WorkerStart, Workload
 from fastinstall.bench.temporary_store import Maker, temporary_store
 from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started

@@ -17,14 +17,7 @@ from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import decode, immutable, open_document
 from fastinstall.fleet.fleet import Fleet
-from fastinstall.fleet.hosts import (
-    HostDocument,
-    moment_in,
-    name_in,
-    parse_document,
-    read_each,
-    read_hosts,
-)
+from fastinstall.fleet.hosts import HostDocument, moment_in, name_in, parse_document, read_each, read_hosts
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
 from fastinstall.model.stored_documents import refuse_other_schema

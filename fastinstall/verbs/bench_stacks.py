@@ -25,7 +25,7 @@ from fastinstall.model.request import Environment, LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import defer_pip_settings, make_index
+from fastinstall.plan.index_settings import defer_pip_settings, make_index
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.wheelbuild.wheel_cache import CachedWheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel

@@ -1,6 +1,6 @@
 """Compare the recipes by version, advisories and measured speed. Changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fastinstall.core import foreign
@@ -8,17 +8,18 @@ from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.artefact import Releases
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.recipe import Advisory, Recipe, select_applicable_advisories
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.active_environment import NamedTarget, base_python, find
 from fastinstall.observe.observation import load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import select_buildable
+from fastinstall.plan.index_settings import defer_pip_settings, make_index
 from fastinstall.plan.level_choice import refuse_unsuited
-from fastinstall.plan.make import find_releases
 from fastinstall.plan.versions import VersionChoice, choose_version
+from fastinstall.verbs.plan import _find_releases
 
 
 @immutable
@@ -53,7 +54,7 @@ def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request
         FailedError: the index cannot be reached.
     """
     recipes = sorted(load_recipes(session.recipe_directories).values(), key=lambda recipe: not recipe.recommended)
-    releases = find_releases(session, target, recipes, facts.interpreter, request)
+    releases = _find_releases(session, target, recipes, facts.interpreter, request)
     speeds = tuple(_read_measured_tables(session.directories.cache, facts.cpu.name))
     plain = Request(recipe=request.recipe, dist_name=request.dist_name)
     return tuple(_offer(recipe, releases[recipe.name], facts, plain, speeds) for recipe in recipes)
@@ -82,3 +83,15 @@ def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
     tables = (foreign.read_kept(SpeedTable, "speed", path) for path in (cache / "speed").glob("*.json"))
     found = (table for table in tables if table is not None and table.cpu == cpu)
     yield from sorted(found, key=lambda table: table.measured_at, reverse=True)
+
+
+def _find_releases(
+    session: Session, target: NamedTarget, recipes: Sequence[Recipe], interpreter: Interpreter, request: Request
+) -> dict[str, Releases]:
+    """What there is for each of several recipes, by their names; everything is looked up once, at the same time.
+
+    Raises:
+        FailedError: the index cannot be reached.
+    """
+    python = target.python or base_python(session) if target.new else Path(find(session, target).python)
+    return make_index(session, request, defer_pip_settings(session, python)).releases_for(recipes, interpreter)

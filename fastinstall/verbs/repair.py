@@ -27,11 +27,12 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recipe_named, recorded_facts
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import add_reinstallations
-from fastinstall.plan.make import defer_pip_settings, make_index, plan_restoration, plan_setup
+from fastinstall.plan.index_settings import defer_pip_settings, make_index
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.risks import find_vulnerability_risk
 from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.prove import Prove
+from fastinstall.verbs.plan import plan_restoration, plan_setup
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
 _VERB = "doctor --fix"

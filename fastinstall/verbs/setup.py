@@ -19,16 +19,15 @@ from fastinstall.model.finding import EnvironmentReport
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.observation import observe_committed, recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import plan_setup as make_plan
 from fastinstall.plan.plan import Plan
+from fastinstall.verbs.plan import name_target, plan_setup
 
 
-def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
+def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
     """Carry out a plan that was agreed to, or the next one that proves.
 
     Args:
         session: the outside world.
-        target: what the plan was made for.
         agreed: the plan, consented to.
         agree: asks for consent to another one.
 
@@ -40,13 +39,13 @@ def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConse
         try:
             return carry_out(session, agreed)
         except UnprovenError as error:
-            agreed = agree(_plan_previous_version(session, target, agreed, error))
+            agreed = agree(_plan_previous_version(session, agreed, error))
 
 
-def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, error: UnprovenError) -> Plan:
+def _plan_previous_version(session: Session, failed: Plan, error: UnprovenError) -> Plan:
     request = request_previous_version(session, failed.request, error)
     try:
-        return make_plan(session, target, request)
+        return plan_setup(session, name_target(failed), request)
     except (RefusedError, UsageError):
         raise error from None  # there is no earlier version: what failed is what has to be told
 

@@ -24,7 +24,7 @@ from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import document, dump
-from fastinstall.plan.make import plan_setup
+from fastinstall.verbs.plan import plan_setup
 
 if TYPE_CHECKING:
     from fastinstall.fleet.fleet import Fleet

@@ -19,11 +19,9 @@ from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.cli.wizard.answers import forget
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
 from fastinstall.core.values import document, dump
-from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import plan_setup
 from fastinstall.plan.plan import Plan
-from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.verbs.plan import plan_setup
 from fastinstall.verbs.setup import examine_result, recover_first, set_up
 
 
@@ -47,7 +45,7 @@ def run(arguments: Namespace, context: Context) -> int:
             return ExitCode.OK
         _refuse_without_consent(agreed, session, arguments, context)
     with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
-        outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
+        outcome = set_up(telling, agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
     with report_interruption_after_completion(carried, outcome.plan.verb):
         forget(session, Path(carried))
@@ -76,14 +74,6 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
     text = outcome_text(agreed, receipt, report, console.out)
     console.data(text.partition("\n")[0] if console.quiet else text)
     return ExitCode.OK
-
-
-def _name_plan_target(plan: Plan) -> NamedTarget:
-    """The target of a plan, as flags would name it."""
-    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
-    if create is not None:
-        return NamedTarget(new=Path(create.prefix), python=Path(create.python))
-    return NamedTarget(prefix=Path(plan.environment.prefix))
 
 
 def _confirm_other_plan(arguments: Namespace, context: Context, other: Plan) -> Plan:

@@ -32,7 +32,6 @@ from fastinstall.model.request import EnvironmentKind, Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import observe_facts, plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
@@ -45,6 +44,7 @@ from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify
+from fastinstall.verbs.plan import observe_facts, plan_setup
 from fastinstall.verbs.setup import recover_first
 
 PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
