@@ -15,7 +15,7 @@ from fastinstall.core.events import Noted, ignore
 from fastinstall.core.messages import fix_command
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import document, immutable
-from fastinstall.doctor.examine import judge
+from fastinstall.doctor.registry import judge
 from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import CondaEngine, ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history

@@ -40,7 +40,6 @@ from fastinstall.core.errors import (
 from fastinstall.core.files import find_temporary_directory
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
-from fastinstall.core.refused_writes import explain_full_disk, explain_refusal
 from fastinstall.core.secrets import find_secret_values
 from fastinstall.core.signals import handle_interruptions
 from fastinstall.core.surroundings import restrict_surroundings, user_directories
@@ -164,6 +163,8 @@ def _complete_error(error: FastinstallError, arguments: Namespace, context: Cont
     if isinstance(error, NoEnvironmentError):
         error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
     if isinstance(error, FailedError):
+        from fastinstall.core.refused_writes import explain_full_disk  # noqa: PLC0415 (only of a failure)
+
         error = explain_full_disk(error, user_directories(context.variables).cache, _list_places(arguments))
     if error.hint is None and error.exit_code in _FAILED and context.log.path is not None:
         error.hint = f"read the log of this run: less {quote(context.log.path)}"
@@ -187,6 +188,8 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
         return UsageError("the working directory is gone", hint="cd to another one, then run the same command again")
     if error.errno not in _REFUSALS:
         return None
+    from fastinstall.core.refused_writes import explain_refusal  # noqa: PLC0415 (only of a failure)
+
     explained = explain_refusal(error, user_directories(context.variables).cache, (place,))
     if verb not in _LOOKING:
         return explained

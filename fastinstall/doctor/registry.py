@@ -4,7 +4,7 @@ Each module in `checks` is a check (see `Check`). Checks of other distributions 
 `fastinstall.checks`; whatever is wrong with one of them is told by a finding that names its distribution. Only those
 asked for are imported. A check that crashes becomes a finding.
 
-Nothing here observes, prints or repairs.
+Nothing here observes, prints or repairs; `verbs.examine` observes and runs them.
 """
 
 import importlib
@@ -14,11 +14,16 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from fastinstall import __version__
 from fastinstall.core.errors import UsageError
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Environment
+from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.core.extensions import Extension, Ignored
@@ -213,4 +218,18 @@ def _report_crash(context: CheckContext, check: Check, reason: str) -> Finding:
             text="this is a defect of fastinstall; report it with the facts",
             command=command(context, "inspect --redact"),
         ),
+    )
+
+
+def judge(
+    session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]
+) -> EnvironmentReport:
+    """Run checks on facts that were observed already."""
+    return report(facts.environment, run_checks(make_context(session, facts, receipt, recipe), checks))
+
+
+def make_context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:
+    """Return what checks get: facts, receipt and recipe, with the session's day and this tool's version."""
+    return CheckContext(
+        facts=facts, receipt=receipt, recipe=recipe, today=session.now().date(), tool_version=__version__
     )

@@ -8,7 +8,6 @@ from fastinstall.core.concurrency import run_in_processes
 from fastinstall.core.errors import FastinstallError, RefusedError
 from fastinstall.core.foreign_code import find_stranger
 from fastinstall.core.messages import quote
-from fastinstall.doctor.examine import Examination, examine
 from fastinstall.doctor.registry import check_names, select_gravest_status
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.finding import EnvironmentReport, Status, Survey, Unobservable
@@ -18,6 +17,7 @@ from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import has_pillow, list_known_environments
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
+from fastinstall.verbs.examine import Examination, examine
 
 _ENOUGH = 8
 """Fewer environments than this are examined sooner than a second process has started."""

@@ -19,7 +19,7 @@ from fastinstall.conda.history_file import add_revision, list_linked_moves
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import immutable
-from fastinstall.doctor.examine import judge
+from fastinstall.doctor.registry import judge
 from fastinstall.guard.pinning import (
     find_named_project_pins,
     find_pin_hidden_by_shell,

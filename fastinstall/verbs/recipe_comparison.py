@@ -19,7 +19,6 @@ from fastinstall.plan.decision import select_buildable
 from fastinstall.plan.index_settings import defer_pip_settings, make_index
 from fastinstall.plan.level_choice import refuse_unsuited
 from fastinstall.plan.versions import VersionChoice, choose_version
-from fastinstall.verbs.plan import _find_releases
 
 
 @immutable

@@ -13,13 +13,13 @@ from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenErro
 from fastinstall.core.events import Noted
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
-from fastinstall.doctor.examine import Examination, examine, judge
-from fastinstall.doctor.registry import check_names
+from fastinstall.doctor.registry import check_names, judge
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.observation import observe_committed, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
+from fastinstall.verbs.examine import Examination, examine
 from fastinstall.verbs.plan import name_target, plan_setup
 
 

@@ -25,11 +25,11 @@ from fastinstall.observe.observation import receipt_if_readable
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
-    from fastinstall.doctor.examine import Examination
     from fastinstall.elf.description import Host
     from fastinstall.fleet.reports import Collected
     from fastinstall.model.facts import Facts
     from fastinstall.plan.plan import Plan
+    from fastinstall.verbs.examine import Examination
 
 _NOT_BESIDE_COLLECT = ("--prefix", "--python", "--all", "--pid", "--quick", "--fix", "--host-flags", "--junit")
 _NEVER = "never"
@@ -107,7 +107,7 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
     answer = ask(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:
-    from fastinstall.doctor.examine import Examination, examine_facts  # noqa: PLC0415
+    from fastinstall.verbs.examine import Examination, examine_facts  # noqa: PLC0415
 
     examination = Examination(
         checks=tuple(arguments.checks),
@@ -135,7 +135,7 @@ def _examine_again(
 ) -> "tuple[EnvironmentReport, Facts]":
     """What a repair has come to."""
     from fastinstall.apply.recovery import report_interruption_after_completion  # noqa: PLC0415 (likewise)
-    from fastinstall.doctor.examine import examine_facts  # noqa: PLC0415 (only with --fix)
+    from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415 (only with --fix)
 
     with report_interruption_after_completion(environment.prefix, "doctor --fix"):
         return examine_facts(session, environment, examination)
@@ -149,8 +149,8 @@ def _tell_speed(environment: Environment, outlet: ResultOutput) -> None:
 
 
 def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
-    from fastinstall.doctor.examine import Examination, examine  # noqa: PLC0415 (only what is asked for)
     from fastinstall.observe.running_process import observe_process  # noqa: PLC0415
+    from fastinstall.verbs.examine import Examination, examine  # noqa: PLC0415 (only what is asked for)
     from fastinstall.verbs.process_target import process_target  # noqa: PLC0415
 
     process = observe_process(arguments.pid)
@@ -162,8 +162,8 @@ def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -
 
 
 def _run_all(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
-    from fastinstall.doctor.examine import Examination  # noqa: PLC0415 (only what is asked for)
     from fastinstall.verbs.everywhere import examine_everywhere  # noqa: PLC0415
+    from fastinstall.verbs.examine import Examination  # noqa: PLC0415 (only what is asked for)
 
     examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments))
     return tell_survey(examine_everywhere(session, examination), outlet)
