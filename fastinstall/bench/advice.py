@@ -7,8 +7,8 @@ recommended.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.bench import adoption as words
-from fastinstall.bench.adoption import AdviceContext, disk_need, ways_of
+from fastinstall.bench import wording as words
+from fastinstall.bench.adoption import AdviceContext, disk_need, rank_simplicity, ways_of
 from fastinstall.bench.bottleneck import find_best_rate, reads_from_disk, stays_in_memory
 from fastinstall.bench.report import (
     BottleneckVerdict,
@@ -145,7 +145,7 @@ def choose_simplest(better: Sequence[CandidateResult]) -> CandidateResult | None
         return None
     best, _ = max(gains, key=lambda each: each[0].ratio)
     contenders = [each for gain, each in gains if gain.ratio >= _NEARLY * best.ratio and gain.high >= best.low]
-    return min(contenders, key=lambda each: (words.rank_simplicity(each.candidate), -_get_gain(each)))
+    return min(contenders, key=lambda each: (rank_simplicity(each.candidate), -_get_gain(each)))
 
 
 def _get_gain(result: CandidateResult) -> float:

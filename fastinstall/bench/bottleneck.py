@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.bench import adoption as words
+from fastinstall.bench import wording as words
 from fastinstall.bench.report import (
     BottleneckVerdict,
     CandidateResult,

@@ -18,8 +18,8 @@ from fastinstall.bench.catalogue import (
     all_kinds,
     variables_of,
 )
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits

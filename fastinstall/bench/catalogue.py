@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, get_origin
 
 from fastinstall.bench import _stores, adapters
-from fastinstall.bench.image_search import SurveyedImage
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import UsageError
 from fastinstall.core.extensions import ADAPTERS, choose, find_installed_extensions

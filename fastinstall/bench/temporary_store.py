@@ -8,9 +8,9 @@ from dataclasses import field
 from pathlib import Path
 
 from fastinstall.bench.catalogue import StoreKind
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import ImageStore, NotLoadedError, run_program
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core import files
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.values import encode, immutable

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fastinstall.bench.adoption import describe_picture_difference
 from fastinstall.bench.advice import find_disturbance, is_worthwhile
 from fastinstall.bench.candidates import CandidateRun, baseline_of, join_candidate_runs, make_control_run, mark_controls
 from fastinstall.bench.comparison import BaselineComparison, compute_timing, job_of, make_unmeasured, start_comparison
@@ -21,6 +20,7 @@ from fastinstall.bench.loading import (
 )
 from fastinstall.bench.report import CandidateKind, CandidateOutcome, CandidateResult, WorkerStart, Workload
 from fastinstall.bench.temporary_store import Maker, temporary_store
+from fastinstall.bench.wording import describe_picture_difference
 from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing

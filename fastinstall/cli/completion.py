@@ -187,7 +187,7 @@ def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
 def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
     from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER  # noqa: PLC0415
     from fastinstall.bench.catalogue import SETTINGS, all_adapters, all_kinds  # noqa: PLC0415
-    from fastinstall.bench.survey import WORKLOADS  # noqa: PLC0415
+    from fastinstall.bench.photos import WORKLOADS  # noqa: PLC0415
 
     decoders = {each.name: each.title for each in all_adapters()}
     ways = {**decoders, **{each.name: each.title for each in all_kinds()}}

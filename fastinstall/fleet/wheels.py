@@ -1,7 +1,4 @@
-"""Build the few wheels that many hosts need, by their facts files, into one wheelhouse.
-
-Reports which of them can be built here, and does not rebuild wheels that the wheelhouse already has.
-"""
+"""Build the wheels of a fleet into one wheelhouse; wheels that it already has are not built again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,101 +8,30 @@ from pathlib import Path
 from fastinstall.apply.wheel_only import build_wheel_into
 from fastinstall.core import files, foreign
 from fastinstall.core.archives import sound_zip
-from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UsageError
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import document, dump, immutable
+from fastinstall.core.values import document, dump
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.fleet.fleet import Fleet, FleetArtefact
-from fastinstall.fleet.hosts import read_hosts
-from fastinstall.fleet.wheel_choice import (
-    Limits,
-    find_oldest_glibc,
-    format_quantity,
-    plan_fleet,
-    select_reachable_hosts,
-)
+from fastinstall.fleet.wheel_choice import find_oldest_glibc, format_quantity, select_reachable_hosts
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sums
 from fastinstall.model.artefact import parse_labelled_levels
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, base_python
-from fastinstall.observe.interpreter import interpreter_with
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.observation import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
 from fastinstall.wheelbuild.package_index import require_wheelhouse
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error
-
-
-@immutable
-class FleetRequest:
-    """Which hosts are meant, and with what is built.
-
-    Attributes:
-        hosts: a directory of facts files, or one file with a document in each line.
-        python: an interpreter of this machine that is preferred where it fits; None for those that are found.
-        max_age: days that a document may be old; None for any age.
-    """
-
-    hosts: Path
-    python: Path | None = None
-    max_age: float | None = None
-
 
 SUMS = "SHA256SUMS"
 FLEET_FILE = "fleet.json"
 """In a wheelhouse: which host takes which wheel of it."""
 
 _MADE = ".dist-info/fastinstall.json"
-
-
-def plan_hosts(session: Session, fleet_request: FleetRequest, request: Request) -> Fleet:
-    """Decide which few artefacts serve many hosts. Nothing is built, and no index is asked.
-
-    Raises:
-        UsageError: no facts files there, or a request that the recipe does not know or that fits one machine only.
-        DocumentError: a malformed recipe.
-    """
-    recipe = recipe_named(session, request.recipe)
-    refuse_unknown(recipe, request)
-    if "native" in list_requested_levels(request):
-        known = ", ".join(level.name for level in recipe.levels if level.name != "native")
-        raise UsageError(
-            "--level native fits this machine only, and --hosts names others", hint=f"name a level: {known}"
-        )
-    hosts, unread = read_hosts(fleet_request.hosts)
-    if not hosts and not unread:
-        raise UsageError(
-            f"--hosts {fleet_request.hosts}: no facts files there",
-            hint="on each host: fastinstall inspect --json > HOST.json",
-        )
-    fleet = plan_fleet(
-        hosts, unread, recipe, request, Limits(now=session.now().timestamp(), max_age=fleet_request.max_age)
-    )
-    return replace(fleet, artefacts=tuple(_add_builders(session, fleet_request, fleet)))
-
-
-def _add_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
-    """Each artefact with the interpreter of this machine that it is built with, or that there is none."""
-    first = tuple(python for python in (request.python, base_python(session)) if python is not None)
-    builders = {
-        artefact.abi: interpreter_with(artefact.abi, artefact.python, first, session.variables)
-        for artefact in fleet.artefacts
-    }
-    for artefact in fleet.artefacts:
-        builder = builders[artefact.abi]
-        if builder is not None:
-            yield replace(artefact, builder=Path(builder.executable))
-            continue
-        name = f"python{artefact.python}{'t' if artefact.abi.endswith('t') else ''}"
-        yield replace(
-            artefact,
-            problem=f"this machine has no CPython {artefact.python} with the ABI {artefact.abi} to build it with",
-            hint=f"put a {name} on PATH or name one with --python EXE, or build on a machine that has it",
-        )
 
 
 def find_existing_wheel(

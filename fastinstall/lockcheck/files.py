@@ -12,21 +12,17 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck.lock_files import read_lock
+from fastinstall.lockcheck.lock_kinds import EXPORT, KNOWN, LockKind, kind_of
+from fastinstall.lockcheck.locked_names import archive, is_ours
 from fastinstall.lockcheck.requirement_files import RequirementsFile, is_afar
 from fastinstall.lockcheck.verdict import (
-    EXPORT,
-    KNOWN,
     LockedFile,
     LockEntry,
     LockFinding,
-    LockKind,
     LockReport,
     OurWheel,
     VerdictContext,
-    archive,
-    is_ours,
     judge,
-    kind_of,
     list_held_versions,
 )
 from fastinstall.model.finding import Status

@@ -20,8 +20,10 @@ from fastinstall.core.architecture import X86_64
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
+from fastinstall.lockcheck.lock_kinds import LockKind
+from fastinstall.lockcheck.locked_names import archive, conda_archive, file_name, normalise_locked_name
 from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
-from fastinstall.lockcheck.verdict import LockEntry, LockKind, archive, conda_archive, file_name, normalise_locked_name
+from fastinstall.lockcheck.verdict import LockEntry
 from fastinstall.model.conda_packages import bounds_of, name_of
 from fastinstall.model.recipe import PROVIDERS
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.lockcheck.verdict import LockEntry, LockFinding, archive, file_name, normalise_locked_name
+from fastinstall.lockcheck.locked_names import archive, file_name, normalise_locked_name
+from fastinstall.lockcheck.verdict import LockEntry, LockFinding
 from fastinstall.model.finding import Remedy, Status
 from fastinstall.model.recipe import PROVIDERS
 

@@ -11,8 +11,8 @@ from fastinstall.model.conda import CondaInstaller, CondaTool
 from fastinstall.model.request import EnvironmentKind
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
-from fastinstall.plan.plan import Situation
-from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.protection import refuse_if_protected
+from fastinstall.plan.situation import Situation
 
 
 def preview_conda_change(session: Session, situation: Situation) -> Situation:

@@ -22,8 +22,9 @@ from fastinstall.model.request import EnvironmentKind, LinkMode, PlanRisk, Reque
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan import conda_advice
 from fastinstall.plan.decision import decide_build, make_build_step
-from fastinstall.plan.plan import Plan, Situation, Skipped
-from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.plan.protection import refuse_if_protected
+from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.kinds import Step

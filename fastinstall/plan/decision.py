@@ -20,15 +20,9 @@ from fastinstall.model.machine import Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.plan import level_choice
-from fastinstall.plan.native_libraries import (
-    NativeChoice,
-    NativeOffer,
-    StaticChoice,
-    choose_libraries,
-    choose_statics,
-    list_wanted_libraries,
-)
-from fastinstall.plan.plan import Situation
+from fastinstall.plan.native_libraries import NativeChoice, NativeOffer, choose_libraries, list_wanted_libraries
+from fastinstall.plan.situation import Situation
+from fastinstall.plan.static_libraries import StaticChoice, choose_statics
 from fastinstall.plan.versions import VersionChoice, choose_version
 from fastinstall.steps.build import Build
 

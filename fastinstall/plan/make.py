@@ -21,9 +21,10 @@ from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.index_settings import start_index
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
-from fastinstall.plan.plan import Plan, Situation
+from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step
 from fastinstall.plan.saved_plan import select_named_releases
+from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.conda_toolchain import CondaToolchain
 from fastinstall.steps.create_environment import CreateEnvironment

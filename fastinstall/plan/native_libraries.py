@@ -1,7 +1,4 @@
-"""Which native libraries a build enables, and where their headers come from. Pure.
-
-Which libraries are built from an sdist and linked into the core, and which stay the system's.
-"""
+"""Choose which native libraries a build enables, and where their headers come from. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
@@ -12,11 +9,11 @@ from fastinstall.compilers.compiler import MissingInputs
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts
 from fastinstall.model.machine import Compiler, Toolchain
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
+from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
 from fastinstall.plan.level_choice import refuse_unknown
@@ -246,35 +243,3 @@ def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToo
     return CondaToolchain(
         channels=chosen.channels, packages=chosen.packages, libraries=tuple(names), reason=chosen.reason
     )
-
-
-@immutable
-class StaticChoice:
-    """Libraries that are linked into the core.
-
-    Attributes:
-        artefacts: their sdists, by the recipe's names of the libraries.
-        reasons: for people, one for each library that the recipe would link in.
-    """
-
-    artefacts: dict[str, Artefact]
-    reasons: tuple[str, ...]
-
-
-def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> StaticChoice:
-    """The newest sdist of each such library; where there is none, the system's library does.
-
-    With another link mode than "bundle" none is linked in: there the libraries are those that were asked for.
-    """
-    artefacts: dict[str, Artefact] = {}
-    reasons: list[str] = []
-    for name, library in recipe.libraries.items():
-        if library.static is None or link is not LinkMode.BUNDLE:
-            continue
-        sdists = releases.statics.get(name, ())
-        if sdists:
-            artefacts[name] = sdists[0]
-            reasons.append(f"{name} from {sdists[0].name} {sdists[0].version}, linked in: {library.static.reason}")
-        else:
-            reasons.append(f"the system's {name}: {releases.origin} has no sdist of {library.static.pypi}")
-    return StaticChoice(artefacts=artefacts, reasons=tuple(reasons))

@@ -20,7 +20,7 @@ from fastinstall.model.request import Request
 from fastinstall.plan.conda_steps import is_conda, refuse_unsuited_engine
 from fastinstall.plan.level_choice import choose_levels, is_best_served, list_requested_levels
 from fastinstall.plan.plan import Plan, Skipped, compute_facts_digest
-from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.protection import refuse_if_protected
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step
 from fastinstall.steps.verify import Verify

@@ -1,98 +1,29 @@
-"""Where `bench` measures, and the PILs that it compares: target and machine, the official wheel and our build.
+"""The PILs that `bench` compares: the official wheel and our build.
 
 Both are fetched, built or taken from the cache, and unpacked beside each other; none is installed.
 """
 
-import os
-import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fastinstall.bench.candidates import UnpackedPackages
-from fastinstall.bench.effort import FULL, QUICK, BenchContext, describe_load
-from fastinstall.bench.report import BenchRequest
+from fastinstall.bench.effort import BenchContext
 from fastinstall.core import files, foreign, sealed_trees
 from fastinstall.core.errors import DocumentError, FastinstallError, UndeterminedError
-from fastinstall.core.events import Noted, Started
+from fastinstall.core.events import Started
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import open_document
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index import downloads
-from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.request import Environment, LinkMode, Request
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable, recipe_named
-from fastinstall.observe.session import Session
-from fastinstall.plan.index_settings import defer_pip_settings, make_index
+from fastinstall.observe.observation import receipt_if_readable
 from fastinstall.proof.stack_operations import unpack_official_wheel
+from fastinstall.verbs.bench_context import make_bench_execution_context
 from fastinstall.wheelbuild.wheel_cache import CachedWheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
-
-
-def observe_context(
-    session: Session, environment: Environment, request: BenchRequest, space: Path, remarks: list[str]
-) -> BenchContext:
-    """Observe target and machine.
-
-    Args:
-        session: the outside world.
-        environment: the target.
-        request: what was asked for.
-        space: a temporary directory.
-        remarks: where lines for the reader are collected.
-
-    Raises:
-        UndeterminedError: there is no PIL to measure.
-    """
-    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
-
-    started, load = time.monotonic(), os.getloadavg()[0]
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
-    if facts.stack.core is None:
-        raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
-
-    def remark(line: str) -> None:
-        if line not in remarks:
-            remarks.append(line)
-            session.emit(Noted(message=line))
-
-    libc = facts.interpreter.libc_version if facts.interpreter.libc == "glibc" else ""
-    machine = observe_machine(facts.cpu, libc, session.variables)
-    return BenchContext(
-        session=session,
-        environment=environment,
-        request=request,
-        facts=facts,
-        core=facts.stack.core,
-        machine=machine,
-        effort=QUICK if request.quick else FULL,
-        space=space,
-        remark=remark,
-        elapsed=lambda: time.monotonic() - started,
-        busy=describe_load(load, machine.usable_cpus),
-    )
-
-
-def make_bench_execution_context(context: BenchContext, *, offline: bool) -> ExecutionContext:
-    """Tools to fetch an official wheel with.
-
-    Args:
-        context: where it is measured.
-        offline: from our cache alone.
-    """
-    request = Request(offline=offline)
-    session = context.session
-    return ExecutionContext(
-        recipe=recipe_named(session, request.recipe),
-        index=make_index(session, request, defer_pip_settings(session, context.python)),
-        cache=session.own_cache(),
-        variables=session.variables,
-        emit=session.emit,
-        now=session.now(),
-        cpu=context.facts.cpu,
-    )
 
 
 def holds_our_build(context: BenchContext) -> bool:

@@ -27,7 +27,8 @@ from fastinstall.guard.pinning import (
     prepare_pin,
     read_pin,
 )
-from fastinstall.guard.status import Guards, list_guard_removal_moves, measure_cost, read_events, renew_guard_files
+from fastinstall.guard.startup_cost import measure_cost
+from fastinstall.guard.status import Guards, list_guard_removal_moves, read_events, renew_guard_files
 from fastinstall.journal.external_changes import claims
 from fastinstall.journal.store import JournalStore, make_stamp
 from fastinstall.journal.transaction import Transaction, begin
@@ -43,7 +44,7 @@ from fastinstall.observe.installed_pins import refuse_unpinnable
 from fastinstall.observe.observation import receipt_of, recipe_named, recorded_facts
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.protection import refuse_if_protected
 
 _SWAPPED = "swapped"
 _STAGED = "conda"

@@ -34,7 +34,8 @@ from fastinstall.model.receipt import SpeedTable
 from fastinstall.model.request import Environment
 from fastinstall.observe.session import Session
 from fastinstall.proof.stack_operations import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
-from fastinstall.verbs.bench_stacks import observe_context, prepare_stacks
+from fastinstall.verbs.bench_context import observe_context
+from fastinstall.verbs.bench_stacks import prepare_stacks
 
 
 def bench(session: Session, environment: Environment, request: BenchRequest) -> BenchReport:

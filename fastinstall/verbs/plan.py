@@ -18,10 +18,11 @@ from fastinstall.plan.creation import foresee_facts, plan_creation
 from fastinstall.plan.index_settings import start_index
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.make import add_project, decide_plan, find_project, plan_new_environment
-from fastinstall.plan.plan import Plan, Situation
+from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import warn_about_project
 from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.plan.saved_plan import select_named_releases
+from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.kinds import find_step

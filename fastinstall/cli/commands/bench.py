@@ -100,7 +100,7 @@ def _list(context: Context) -> int:
 
 
 def _print_code(arguments: Namespace, context: Context) -> int:
-    from fastinstall.bench.adoption import render_code  # noqa: PLC0415 (only with --print-code)
+    from fastinstall.bench.printed_code import render_code  # noqa: PLC0415 (only with --print-code)
 
     context.console.data(render_code(arguments.print_code, pipeline_of(arguments)))
     return ExitCode.OK

@@ -22,7 +22,8 @@ from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.values import document, dump
-from fastinstall.fleet.wheels import build_fleet, plan_hosts
+from fastinstall.fleet.host_plan import plan_hosts
+from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.artefact import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request

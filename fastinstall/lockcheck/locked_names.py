@@ -1,0 +1,71 @@
+"""Names, versions and builds as lock files spell them, and whether they are those of a build of fastinstall.
+
+Sources: the wheel's file name convention, local version labels (PEP 440), conda's `NAME-VERSION-BUILD.conda`.
+"""
+
+import re
+
+_LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")
+
+
+_BUILD = re.compile(r"(?!py_)[a-z]+_(?:(?:(?:v\d)+|native)_py\d+t?_\d+|\*)")
+
+
+_ENDS = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".conda")
+
+
+_ESCAPED_PLUS = re.compile("%2b", re.IGNORECASE)
+
+
+_PARTS_OF_A_CONDA_NAME = 3
+
+
+def normalise_locked_name(name: str) -> str:
+    """A distribution's name as it is compared. Source: PEP 503."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def is_ours(version: str) -> bool:
+    """Whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3"."""
+    return _LABEL.fullmatch(version.partition("+")[2]) is not None
+
+
+def is_our_build(build: str) -> bool:
+    """Whether a build string of conda's, or a pattern, is one of fastinstall: "simd_v2v3_py311_0", "simd_*"."""
+    return _BUILD.fullmatch(build) is not None
+
+
+def public(version: str) -> str:
+    """What two builds of the same version have in common: "13.0" of "13.0.0+simd.v3"."""
+    released = version.partition("+")[0].strip().lower().removeprefix("v")
+    return re.sub(r"(\.0)+$", "", released)
+
+
+def file_name(source: str) -> str:
+    """The last part of a path or URL, without query and fragment."""
+    bare = source.partition("#")[0].partition("?")[0]
+    return _ESCAPED_PLUS.sub("+", bare.rstrip("/").rpartition("/")[2])
+
+
+def archive(source: str) -> tuple[str, str]:
+    """Name and version of the wheel or sdist at a path or URL; empty if it is neither."""
+    name = file_name(source)
+    end = next((end for end in _ENDS if name.endswith(end)), "")
+    if not end:
+        return "", ""
+    stem = name.removesuffix(end)
+    if end == ".whl":
+        named, version = f"{stem}-".split("-")[:2]
+    else:
+        named, _, version = stem.rpartition("-")
+    return normalise_locked_name(named), version
+
+
+def conda_archive(source: str) -> tuple[str, str, str]:
+    """Name, version and build string of the conda package at a path or URL; empty if it is none."""
+    name = file_name(source)
+    end = next((end for end in (".conda", ".tar.bz2") if name.endswith(end)), "")
+    parts = name.removesuffix(end).rsplit("-", 2)
+    if not end or len(parts) < _PARTS_OF_A_CONDA_NAME:
+        return "", "", ""
+    return parts[0].lower(), parts[1], parts[2]
