@@ -75,7 +75,7 @@ def warm_up(pipeline: Any, indexes: Iterable[int]) -> None:
 
 
 def load_all(pipeline: Any, indexes: Iterable[int], times: Times, failed: Dict[str, str]) -> None:
-    """One pass."""
+    """Load every image once."""
     for index in indexes:
         if str(index) in failed:
             continue

@@ -100,7 +100,7 @@ def _tell_disturbance(disturbance: str, context: AdviceContext) -> SpeedAdvice:
 
 
 def _tell_present_gain(measured: Sequence[CandidateResult]) -> Iterator[SpeedAdvice]:
-    """Say what the installed stack has gained already, if the official wheel is slower."""
+    """Tell what the installed stack has gained already, if the official wheel is slower."""
     for each in measured:
         gain = each.gain
         if each.candidate.stack == "official wheel" and gain is not None and gain.high * words.WORTHWHILE <= 1:

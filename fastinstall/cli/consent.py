@@ -21,7 +21,7 @@ _SHOWN = 6
 
 
 def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) -> "Plan":
-    """The plan with everything that was accepted.
+    """Return the plan with everything that was accepted.
 
     Args:
         plan: to be agreed to.
@@ -97,7 +97,7 @@ def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":
 
 
 def equivalent_command(plan: "Plan", *, yes: bool = True) -> str:
-    """The command line that asks for the same plan."""
+    """Return the command line that asks for the same plan."""
     from fastinstall.steps.create_environment import CreateEnvironment  # noqa: PLC0415 (only where there is a plan)
 
     create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)

@@ -125,7 +125,7 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
 
 
 def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
-    """The exit code of a command, or what kept it from having one."""
+    """Return the exit code of a command, or what kept it from having one."""
     try:
         command: _Command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
         with context.closing:
@@ -135,7 +135,7 @@ def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
 
 
 def _report_outcome(outcome: int | BaseException, arguments: Namespace, context: Context) -> int:
-    """Say how a command ended; its exit code."""
+    """Report how a command ended; return its exit code."""
     console, log = context.console, context.log
     match outcome:
         case int():
@@ -155,7 +155,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
 
 
 def _complete_error(error: FastinstallError, arguments: Namespace, context: Context) -> FastinstallError:
-    """An error with what the code that raised it does not know: command line, settings file, what was changed."""
+    """Complete an error with what its raiser does not know: command line, settings file, what was changed."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
         told = f"other settings come from {settings.file}"
@@ -172,7 +172,7 @@ def _complete_error(error: FastinstallError, arguments: Namespace, context: Cont
 
 
 def _list_places(arguments: Namespace) -> tuple[Path, ...]:
-    """The directories that a run writes to, beside the cache."""
+    """List the directories that a run writes to, beside the cache."""
     named = (getattr(arguments, name, None) for name in ("new_env", "prefix", "output"))
     places = [expand_home(path).absolute() for path in named if path]
     with contextlib.suppress(FailedError):
@@ -181,7 +181,7 @@ def _list_places(arguments: Namespace) -> tuple[Path, ...]:
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
-    """What the system refused to a verb that changes no environment; None for what only a bug of ours leads to."""
+    """Explain what the system refused to a verb that changes nothing; None if only a bug of ours leads to it."""
     try:
         place = Path.cwd()
     except OSError:
@@ -197,7 +197,7 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
 
 
 def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
-    """The same command line, with an environment."""
+    """Name the same command line, with an environment."""
     command = _repeat_command(words)
     if nearby:
         return f"name it: {command} --prefix {quote(nearby[0])}"
@@ -211,7 +211,7 @@ def _repeat_command(words: Sequence[str]) -> str:
 
 
 def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
-    """A refusal or a failure says that nothing was changed; behind changes that hold it says these, by exit 7."""
+    """Return the error; behind changes that hold, one that names them by exit code 7: others say nothing changed."""
     if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
         return error
     done = tuple(f"done before that: {change}" for change, is_told in context.changes.items() if not is_told)
@@ -232,7 +232,7 @@ def _make_console(arguments: Namespace, variables: Mapping[str, str]) -> Console
 
 
 def _find_output_flags(words: Sequence[str]) -> Namespace:
-    """The flags of the output, of a command line that cannot be read."""
+    """Find the flags of the output, of a command line that cannot be read."""
     return Namespace(
         json="--json" in words,
         quiet=not {"-q", "--quiet"}.isdisjoint(words),
@@ -270,7 +270,7 @@ def _report_interruption(console: Console, context: Context | None = None) -> in
 
 
 def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, console: Console) -> int:
-    """A result comes last: what was asked for has happened, and only a script would never know."""
+    """Report that a result could not be written: what was asked for has happened, and a script would never know."""
     console.complain(f"error: {error}")
     if arguments.verb in _CHANGING or getattr(arguments, "fix", False):
         console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")

@@ -52,7 +52,7 @@ class Sources:
     overruled: frozenset[str] = frozenset()
 
     def find(self, key: str, variable: str, read: Reader, *, negated: bool = False) -> tuple[Any, ...]:
-        """The value for a key, or nothing.
+        """Return the value for a key, or an empty tuple if nothing sets it.
 
         Args:
             key: in the settings file.
@@ -90,12 +90,12 @@ def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (
 
 
 def variable_of(flag: str) -> str:
-    """The environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON."""
+    """Return the environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON."""
     return "FASTINSTALL_" + flag.removeprefix("--").replace("-", "_").upper()
 
 
 def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str]]) -> Settings:
-    """The first settings file that is there.
+    """Return the first settings file that is there.
 
     Args:
         candidates: where one may lie.
@@ -121,14 +121,14 @@ _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 
 
 def text(value: object) -> str:
-    """A word that is not empty."""
+    """Read a word that is not empty."""
     if not isinstance(value, str) or not value:
         raise ValueError("expected a word")
     return value
 
 
 def names(value: object) -> tuple[str, ...]:
-    """Names separated by commas, or a list of them."""
+    """Read names separated by commas, or a list of them."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
@@ -137,7 +137,7 @@ def names(value: object) -> tuple[str, ...]:
 
 
 def channels(value: object) -> tuple[str, ...]:
-    """Names and addresses of conda channels; a password would be seen in the list of processes and stay in plans."""
+    """Read names and addresses of conda channels; a password would be seen among the processes and stay in plans."""
     found = names(value)
     for channel in found:
         if channel.startswith("-") or any(character.isspace() for character in channel):
@@ -160,7 +160,7 @@ def switch(value: object) -> bool:
 
 
 def count(value: object) -> int:
-    """A number of at least 1."""
+    """Read a number of at least 1."""
     written = "" if isinstance(value, bool) else str(value)
     if not written.isdecimal() or int(written) < 1:
         raise ValueError(f"expected a number of at least 1, found {value!r}")
@@ -168,7 +168,7 @@ def count(value: object) -> int:
 
 
 def directory(value: object) -> Path:
-    """A directory that is there, absolute."""
+    """Read the absolute path of a directory that is there."""
     path = expand_home(text(value)).absolute()
     if not path.is_dir():
         raise ValueError(f"{path} is not a directory")
@@ -176,13 +176,13 @@ def directory(value: object) -> Path:
 
 
 def one_of(members: type[Enum]) -> Reader:
-    """A reader of the values of an enum."""
+    """Return a reader of the values of an enum."""
     read_word = word_of([str(member.value) for member in members])
     return lambda value: members(read_word(value))
 
 
 def word_of(words: Collection[str]) -> Reader:
-    """A reader of one of several words."""
+    """Return a reader of one of several words."""
 
     def read(value: object) -> str:
         if value not in words:
@@ -193,7 +193,7 @@ def word_of(words: Collection[str]) -> Reader:
 
 
 def risks(value: object) -> tuple[Enum, ...]:
-    """Names of risks."""
+    """Read names of risks."""
     read = one_of(Risk)
     return tuple(read(name) for name in names(value))
 
@@ -279,7 +279,7 @@ def read_request(arguments: argparse.Namespace, sources: Sources) -> Request:
 
 
 def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk, ...]:
-    """The risks that are allowed by name, and no other request.
+    """Read the risks that are allowed by name, and no other request.
 
     Raises:
         UsageError: as `read_request`.
@@ -289,7 +289,7 @@ def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk,
 
 
 def format_flags(request: Request) -> tuple[str, ...]:
-    """The flags that ask for the same, to be printed at the end of a wizard."""
+    """Format the flags that ask for the same, to be printed at the end of a wizard."""
     usual = Request()
     words: list[str] = []
     for option in REQUEST_OPTIONS:

@@ -44,7 +44,7 @@ class RunLog:
             self._stream = None
 
     def close(self) -> None:
-        """Nothing is written any more."""
+        """Close the file; later lines are dropped."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

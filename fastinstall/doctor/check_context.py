@@ -91,19 +91,19 @@ class FindingFactory:
     check: str
 
     def ok(self, message: str, **details: Unpack[Details]) -> Finding:
-        """All is as it should be."""
+        """Report that all is as it should be."""
         return self.say(Status.OK, message, **details)
 
     def hint(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Nothing is wrong, but there is something to know or to gain."""
+        """Report that nothing is wrong, but there is something to know or to gain."""
         return self.say(Status.HINT, message, **details)
 
     def warning(self, message: str, **details: Unpack[Details]) -> Finding:
-        """It works, but worse than it should, or it may fail later."""
+        """Report that it works, but worse than it should, or that it may fail later."""
         return self.say(Status.WARNING, message, **details)
 
     def error(self, message: str, **details: Unpack[Details]) -> Finding:
-        """It does not work, or it is not what it is taken for."""
+        """Report that it does not work, or is not what it is taken for."""
         return self.say(Status.ERROR, message, **details)
 
     def skipped(self, message: str, **details: Unpack[Details]) -> Finding:
@@ -111,7 +111,7 @@ class FindingFactory:
         return self.say(Status.SKIPPED, message, **details)
 
     def unknown(self, message: str, **details: Unpack[Details]) -> Finding:
-        """It could not be told."""
+        """Report that it could not be determined."""
         return self.say(Status.UNKNOWN, message, **details)
 
     def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:

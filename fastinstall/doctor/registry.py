@@ -115,12 +115,12 @@ def needs_runtime(asked: Iterable[str] = ()) -> bool:
 
 
 def verifying_checks() -> tuple[str, ...]:
-    """The checks of fastinstall by which a setup is verified."""
+    """Return the checks of fastinstall by which a setup is verified."""
     return tuple(name for name in check_names() if load_check(name).VERIFIES_SETUP)
 
 
 def foreign_verifying_checks() -> tuple[str, ...]:
-    """Those of other distributions that say that a setup is to be verified by them."""
+    """Return the checks of other distributions that say that they verify a setup."""
     return tuple(name for name in _sort_checks(_foreign_checks()) if load_check(name).VERIFIES_SETUP)
 
 
@@ -155,7 +155,7 @@ def report(environment: Environment, findings: Iterable[Finding]) -> Environment
 
 
 def select_gravest_status(statuses: Iterable[Status]) -> Status:
-    """The gravest of several verdicts; ok where there are none."""
+    """Select the gravest of several verdicts; ok if there are none."""
     return max(statuses, key=lambda status: (status.gravity, status in _RISING), default=Status.OK)
 
 
@@ -166,7 +166,7 @@ def _list_own_checks() -> frozenset[str]:
 
 
 def _choose_extensions() -> "tuple[tuple[Extension, ...], tuple[Ignored, ...]]":
-    """Those of other distributions that count, and those whose names are taken."""
+    """Choose the checks of other distributions that count, and those whose names are taken."""
     from fastinstall.core import extensions  # noqa: PLC0415 (a quick doctor has no time to look for them)
 
     return extensions.choose(extensions.find_installed_extensions(extensions.CHECKS), _list_own_checks())

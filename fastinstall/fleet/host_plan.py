@@ -59,7 +59,7 @@ def plan_hosts(session: Session, fleet_request: FleetRequest, request: Request) 
 
 
 def _add_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
-    """Each artefact with the interpreter of this machine that it is built with, or that there is none."""
+    """Yield each artefact with the interpreter of this machine that it is built with, or that there is none."""
     first = tuple(python for python in (request.python, base_python(session)) if python is not None)
     builders = {
         artefact.abi: interpreter_with(artefact.abi, artefact.python, first, session.variables)

@@ -127,7 +127,7 @@ def name_in(fields: dict[str, Any], document: HostDocument) -> str:
 
 
 def moment_in(fields: dict[str, Any], document: HostDocument) -> float:
-    """When a document was written, in seconds since the epoch: its key "observed_at", else the file's time.
+    """Return when a document was written, in seconds since the epoch: its key "observed_at", else the file's time.
 
     Raises:
         DocumentError: the key holds no time.
@@ -193,7 +193,7 @@ class _Facts:
 
 
 def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
-    """The hosts of facts files, and those whose documents cannot be read.
+    """Read the hosts of facts files, and those whose documents cannot be read.
 
     Args:
         place: a directory of documents of `inspect --json`, or a file with one or, in each line, several. Documents of
@@ -251,7 +251,7 @@ def _describe_protection(facts: _Facts) -> str:
 
 
 def _make_machine(facts: _Facts, file: str) -> MachineClass:
-    """What decides which wheel a host can take, without what differs among machines of one kind."""
+    """Return what decides which wheel a host can take, without what differs among machines of one kind."""
     interpreter = facts.interpreter
     minor = re.match(r"\d+\.\d+", interpreter.version)
     if minor is None:

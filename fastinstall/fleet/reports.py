@@ -235,7 +235,7 @@ def _group_findings(reports: Iterable[HostReport]) -> tuple[SharedFinding, ...]:
 
 
 def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], now: float) -> Iterator[Unreported]:
-    """Environments that could not be looked at, and hosts of which there are old reports only, each by its latest."""
+    """List environments that could not be looked at, and hosts that have old reports only, each by its latest."""
     for report in current:
         for reason in report.unobservable:
             yield _make_unreported(report.host, Absence.UNOBSERVABLE, reason)
@@ -252,7 +252,7 @@ def _make_unreported(host: str, absence: Absence, reason: str) -> Unreported:
 
 
 def _compute_weight(status: Status) -> tuple[int, bool]:
-    """By gravity; of two that weigh alike, the one that was determined."""
+    """Rank a status by gravity; of two that weigh alike, the one that was determined comes first."""
     return status.gravity, status in {Status.ERROR, Status.WARNING, Status.HINT, Status.OK}
 
 
@@ -297,7 +297,7 @@ def collect(session: Session, reports: Path, hosts: Path | None = None, max_age:
 
 
 def _list_expected_hosts(place: Path) -> frozenset[str]:
-    """The hosts that a wheelhouse's fleet.json serves, or those of facts files."""
+    """List the hosts that a wheelhouse's fleet.json serves, or those of facts files."""
     file = place / FLEET_FILE if place.is_dir() else place
     if not (file.is_file() and file.suffix == ".json"):
         hosts, unread = read_hosts(place)

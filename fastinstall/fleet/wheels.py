@@ -37,7 +37,7 @@ _MADE = ".dist-info/fastinstall.json"
 def find_existing_wheel(
     directory: Path, artefact: FleetArtefact, recipe: Recipe, request: Request
 ) -> FleetArtefact | None:
-    """The artefact with the newest wheel in a directory that matches it, or None if none does.
+    """Find the newest wheel in a directory that matches an artefact, or return None if none does.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
     linked as wished. Whether there is a later version is asked with --upgrade only.
@@ -56,7 +56,7 @@ def find_existing_wheel(
 
 
 def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: Request) -> str:
-    """The version of a wheel that is for this Python, with these levels, at the wished version; empty for others."""
+    """Find the version of a wheel for this Python, with these levels, at the wished version; empty for other wheels."""
     known = parse_filename(name) if name.endswith(".whl") else None
     if known is None or known.name != request.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
         return ""
@@ -67,7 +67,7 @@ def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: R
 
 
 def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
-    """Whether a wheel is as it was listed, and made as is requested."""
+    """Tell whether a wheel is as it was listed, and made as is requested."""
     try:
         if files.sha256(wheel) != sha256.lower():
             return False
@@ -124,7 +124,7 @@ def _make_artefacts(session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: 
 
 
 def _build_artefact(session: Session, artefact: FleetArtefact, request: Request, directory: Path) -> FleetArtefact:
-    """The artefact with its wheel, or with what kept it from being built."""
+    """Return the artefact with its wheel, or with what kept it from being built."""
     target = NamedTarget(python=Path(artefact.builder) if artefact.builder is not None else None)
     try:
         result = build_wheel_into(session, target, request, directory).result
@@ -136,7 +136,7 @@ def _build_artefact(session: Session, artefact: FleetArtefact, request: Request,
 
 
 def _add_wheel(artefact: FleetArtefact, name: str, sha256: str) -> FleetArtefact:
-    """What made it says nothing of a wheel that is there, so a machine without that Python writes the same."""
+    """Add the wheel that is there, without what made it, so that a machine without that Python writes the same."""
     path = str(Path(artefact.directory, name))
     return replace(artefact, wheel=path, sha256=sha256, builder=None, problem="", hint="")
 
@@ -148,7 +148,7 @@ def _find_needed_glibc(wheel: str) -> str:
 
 @contextmanager
 def _lock_wheelhouse(wheelhouse: Path) -> Iterator[None]:
-    """One writer of a wheelhouse at a time."""
+    """Hold the lock of a wheelhouse, which has one writer at a time."""
     try:
         wheelhouse.mkdir(parents=True, exist_ok=True)
     except OSError as error:

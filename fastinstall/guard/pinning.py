@@ -40,7 +40,7 @@ AddPin = Callable[[Transaction], None]
 
 
 def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Project | None = None) -> AddPin | None:
-    """What puts the pin of an environment there, once all that could forbid it was looked at; nothing is changed.
+    """Return what puts the pin in place, once all that could forbid it was looked at; nothing is changed.
 
     Args:
         session: the outside world.
@@ -79,7 +79,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
 
 
 def list_links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
-    """Places of wheels that a pin repeats; where pip installs nothing, its settings are passed over, and that is said.
+    """List places of wheels for a pin to repeat; if pip installs nothing here, say that its settings are passed over.
 
     Raises:
         RefusedError: a foreign setting is in the way.
@@ -103,7 +103,7 @@ def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
 
 
 def read_pin(prefix: Path) -> str:
-    """Our line in conda's pins, or what there is of ours for pip; empty if there is neither."""
+    """Return our line in conda's pins, or what there is of ours for pip; empty if there is neither."""
     told = pin_in(_read_conda_pins(prefix)) or "".join(block_in(read_configuration(prefix))[:1])
     return told or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
 

@@ -41,7 +41,7 @@ from fastinstall.observe.pip_pins import (
 def find_forced_downgrades(
     there: Sequence[Distribution], free: Mapping[str, str], held: Mapping[str, str], names: Sequence[str]
 ) -> dict[str, str]:
-    """What would be older with the pin than it is, or than it could be.
+    """Find what would be older with the pin than it is, or than it could be.
 
     Args:
         there: what is installed.
@@ -72,12 +72,12 @@ def _is_older(one: str, other: str) -> bool:
 
 
 def wants_pip_pin(facts: Facts, request: Request) -> bool:
-    """Whether a setup leaves a pin for pip: where it is requested, and where there is one that has to go along."""
+    """Tell whether a setup leaves a pin for pip: where it is requested, and where there is one that has to go along."""
     return facts.environment.kind is EnvironmentKind.VENV and (request.pin or find_pip_pin(facts) is not None)
 
 
 def find_pip_pin(facts: Facts) -> PinState | None:
-    """The pin for pip that is there."""
+    """Find the pin for pip that is there."""
     return next((pin for pin in facts.pins if pin.kind == PinKind.PIP), None)
 
 
@@ -227,7 +227,7 @@ class PinTrial:
         return forecast_pip_install(self.facts.interpreter, words, settings, self.variables)
 
     def _try_with_the_index(self, free: Mapping[str, str], held: Mapping[str, str], names: tuple[str, ...]) -> str:
-        """Why it could not be tried, or "" if it was tried and passed."""
+        """Return why it could not be tried, or "" if it was tried and passed."""
         self.emit(Started(stage="pin", message=f"testing the pin: what would pip do with {listing(names)}?"))
         try:
             without, with_pin = (self._ask(settings, "--upgrade", *names) for settings in (free, held))
@@ -241,7 +241,7 @@ class PinTrial:
         return without.impossible
 
     def _try_with_the_wheel(self, held: Mapping[str, str]) -> None:
-        """Whether pip finds what the pin asks for, beside no index."""
+        """Object if pip does not find what the pin asks for without an index."""
         name = self.pin.requirement.partition("==")[0]
         try:
             found = self._ask(held, "--no-index", "--no-deps", "--force-reinstall", name)

@@ -55,7 +55,7 @@ class Guards:
 
 
 def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
-    """The last events, newest first; none if nothing was told, or nothing could be written down.
+    """Read the last events, newest first; none if nothing was told, or nothing could be written down.
 
     A line that is not one of ours (a disk was full, somebody edited it) is passed over.
 
@@ -96,7 +96,7 @@ def renew_guard_files(store: JournalStore, facts: Facts, receipt: Receipt, trans
 
 
 def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:
-    """The moves that take away what of them is there."""
+    """List the moves that take away what of them is there."""
     # The hooks go before the package that they name, so that no start of Python meets one without the other.
     return [
         Move(kind=MoveKind.OUT, live=store.relative(site_packages / name), kept=f"aside/{name}")

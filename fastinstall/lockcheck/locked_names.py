@@ -21,28 +21,28 @@ _PARTS_OF_A_CONDA_NAME = 3
 
 
 def normalise_locked_name(name: str) -> str:
-    """A distribution's name as it is compared. Source: PEP 503."""
+    """Return a distribution's name as it is compared. Source: PEP 503."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def is_ours(version: str) -> bool:
-    """Whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3"."""
+    """Tell whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3"."""
     return _LABEL.fullmatch(version.partition("+")[2]) is not None
 
 
 def is_our_build(build: str) -> bool:
-    """Whether a build string of conda's, or a pattern, is one of fastinstall: "simd_v2v3_py311_0", "simd_*"."""
+    """Tell whether a build string of conda's, or a pattern, is one of fastinstall: "simd_v2v3_py311_0", "simd_*"."""
     return _BUILD.fullmatch(build) is not None
 
 
 def public(version: str) -> str:
-    """What two builds of the same version have in common: "13.0" of "13.0.0+simd.v3"."""
+    """Return what two builds of the same version have in common: "13.0" of "13.0.0+simd.v3"."""
     released = version.partition("+")[0].strip().lower().removeprefix("v")
     return re.sub(r"(\.0)+$", "", released)
 
 
 def file_name(source: str) -> str:
-    """The last part of a path or URL, without query and fragment."""
+    """Return the last part of a path or URL, without query and fragment."""
     bare = source.partition("#")[0].partition("?")[0]
     return _ESCAPED_PLUS.sub("+", bare.rstrip("/").rpartition("/")[2])
 

@@ -134,7 +134,7 @@ class VerdictContext:
 
 
 def judge(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFinding | None:
-    """What is wrong with an entry.
+    """Judge an entry, or return None if nothing is wrong with it.
 
     Args:
         entry: that no comment accepts.
@@ -158,7 +158,7 @@ def judge(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFindi
 
 
 def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
-    """The versions of ours that entries hold to, each for everything that is read together with it."""
+    """List the versions of ours that entries hold to, each for everything that is read together with it."""
     return tuple(dict.fromkeys(version for entry in entries if is_ours(version := _find_version(entry))))
 
 
@@ -184,12 +184,12 @@ def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
 
 
 def _is_met(wanted: str, version: str) -> bool:
-    """Whether a version of ours is one that is wanted: that very one, or any with its public part."""
+    """Tell whether a version of ours is one that is wanted: that very one, or any with its public part."""
     return wanted in ("", version) or (not is_ours(wanted) and public(wanted) == public(version))
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
-    """Where no wheel of ours is at hand, so that an index is asked."""
+    """Return the problem if no wheel of ours is at hand, so that an index is asked; empty if there is none."""
     if entry.name != _PILLOW:
         return _OTHER_PIL.format(entry.name)
     # The branch of a lock for where ours cannot be: no two branches are for the same machine.
@@ -201,7 +201,7 @@ def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) 
 
 
 def _find_version(entry: LockEntry) -> str:
-    """A file's name tells more than what stands beside it: pdm writes the public part there."""
+    """Return the version by the file's name, which tells more than the entry: pdm writes the public part there."""
     return archive(entry.source)[1] or entry.version
 
 
@@ -225,7 +225,7 @@ ACCEPTED = "fastinstall: stock"
 
 
 def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
-    """The remedy for an entry.
+    """Return the remedy for an entry.
 
     Args:
         kind: of the file that was named.
@@ -271,7 +271,7 @@ _PYTHONS = tuple(
 
 
 def may_apply(marker: str) -> bool:
-    """Whether a marker may hold on Linux on x86-64, with any Python; one that cannot be read hides nothing."""
+    """Tell whether a marker may hold on Linux on x86-64, with any Python; one that cannot be read hides nothing."""
     if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
         return True
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)

@@ -210,7 +210,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
 
 
 def _read_number(package: CondaPackage) -> int:
-    """The number at the end of a build string of ours; 0 where there is none."""
+    """Read the number at the end of a build string of ours; 0 where there is none."""
     number = package.build.rpartition("_")[2]
     return int(number) if number.isdigit() else 0
 
@@ -300,7 +300,7 @@ def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
 
 
 def is_conda(facts: Facts) -> bool:
-    """Whether the environment is one of conda's."""
+    """Tell whether the environment is one of conda's."""
     return facts.environment.kind is EnvironmentKind.CONDA
 
 

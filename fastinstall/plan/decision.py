@@ -81,7 +81,7 @@ def _choose_compiler_wheel(need: CompilerNeed) -> Artefact | None:
 
 
 def needs_compiling(situation: Situation) -> bool:
-    """Whether a wheel must be built because none is ready-made; does not look at the toolchain."""
+    """Tell whether a wheel must be built because none is ready-made; does not look at the toolchain."""
     return _choose_release(situation)[2].prebuilt is None
 
 

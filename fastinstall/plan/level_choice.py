@@ -133,7 +133,7 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
 
 
 def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
-    """Whether a wheel with these levels runs at its best on a CPU.
+    """Tell whether a wheel with these levels runs at its best on a CPU.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.

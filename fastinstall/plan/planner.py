@@ -209,6 +209,6 @@ def _plan_pip_pin(situation: Situation, build: Build) -> tuple[PinForPip | Skipp
 
 
 def keeps_pip_pin(situation: Situation) -> bool:
-    """Whether the existing pin stays, because its own build is restored."""
+    """Tell whether the existing pin stays, because its own build is restored."""
     there = find_pip_pin(situation.facts)
     return situation.restoring and there is not None and not there.problems

@@ -109,7 +109,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 
 def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
-    """Whether a version has no more critical advisories than the installed one."""
+    """Tell whether a version has no more critical advisories than the installed one."""
     installed = _installed_version(stack)
     if not installed:
         return False

@@ -134,7 +134,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
 
 
 def _is_labelled(built: str, asked: str) -> bool:
-    """Whether a ready-made wheel of ours, which has a version label, was built from the requested version."""
+    """Tell whether a ready-made wheel of ours, which has a version label, was built from the requested version."""
     return "+" in built and is_version(built) and is_version(asked) and base_version(built) == base_version(asked)
 
 
@@ -163,5 +163,5 @@ def _name_package(package: CondaPackage) -> str:
 
 
 def is_for_guard_alone(plan: Plan) -> bool:
-    """Whether a plan renews the start-up guard and nothing else."""
+    """Tell whether a plan renews the start-up guard and nothing else."""
     return bool(plan.steps) and all(isinstance(step, InstallGuard | Verify) for step in plan.steps)

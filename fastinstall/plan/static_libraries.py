@@ -20,7 +20,7 @@ class StaticChoice:
 
 
 def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> StaticChoice:
-    """The newest sdist of each such library; where there is none, the system's library does.
+    """Choose the newest sdist of each such library; one without an sdist is taken from the system.
 
     With another link mode than "bundle" none is linked in: there the libraries are those that were asked for.
     """

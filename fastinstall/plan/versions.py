@@ -139,7 +139,7 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
-    """Whether an artefact has this version; a local label marks a wheel of ours, which matches its source's version."""
+    """Tell whether an artefact has this version; a wheel of ours, which has a local label, has its source's version."""
     from packaging.version import InvalidVersion  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     try:

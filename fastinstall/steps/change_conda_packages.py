@@ -37,7 +37,7 @@ class ChangeCondaPackages(StepDefaults):
         return f"change other packages by {ENGINES[self.engine]}"
 
     def list_details(self) -> Iterable[str]:
-        """What comes, goes and is replaced, package by package."""
+        """List what comes, goes and is replaced, package by package."""
         before = {package.name: package for package in self.change.unlinked}
         after = {package.name: package for package in self.change.linked}
         for name in sorted({*before, *after}):
@@ -49,11 +49,11 @@ class ChangeCondaPackages(StepDefaults):
                 yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """What comes."""
+        """List what comes."""
         return self.change.linked
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Packages, coming or going, whose names or addresses are none."""
+        """Find packages, coming or going, whose names or addresses are none."""
         for package in (*self.change.linked, *self.change.unlinked):
             yield from find_word_problems((package.name, package.build), "change.linked", _NAME, "a name of conda's")
             if package.url and not ADDRESS.fullmatch(package.url):

@@ -22,7 +22,7 @@ class InstallGuard(StepDefaults):
         return "install the start-up guard"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """None: it says nothing but why."""
+        """Find no problem: it says nothing but why."""
         yield from ()
 
     def stage(self, site_packages: Path, core: BuiltCore, stack_version: str, python: Path) -> None:

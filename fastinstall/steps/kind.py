@@ -64,11 +64,11 @@ class StepDefaults:
         return ()
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """The files that it fetches from an index, or from a directory in its place."""
+        """List the files that it fetches from an index, or from a directory in its place."""
         return ()
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """The packages that it fetches from conda's channels."""
+        """List the packages that it fetches from conda's channels."""
         return ()
 
 
@@ -86,13 +86,13 @@ class StepKind(Protocol):
         """Further lines of a plan, below its words."""
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """The files that it fetches from an index, or from a directory in its place."""
+        """List the files that it fetches from an index, or from a directory in its place."""
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """The packages that it fetches from conda's channels."""
+        """List the packages that it fetches from conda's channels."""
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """What it says, in a saved plan, that none of ours would: the key of the step, and the problem."""
+        """Find what it says, in a saved plan, that none of ours would: the key of the step, and the problem."""
 
 
 class PreparingStep(Protocol):
@@ -135,7 +135,7 @@ class RecordingStep(Protocol):
 
 
 def find_word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
-    """Which of several words are not what they should be.
+    """Find which of several words are not what they should be.
 
     Args:
         words: of a saved plan.
@@ -151,6 +151,6 @@ def find_word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str
 
 
 def find_path_problems(path: PurePath, key: str) -> Iterator[Problem]:
-    """Whether a path of a saved plan depends on where the plan is carried out."""
+    """Find paths of a saved plan that depend on where the plan is carried out."""
     if not path.is_absolute():
         yield key, f"{path} is not absolute"

@@ -52,7 +52,7 @@ class MakeCondaPackages(StepDefaults):
         return f"make conda packages of it, linked by {ENGINES[self.engine]}: {names}"
 
     def list_details(self) -> Iterable[str]:
-        """What the guard package means for whoever waits for an update."""
+        """List what the guard package means for whoever waits for an update."""
         if self.guard is not None:
             yield "have conda keep this build: security updates then come by `fastinstall setup --upgrade`"
 

@@ -38,7 +38,7 @@ class Pin(StepDefaults):
             yield "file", f"expected one line for {PINS}, found {self.line!r} for {self.file!r}"
 
     def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
-        """A line of conda's pins does none: the plan was made after its solver had been asked."""
+        """Refuse nothing: the plan was made after conda's solver had been asked about such a pin."""
 
     def write(self, _wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Add the line to the file that solvers read."""

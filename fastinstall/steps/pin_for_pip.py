@@ -39,7 +39,7 @@ class PinForPip(StepDefaults):
         return f"pin it for pip in {self.file} and {self.directory}: {self.requirement}"
 
     def list_details(self) -> Iterable[str]:
-        """What is put into pip's configuration."""
+        """List what is put into pip's configuration."""
         return self.text.splitlines()
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:

@@ -42,11 +42,11 @@ class PrivateHeaders(StepDefaults):
         return f"fetch C headers into the cache: {' '.join(self.packages)}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """The packages."""
+        """Return the headers' packages."""
         return self.artefacts
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Words that are not names of packages."""
+        """Find words that are not names of packages."""
         yield from find_word_problems(self.packages, "packages", PACKAGE, "the name of a package")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
@@ -77,7 +77,7 @@ class PrivateHeaders(StepDefaults):
             raise self._explain_failure(error, context) from error
 
     def _explain_failure(self, error: FailedError, context: ExecutionContext) -> FailedError:
-        """Say what works where only a package index is reached."""
+        """Explain what works if only a package index is reached."""
         manager = find_package_manager(context.variables)
         libraries = tuple(context.recipe.libraries[name] for name in self.libraries)
         python = next(

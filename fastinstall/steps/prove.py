@@ -55,11 +55,11 @@ class Prove(StepDefaults):
         return f"compare it with the official wheel{timed}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """The official wheels that it is compared with."""
+        """List the official wheels that it is compared with."""
         return tuple(each for each in (self.reference, self.baseline) if each is not None)
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """None but those of its files, which every step's are judged by."""
+        """Find no problem but those of its files, which every step's are judged by."""
         yield from ()
 
     def run_operations(self, stage: Path, built: BuildResult, before: Facts, context: ExecutionContext) -> Runtime:
@@ -79,7 +79,7 @@ class Prove(StepDefaults):
         return prove(stage, subject, Path(interpreter.executable), context)
 
     def find_known_speed(self, build: WheelOrder, cpu: str, cache: Path) -> SpeedTable | None:
-        """What an earlier setup measured of these two builds on such a CPU; None if nothing is on record."""
+        """Find what an earlier setup measured of these two builds on such a CPU; None if nothing is on record."""
         wheel = build.prebuilt.sha256 if build.prebuilt is not None else build.cached
         if not self.timed or not wheel or self.baseline is None or not self.baseline.sha256:
             return None
@@ -106,7 +106,7 @@ class Prove(StepDefaults):
 def measure_speed(
     before: MeasuredPil, after: MeasuredPil, identity: str, facts: Facts, context: ExecutionContext
 ) -> SpeedTable | None:
-    """A speed table of two stacks.
+    """Return a speed table of two stacks.
 
     Args:
         before: what is replaced.

@@ -33,7 +33,7 @@ class SystemPackages(StepDefaults):
         return f"install system packages by {self.manager}: {' '.join(self.packages)}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Words that are not names of packages."""
+        """Find words that are not names of packages."""
         yield from find_word_problems(self.packages, "packages", PACKAGE, "the name of a package")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:

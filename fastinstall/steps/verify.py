@@ -27,7 +27,7 @@ class Verify(StepDefaults):
         return f"check: {', '.join(self.checks)}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """None: which checks they are is decided anew where the plan is carried out."""
+        """Find no problem: which checks they are is decided anew when the plan is carried out."""
         yield from ()
 
 

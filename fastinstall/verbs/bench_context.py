@@ -60,7 +60,7 @@ def observe_context(
 
 
 def make_bench_execution_context(context: BenchContext, *, offline: bool) -> ExecutionContext:
-    """Tools to fetch an official wheel with.
+    """Return tools to fetch an official wheel with.
 
     Args:
         context: where it is measured.

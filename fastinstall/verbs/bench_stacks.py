@@ -27,13 +27,13 @@ from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 
 def holds_our_build(context: BenchContext) -> bool:
-    """Whether the PIL in place is a build of ours, by the receipt of its setup."""
+    """Tell whether the PIL in place is a build of ours, by the receipt of its setup."""
     receipt = receipt_if_readable(context.environment)
     return receipt is not None and receipt.core.sha256 == context.core.sha256
 
 
 def prepare_stacks(context: BenchContext) -> tuple[UnpackedPackages | None, UnpackedPackages | None]:
-    """The newest official wheel and our build, as far as may be; None for what is in place."""
+    """Return the newest official wheel and our build, as far as may be; None for what is in place."""
     official = _unpack(context, "the newest official wheel", _find_official_stack)
     if holds_our_build(context):
         return official, None
@@ -43,7 +43,7 @@ def prepare_stacks(context: BenchContext) -> tuple[UnpackedPackages | None, Unpa
 def _unpack(
     context: BenchContext, title: str, find: Callable[[BenchContext], tuple[str, Path]]
 ) -> UnpackedPackages | None:
-    """What is found, with its own title, or why there is none; None for what is in place."""
+    """Return what is found, with its own title, or why there is none; None for what is in place."""
     try:
         title, stage = find(context)
     except FastinstallError as error:
@@ -80,7 +80,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def _build_wheel(context: BenchContext) -> Path:
-    """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
+    """Build our wheel as a setup would; that takes about half a minute, which is said first."""
     from fastinstall.apply.wheel_only import build_wheel_into  # noqa: PLC0415 (only where it may be built)
 
     message = "building the fast stack, to measure it before it is installed (--no-build skips this)"
@@ -90,7 +90,7 @@ def _build_wheel(context: BenchContext) -> Path:
 
 
 def _stage(wheel: Path, cache: Path) -> Path:
-    """A wheel of ours as a directory that can go on `sys.path`; kept in the cache like the official ones."""
+    """Unpack a wheel of ours into a directory for `sys.path`, kept in the cache as the official ones are."""
     target = cache / "unpacked" / files.sha256(wheel)
     if not sealed_trees.is_intact(target, cache=cache):
         with files.temporary_directory("unpack", within=cache / "tmp") as scratch:
@@ -100,7 +100,7 @@ def _stage(wheel: Path, cache: Path) -> Path:
 
 
 def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Artefact | None:
-    """The newest official wheel of Pillow that was ever fetched and fits.
+    """Find the newest official wheel of Pillow that was ever fetched and fits.
 
     Args:
         cache: root of our cache.
@@ -129,7 +129,7 @@ def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collectio
 
 
 def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Path | None:
-    """The newest wheel of the usual recipe that was built for this Python before; of several, that with most levels.
+    """Return the newest wheel of the usual recipe built for this Python before; of several, that with most levels.
 
     Args:
         cache: root of our cache.

@@ -35,7 +35,7 @@ class FoundEnvironment:
 
 
 def discover_environments(session: Session, directory: Path) -> tuple[FoundEnvironment, ...]:
-    """The likeliest first: active ones, those of the directory, those that fastinstall set up, others with a Pillow.
+    """Return environments, the likeliest first: active ones, those of the directory, those of fastinstall, others.
 
     Environments without any Pillow are left out where nothing but a list of some tool speaks for them, and so is the
     environment of fastinstall itself.

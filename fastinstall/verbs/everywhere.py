@@ -58,7 +58,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
 def _examine_environment(
     session: Session, examination: Examination, prefix: Path
 ) -> EnvironmentReport | Unobservable | None:
-    """The report on one environment; None for the tool's own."""
+    """Return the report on one environment; None for the tool's own."""
     stranger = find_stranger(prefix)
     if stranger:
         owner = quote(stranger)

@@ -75,7 +75,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
 
 
 def _announce(context: BenchContext, count: int, candidate_runs: Sequence[CandidateRun]) -> BenchContext:
-    """Say how long it takes from here on, builds and downloads aside, and hold it to that."""
+    """Announce how long it takes from here on, builds and downloads aside, and return the context with that limit."""
     effort, request, emit = context.effort, context.request, context.session.emit
     if context.busy:
         context.remark(f"other programs are running ({context.busy}): every comparison takes twice as many rounds")
@@ -181,7 +181,7 @@ def compare_operations(
 
 
 def _choose_effort(context: BenchContext) -> TimingEffort | None:
-    """Every operation; in quick mode those of a short table that there is time for, the decisive ones first."""
+    """Choose every operation; in quick mode those of a short table that there is time for, the decisive ones first."""
     if not context.request.quick:
         return TimingEffort(operations=())
     left = context.effort.seconds - context.elapsed() - _START_SECONDS

@@ -73,7 +73,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
 
 
 def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
-    """What a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
+    """Return what a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
     made = plan_creation(session, target)
     if made is not None:
         return foresee_facts(session, recipe, made)

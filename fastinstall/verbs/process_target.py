@@ -20,7 +20,7 @@ _MARKS = ("pyvenv.cfg", "conda-meta")
 
 
 def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Environment:
-    """The environment of the PIL that a process has mapped, or of its interpreter where it has mapped none.
+    """Return the environment of the PIL that a process has mapped, or of its interpreter where it has mapped none.
 
     Args:
         process: what was seen of it.

@@ -78,7 +78,7 @@ def _offer(
 
 
 def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
-    """The speed tables of our cache for a CPU, the latest first."""
+    """Read the speed tables of our cache for a CPU, the latest first."""
     tables = (foreign.read_kept(SpeedTable, "speed", path) for path in (cache / "speed").glob("*.json"))
     found = (table for table in tables if table is not None and table.cpu == cpu)
     yield from sorted(found, key=lambda table: table.measured_at, reverse=True)
@@ -87,7 +87,7 @@ def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
 def _find_releases(
     session: Session, target: NamedTarget, recipes: Sequence[Recipe], interpreter: Interpreter, request: Request
 ) -> dict[str, Releases]:
-    """What there is for each of several recipes, by their names; everything is looked up once, at the same time.
+    """Return what there is for each of several recipes, by their names; everything is looked up at the same time.
 
     Raises:
         FailedError: the index cannot be reached.

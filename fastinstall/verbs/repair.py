@@ -137,7 +137,7 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> P
 
 
 def _add_reinstalls(session: Session, planned: Plan) -> Plan:
-    """In a conda environment, reinstall packages whose files were overwritten, in the same transaction."""
+    """Add to a plan, in a conda environment, the packages whose files were overwritten, to be reinstalled with it."""
     environment = planned.environment
     if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
         return planned

@@ -90,13 +90,13 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
 
 
 def _describe_what_remains(store: JournalStore) -> Iterator[str]:
-    """What a rollback that has only recovered did not do."""
+    """Yield what a rollback that has only recovered did not do."""
     if store.readable():
         yield f"nothing else was undone; to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
 
 
 def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]:
-    """The transactions to be undone, newest first: with `to` as far as it says, else to where a stack is intact."""
+    """Choose the transactions to undo, newest first: as far as `to` says, else to where a stack is intact."""
     infos = list_undoable_transactions(store)
     if to is not None:
         return tuple(info.id for info in infos[: position(infos, to) + 1])
@@ -132,7 +132,7 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
 
 
 def _count_transactions_of_setup(store: JournalStore, infos: Sequence[TransactionInfo]) -> int:
-    """The current setup and what came after it."""
+    """Count the current setup and the transactions after it."""
     receipt = receipt_if_readable(store)
     return next((place for place, info in enumerate(infos, 1) if receipt is not None and info.id == receipt.id), 0)
 
@@ -168,7 +168,7 @@ def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tupl
 def _undo_transactions(
     session: Session, environment: Environment, chosen: tuple[str, ...], to: str | None, *, force: bool
 ) -> Iterator[str]:
-    """All of them, or none."""
+    """Undo all of the transactions, or none; yield what was done."""
     prefix = Path(environment.prefix)
     store = JournalStore(prefix)
     foreign_entries = _find_foreign_packages(session, store)
@@ -248,7 +248,7 @@ def _find_recipe(session: Session, receipt: Receipt | None) -> Recipe:
 
 
 def _list_provided_names(recipe: Recipe) -> set[str]:
-    """Names of distributions, and of conda packages, that provide what a recipe provides."""
+    """List names of distributions, and of conda packages, that provide what a recipe provides."""
     return {*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel}
 
 

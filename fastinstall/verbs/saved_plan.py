@@ -19,7 +19,7 @@ from fastinstall.verbs.plan import name_target, plan_setup
 
 
 def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
-    """A saved plan as it is decided now: it may come from anybody, and says neither what it risks nor what it may.
+    """Decide a saved plan anew: it may come from anybody, and what it says of risks and permissions does not count.
 
     Args:
         session: the outside world.
@@ -68,7 +68,7 @@ def _refuse_another_cache(session: Session, saved: Plan, anew: Plan) -> None:
 
 
 def _name_other_cache(session: Session, saved: Plan) -> str:
-    """The hint where this cache lacks what a plan takes from one; with the user's usual cache, if that has it."""
+    """Return the hint for a cache that lacks what a plan takes from it; names the user's usual cache if that has it."""
     from fastinstall.wheelbuild.wheel_cache import find_wheel  # noqa: PLC0415 (only before a refusal)
 
     moving = ("FASTINSTALL_CACHE_DIR", "XDG_CACHE_HOME")

@@ -59,7 +59,7 @@ def recover_first(session: Session, target: NamedTarget) -> None:
 
 
 def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
-    """Doctor's word on what a plan has come to, for a person; None if it cannot be had, which changes nothing.
+    """Examine, for a person, what a plan has come to; None, which changes nothing, if that cannot be done.
 
     It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
     """

@@ -93,13 +93,13 @@ def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
 
 
 def _list_packages(built: BuildOutcome) -> list[CondaPackage]:
-    """The conda packages, the stack first."""
+    """List the conda packages, the stack first."""
     stack = built.stack
     return [each for each in (stack.package, stack.guard) if each is not None] if stack is not None else []
 
 
 def _list_built_files(built: BuildOutcome) -> list[Path]:
-    """What was asked for: the wheel, or the conda packages."""
+    """List what was asked for: the wheel, or the conda packages."""
     if built.stack is None:
         return [built.result.wheel]
     return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _list_packages(built)]

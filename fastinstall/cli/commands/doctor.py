@@ -95,7 +95,7 @@ def _refuse_contradictions(arguments: Namespace) -> None:
 
 
 def _get_named_target(arguments: Namespace) -> PurePath:
-    """The target that could not be looked at, as it was named."""
+    """Return the target that could not be looked at, as it was named."""
     if arguments.pid:
         return PurePath("/proc", str(arguments.pid))
     return PurePath(arguments.prefix or arguments.python or ".")
@@ -133,7 +133,7 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
 def _examine_again(
     session: Session, environment: Environment, examination: "Examination"
 ) -> "tuple[EnvironmentReport, Facts]":
-    """What a repair has come to."""
+    """Examine what a repair has come to."""
     from fastinstall.apply.recovery import report_interruption_after_completion  # noqa: PLC0415 (likewise)
     from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415 (only with --fix)
 
@@ -142,7 +142,7 @@ def _examine_again(
 
 
 def _tell_speed(environment: Environment, outlet: ResultOutput) -> None:
-    """The speed table that the setup measured."""
+    """Print the speed table that the setup measured."""
     receipt = receipt_if_readable(environment)
     if receipt is not None and receipt.speed is not None and outlet.is_text:
         outlet.console.data(render_speed_table(receipt.speed, outlet.console.out))
@@ -197,7 +197,7 @@ def _list(context: Context) -> int:
 
 
 def _is_repairable(report: EnvironmentReport) -> bool:
-    """An error that a setup may mend, or whatever a check says that --fix repairs."""
+    """Tell whether there is an error that a setup may mend, or anything that a check says --fix repairs."""
     from fastinstall.doctor.registry import load_check  # noqa: PLC0415 (only with --fix)
 
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)

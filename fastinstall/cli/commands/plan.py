@@ -74,7 +74,7 @@ def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
 
 
 def fleet_request(arguments: Namespace) -> "FleetRequest":
-    """What --hosts, --python and --max-age name.
+    """Return what --hosts, --python and --max-age name.
 
     Raises:
         UsageError: an environment is named beside --hosts.
@@ -90,7 +90,7 @@ def fleet_request(arguments: Namespace) -> "FleetRequest":
 
 
 def code_of(fleet: "Fleet") -> int:
-    """The exit code: whether anything can be done for any host."""
+    """Return the exit code: whether anything can be done for any host."""
     from fastinstall.fleet.fleet import Cause  # noqa: PLC0415 (only with --hosts)
 
     if any(artefact.hosts for artefact in fleet.artefacts):

@@ -57,7 +57,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 
 def _forget(session: Session, environment: Environment, arguments: Namespace, context: Context) -> int:
-    """What goes is shown before anybody is asked."""
+    """Show what goes, ask, and forget it."""
     identifier = None if arguments.forget == EVERYTHING else arguments.forget
     recover_or_report(session.listening(progress_for(context)), environment, arguments, context)
     coming = list_forgettable_history(environment, identifier)

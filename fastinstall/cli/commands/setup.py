@@ -85,7 +85,7 @@ def _confirm_other_plan(arguments: Namespace, context: Context, other: Plan) -> 
 
 @contextmanager
 def _report_kept_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
-    """Where a person interrupts the work, say what remains of it."""
+    """Say what remains of the work if a person interrupts it."""
     try:
         yield
     except KeyboardInterrupt as interruption:

@@ -25,7 +25,7 @@ from fastinstall.proof.cases import Proof, ProofCheck, ProofStatus
 
 
 def guards_text(guards: Guards, page: Page) -> str:
-    """The guards one by one, what is wrong with them, what they cost, and what they have told."""
+    """Return the guards one by one, what is wrong with them, what they cost, and what they have told."""
     return "\n".join(_render_guards(guards, page))
 
 
@@ -61,7 +61,7 @@ _HOLDS = _HEAD.index("HOLDS")
 
 
 def history_text(found: Transactions, page: Page) -> str:
-    """One line for each transaction, the newest first, and what they hold together."""
+    """Return one line for each transaction, the newest first, and what they hold together."""
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
     rows = page.table(_HEAD, map(_make_row, found.transactions), right=(_HOLDS,))
@@ -75,7 +75,7 @@ def _make_row(each: PastTransaction) -> tuple[str, ...]:
 
 
 def locks_text(report: LockReport, page: Page) -> str:
-    """Two or three lines a finding, and how many files were judged."""
+    """Return two or three lines a finding, and how many files were judged."""
     lines = [line for finding in report.findings for line in _render_finding(finding, page)]
     number = len(report.files)
     files = f"{number} file{'s' if number != 1 else ''} checked, {len(report.findings) or 'no'} finding"
@@ -96,7 +96,7 @@ _STYLES = {ProofStatus.OK: "ok", ProofStatus.FAILED: "error", ProofStatus.SKIPPE
 
 
 def proof_text(proof: Proof, page: Page) -> str:
-    """Every check with its status as a word, its seconds and its summary, and what the whole says."""
+    """Return every check with its status as a word, its seconds and its summary, and what the whole says."""
     return "\n".join((*_render_checks(proof, page), _describe_verdict(proof)))
 
 
@@ -122,7 +122,7 @@ def _describe_verdict(proof: Proof) -> str:
 
 
 def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
-    """A plan in a few lines, and what to weigh before consenting; with --verbose every step and skip with its reason.
+    """Return a plan in a few lines, and what to weigh before consenting; with --verbose every step with its reason.
 
     Args:
         plan: the plan.
@@ -142,7 +142,7 @@ def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
 
 
 def _list_steps(plan: "Plan", page: Page) -> list[str]:
-    """Every step and skip with its reason."""
+    """List every step and skip with its reason."""
     lines = list(page.lines(plan.summary, rest="  ", style="bold"))
     for number, step in enumerate(plan.steps, start=1):
         lines += page.lines(step.describe(), first=f"  {number}. ", rest="     ")

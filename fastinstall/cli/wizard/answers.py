@@ -73,7 +73,7 @@ def forget(session: Session, target: Path) -> None:
 
 
 def apply_kept_answers(answers: Answers, request: Request) -> Request:
-    """The request of this run with what was changed by the answers."""
+    """Return the request of this run with what was changed by the answers."""
     names = (field.name for field in fields(Request))
     changed = (name for name in names if getattr(answers.after, name) != getattr(answers.before, name))
     wished = replace(request, **{name: getattr(answers.after, name) for name in changed})

@@ -50,14 +50,14 @@ class WizardConversation:
     offers: list[RecipePreview] = field(default_factory=list)
 
     def list_previews(self, request: Request) -> list[RecipePreview]:
-        """The recipes side by side."""
+        """List the recipes side by side."""
         if not self.offers:
             self.session.emit(Started(stage="index", message="looking up what each recipe gives here"))
             self.offers.extend(compare_recipes(self.session, self.target, self.facts, request))
         return self.offers
 
     def say(self, text: str) -> None:
-        """Say a paragraph."""
+        """Print a paragraph."""
         self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))
 
 
@@ -83,11 +83,11 @@ class Topic:
     conda_only: bool = False
 
     def applies(self, facts: Facts) -> bool:
-        """Whether it means anything for a target."""
+        """Tell whether the topic means anything for a target."""
         return is_conda(facts) or not self.conda_only
 
     def told(self, request: Request) -> str:
-        """Its present value, in a few words."""
+        """Return its present value, in a few words."""
         values = [value for field in self.fields if (value := getattr(request, field))]
         return _write(values[-1], ", ") if values else self.empty
 
@@ -137,14 +137,14 @@ def customise_request(
 
 
 def _write(value: object, comma: str = ",") -> str:
-    """A value as a person reads or types it."""
+    """Return a value as a person reads or types it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return comma.join(map(str, value)) if isinstance(value, tuple) else str(value or "")
 
 
 def _choose(name: str, title: str, question: str, meanings: Mapping[Any, str]) -> Topic:
-    """A topic with a few values, each with its meaning."""
+    """Return a topic with a few values, each with its meaning."""
     ask = partial(_ask_choice, name=name, question=question, meanings=meanings)
     return Topic(fields=(name,), title=title, ask=ask)
 
@@ -159,7 +159,7 @@ def _ask_choice(
 
 
 def _type(name: str, title: str, question: str, empty: str, note: str = "") -> Topic:
-    """A topic whose value is typed, as behind its flag."""
+    """Return a topic whose value is typed, as behind its flag."""
     read = next(option.read for option in REQUEST_OPTIONS if option.field == name)
     ask = partial(_ask_typed, words=(name, question, note), read=read)
     return Topic(fields=(name,), title=title, ask=ask, empty=empty)
@@ -331,7 +331,7 @@ _ENGINES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
 
 
 def ask_engine(asker: Asker, facts: Facts, request: Request) -> CondaInstaller | None:
-    """What `Request.engine` takes, asked in conda environments only; None if the person goes back."""
+    """Ask for `Request.engine`, in conda environments only; None if the person goes back."""
     if not is_conda(facts):
         return request.engine
     there = list_available_engines(facts)
@@ -356,7 +356,7 @@ _LEVELS = {
 
 
 def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tuple[str, ...]] | None:
-    """What `Request.level` and `Request.levels` take, from the levels of a recipe; None if the person goes back."""
+    """Ask for `Request.level` and `Request.levels`, from the levels of a recipe; None if the person goes back."""
     usual = [level.name for level in reversed(recipe.levels) if level.automatic]
     meanings = {
         AUTO: f"{listing(usual)} in one wheel; right for nearly everyone",

@@ -69,7 +69,7 @@ class EnvironmentChooser:
                 return self._read_target(typed)
 
     def shorten(self, prefix: Path) -> str:
-        """The shortest way to write a path."""
+        """Return the shortest way to write a path."""
         ways = [str(prefix)]
         if prefix.is_relative_to(self.directory):
             ways.append(f"./{prefix.relative_to(self.directory)}")
@@ -92,14 +92,14 @@ class EnvironmentChooser:
 
 
 def is_left_open(target: NamedTarget, session: Session) -> bool:
-    """Whether neither flags nor the shell say which one environment is meant; fastinstall's own never is."""
+    """Tell whether neither flags nor the shell say which environment is meant; fastinstall's own never is."""
     if target.prefix or target.python or target.new:
         return False
     return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
 
 
 def describe_found_environment(each: FoundEnvironment) -> str:
-    """What is in an environment, and how it is known, in one line."""
+    """Return what is in an environment, and how it is known, in one line."""
     seen = each.seen
     parts = ["conda"] if seen.kind is EnvironmentKind.CONDA else []
     parts += [f"Python {seen.python}"] if seen.python else []

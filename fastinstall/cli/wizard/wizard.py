@@ -126,7 +126,7 @@ class _Wizard:
         return plan
 
     def _make_first_plan(self) -> Plan:
-        """The plan to begin with: for the answers of an interrupted run, or without them where they lead nowhere."""
+        """Make the first plan: for the answers of an interrupted run, or without them if they lead nowhere."""
         kept = answers.read_kept_answers(self.talk.session, self.prefix)
         request = self.before if kept is None else answers.apply_kept_answers(kept, self.before)
         if kept is not None and request != self.before:
@@ -155,7 +155,7 @@ class _Wizard:
         return plan_setup(self.talk.session, self.talk.target, request)
 
     def _try_plan(self, request: Request) -> Plan | None:
-        """The plan for a request; None, and the reason is told, where there is none."""
+        """Return the plan for a request, or None if there is none; the reason is told."""
         try:
             return self._plan(request)
         except (RefusedError, UsageError) as error:
@@ -207,7 +207,7 @@ class _Wizard:
 
 
 def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:
-    """Names and values in two columns; a name that comes again is left out."""
+    """Yield names and values in two columns; a name that comes again is left out."""
     last, margin = "", " " * _COLUMN
     for name, value in rows:
         first, *others = page.lines(value, first=margin, rest=margin)
@@ -221,7 +221,7 @@ def _name_value(name: str, value: str, page: Page) -> str:
 
 
 def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
-    """What there is, by name.
+    """List what there is, by name.
 
     Args:
         facts: of the target.
@@ -263,7 +263,7 @@ def list_changes(plan: Plan, facts: Facts) -> Iterator[str]:
 
 
 def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
-    """Warnings, and risks with what they bring."""
+    """List warnings, and risks with what they bring."""
     for warning in plan.warnings:
         yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
     for plan_risk in plan.risks:
@@ -274,7 +274,7 @@ def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
 
 
 def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """The last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
+    """Return the last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
 
     Args:
         plan: that was carried out.
