@@ -25,7 +25,7 @@ def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool])
     """Answer a request.
 
     Args:
-        pipeline: of `_loading.py`.
+        pipeline: a pipeline as `_loading.py` builds it.
         request: `seconds`, `indexes` (null for all images), `cold`, `group` (the shortest of so many passes counts).
         drop: drops the files of a source from the page cache, and returns whether it worked.
     """

@@ -17,8 +17,8 @@ class AdviceContext:
 
     Attributes:
         baseline: what the candidates are compared with.
-        workload: the images.
-        machine: the measured one.
+        workload: the images that were measured, and where they lie.
+        machine: the limits of loaders on the measured machine.
         environment: the one to advise on.
         pipeline: what was done to every image.
         pillow: the requirement for the newest Pillow that dependants allow ("pillow<13").
@@ -42,7 +42,7 @@ class AdviceOption:
 
     Attributes:
         text: in words, with its cost.
-        command: to paste.
+        command: a command to paste, or empty if none adopts it.
         code: the line of code; empty if there is none.
     """
 

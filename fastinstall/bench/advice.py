@@ -64,7 +64,7 @@ def is_worthwhile(gain: Gain, noise: float = 0.0) -> bool:
     """Return whether a gain exceeds the noise, and is worth the effort.
 
     Args:
-        gain: of a candidate.
+        gain: a candidate's gain over the baseline, with bounds.
         noise: the largest gain of a control in any round.
     """
     return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE and gain.ratio > noise

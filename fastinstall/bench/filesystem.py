@@ -58,10 +58,10 @@ class Mount:
     """A line of mountinfo.
 
     Attributes:
-        point: the mount point.
-        type: of the filesystem.
+        point: the directory that it is mounted on.
+        type: type of the filesystem, "drvfs" for Windows drives in WSL.
         source: the mounted device or "server:/export".
-        device: "MAJOR:MINOR".
+        device: number of the device, "MAJOR:MINOR".
     """
 
     point: PurePath

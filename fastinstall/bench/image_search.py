@@ -31,7 +31,7 @@ class SearchBounds:
 
     Attributes:
         entries: directory entries to examine.
-        seconds: duration.
+        seconds: how long the search may take.
     """
 
     entries: int = 200_000

@@ -37,9 +37,9 @@ def generate_photos(  # noqa: PLR0913 (the photos, their place, and the PIL)
     One PIL makes the same files every time, in 0.2 to 0.8 s per workload (measured 2026-11-22).
 
     Args:
-        name: one of WORKLOADS.
-        directory: the existing destination.
-        python: the target's interpreter.
+        name: which kind of photos, one of `WORKLOADS`.
+        directory: where they are written; it exists.
+        python: path of the target's interpreter, which writes them.
         variables: the complete environment of the process.
         count: number of photos; None for the default; 2000, 40, 150 at most (100 MB).
         site: directories for the front of the path, with another PIL.

@@ -30,7 +30,7 @@ def judge_images(
 
     Args:
         images: files; anything else is reported, and not opened.
-        python: the target's interpreter.
+        python: path of the target's interpreter, which decodes.
         variables: the complete environment of the process.
         site: directories for the front of the path, with another PIL.
         patience: seconds for an image.

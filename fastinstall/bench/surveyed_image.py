@@ -14,8 +14,8 @@ class SurveyedImage:
         format: Pillow's name, "JPEG" for phones' MPO pictures; empty if unknown.
         mode: Pillow's name of its samples; empty likewise.
         width: in pixels, as stored; the EXIF orientation is never applied.
-        height: likewise.
-        size_bytes: of the file.
+        height: in pixels, as stored, like `width`.
+        size_bytes: size of the file in bytes.
         reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "not an image",
             "truncated", "corrupt", "CMYK", "LAB", "16 bits per channel", "animated", "several pages", "too large",
             "too small", "vector graphics", "takes too long", "kills the decoder: SIGSEGV",

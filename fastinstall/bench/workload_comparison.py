@@ -260,9 +260,9 @@ def compare_candidates(
 
     Args:
         context: where it is measured.
-        task: the images.
-        candidate_runs: the candidates.
-        seconds: for everything.
+        task: the images, and what is done to each.
+        candidate_runs: what is measured against the baseline.
+        seconds: how long all comparisons may take together.
 
     Returns:
         The images that the baseline could load, the baseline, and the others ordered by gain.
@@ -292,8 +292,8 @@ def choose_parts(by_name: Mapping[str, CandidateRun], results: Sequence[Candidat
     """Return the stack, decoder and setting that each help most, do not change pictures, and can be combined.
 
     Args:
-        by_name: all candidates.
-        results: their results.
+        by_name: all candidates, by the names in results.
+        results: what was measured of each candidate alone.
     """
     best: dict[CandidateKind, CandidateRun] = {}
     for each in sorted(results, key=_get_gain_ratio, reverse=True):

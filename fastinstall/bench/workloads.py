@@ -90,7 +90,7 @@ def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[
     """Return the workload as measured.
 
     Args:
-        task: as chosen.
+        task: the images, as the user has chosen them.
         indexes: of the measured images.
         failed: errors of images that the baseline could not load, by index.
     """

@@ -61,8 +61,8 @@ class WordsCompleter(BaseCompleter):
     """Offers words.
 
     Args:
-        look_up: finds them.
-        several: with commas between.
+        look_up: finds the words when a shell asks for them.
+        several: whether several words may follow, with commas between.
     """
 
     def __init__(self, look_up: Callable[[], Words], *, several: bool = False) -> None:

@@ -73,7 +73,7 @@ class UnwrittenError(Exception):
     """The result of a run could not be written to stdout.
 
     Args:
-        reason: the kernel's.
+        reason: what the kernel says of the failed write.
     """
 
     def __init__(self, reason: str) -> None:
@@ -162,7 +162,7 @@ class Page:
         """`text`, broken between words; paths and flags stay whole.
 
         Args:
-            text: one paragraph.
+            text: one paragraph; its line ends are shown as escapes.
             first: what stands before the first line.
             rest: what stands before the others.
             style: of every line, without what stands before it.
@@ -273,7 +273,7 @@ class Console:
         interactive: whether a person can be asked.
         lines_only: the terminal cannot move its cursor, so that questions and progress come as lines.
         out: how text is laid out for stdout.
-        err: likewise, for stderr.
+        err: how text is laid out for stderr.
         known: secrets by their value, never printed.
     """
 
@@ -338,10 +338,10 @@ def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, 
     """Return how text is laid out for a stream.
 
     Args:
-        stream: stdout or stderr.
+        stream: stdout or stderr, for its terminal's width.
         variables: NO_COLOR, FORCE_COLOR, TERM and COLUMNS count.
         colourless: whether --no-color was given.
-        verbose: whether --verbose was.
+        verbose: whether --verbose was given.
     """
     return Page(
         width=_find_width(stream, variables),

@@ -63,10 +63,10 @@ class Context:
     """What a command gets.
 
     Attributes:
-        variables: environment variables.
+        variables: the environment variables of this run.
         sources: where requests are found that the flags leave open.
-        console: where to print.
-        log: of this run.
+        console: the two streams that a command prints to.
+        log: the log of this run, which every event is written to.
         closing: left before any error is printed; a bar on the terminal ends with it.
         changes: of the target, that hold however the run ends, and whether the user was told.
         words: the command line, without the program.

@@ -30,7 +30,7 @@ class Settings:
 
     Attributes:
         file: where they were read from, or None if there is no file.
-        values: its keys.
+        values: what the file sets, by key.
     """
 
     file: Path | None = None
@@ -43,7 +43,7 @@ class Sources:
 
     Attributes:
         variables: environment variables; an empty one counts as absent.
-        settings: of a file.
+        settings: what the first settings file that is there sets.
         overruled: keys that a flag of the same run makes meaningless.
     """
 
@@ -56,7 +56,7 @@ class Sources:
 
         Args:
             key: in the settings file.
-            variable: its name.
+            variable: name of the environment variable that sets it too.
             read: what was written to the value; raises ValueError with a sentence.
             negated: whether the variable (not the key) turns it off.
 
@@ -204,7 +204,7 @@ class Option(NamedTuple):
     Attributes:
         field: its name in `Request`, and its key in fastinstall.toml.
         metavar: of its value; empty for a switch.
-        help: one line.
+        help: what --help says of it, in one line.
         read: text, list or boolean to the value; raises ValueError with a sentence.
         flag: on the command line.
         negated: flag and variable turn the field off ("--no-guard"); the key is the field itself.

@@ -70,7 +70,7 @@ def parse(
 
     Args:
         words: the command line without the program.
-        variables: environment variables.
+        variables: environment variables, of which some set flags.
         candidates: settings files; the first one that is there counts.
 
     Returns:

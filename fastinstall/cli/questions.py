@@ -40,7 +40,7 @@ class Asker(Protocol):
         """Ask for one of several answers.
 
         Args:
-            question: one sentence.
+            question: what is asked, in one sentence.
             answers: value to label, in order.
             default: the value that is marked first; None for the first one.
             meanings: value to a sentence about it, for those that need one.
@@ -250,8 +250,8 @@ def choose_or_go_back(
     """Ask for one of the answers, or return None if the user goes back.
 
     Args:
-        asker: how to ask.
-        question: one sentence.
+        asker: asks by cursor or in lines, by the terminal.
+        question: what is asked, in one sentence.
         meanings: value to a sentence about it, in order.
         labels: of the values that do not stand for themselves.
         default: the value that is marked first, where it is one of them; else the first one.
@@ -268,11 +268,11 @@ def ask_text_or_go_back(
     """Ask for a valid or empty line of text, or return None if the user goes back.
 
     Args:
-        asker: how to ask.
+        asker: asks by cursor or in lines, by the terminal.
         question: one sentence, without its ways out.
         read: raises ValueError with a sentence where the text makes no sense.
         complain: tells that sentence; the question is asked again.
-        default: what Enter gives.
+        default: the text that Enter alone gives.
     """
     ways = f"{BACK}: go back" + (f", {NOTHING}: none" if default else "")
     while True:

@@ -21,11 +21,11 @@ class CheckContext:
     """Everything that a verdict may depend on; two equal contexts give equal findings.
 
     Attributes:
-        facts: what was observed.
+        facts: what was observed of the environment.
         receipt: of our last setup, or None if fastinstall has set up nothing.
         recipe: the receipt's recipe, or the one that a setup would follow.
         today: the date, for the age of data.
-        tool_version: of fastinstall.
+        tool_version: version of the fastinstall that runs.
         hosts: other machines that the code is judged for, beside this one.
     """
 
@@ -85,7 +85,7 @@ class FindingFactory:
     """Speaks for one check.
 
     Attributes:
-        check: its name.
+        check: the name of the check, which its findings bear.
     """
 
     check: str

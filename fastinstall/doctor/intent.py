@@ -74,7 +74,7 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
     """Infer what replacing our stack was meant to do, or return None if it was not replaced.
 
     Args:
-        facts: the target.
+        facts: what was observed of the environment.
         receipt: of the setup that was replaced.
     """
     core, package, owner = facts.stack.core, find_foreign_package(facts, receipt), find_foreign_owner(facts, receipt)

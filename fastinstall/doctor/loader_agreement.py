@@ -41,7 +41,7 @@ def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disag
     the core under the name that the simulation gives it, names cannot be compared, and nothing is said.
 
     Args:
-        linkage: the simulation.
+        linkage: what the loader was simulated to load.
         mapped: `Runtime.mapped_by_import` or `Runtime.mapped`: the loader's own names.
 
     Returns:

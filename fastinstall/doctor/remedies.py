@@ -59,7 +59,7 @@ def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> R
     """Stock Pillow, again or a later one, by whoever manages this environment, and as its distributions allow.
 
     Args:
-        context: what is examined.
+        context: the environment, for its manager and its dependants.
         upgrade: whether a later one is meant.
         least: the version that is meant at least; empty for any.
     """

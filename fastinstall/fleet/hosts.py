@@ -41,7 +41,7 @@ class HostDocument:
         name: of the host, by the file's name; the document itself may give another.
         file: for messages; with the line's number where it is one of several.
         modified: the file's time, in seconds since the epoch.
-        content: of the document.
+        content: the bytes of the document, not parsed yet.
         problem: why there is no content; empty if there is.
     """
 
@@ -58,7 +58,7 @@ class UnreadDocument:
 
     Attributes:
         name: of the host, by the file's name.
-        file: for messages.
+        file: the document's name, as messages show it.
         reason: what is wrong, without the file's name, so that equal reasons can be counted.
         hint: what to do about it; None to suggest writing it again.
     """

@@ -41,9 +41,9 @@ class Unreported:
     """A host whose state nobody knows.
 
     Attributes:
-        host: its name.
-        absence: in one word.
-        reason: in a sentence.
+        host: the host's name, as facts files bear it.
+        absence: the kind of reason, in one word.
+        reason: why there is no report, in a sentence.
         hint: what to do about it.
         file: its document; empty if there is none.
     """
@@ -63,7 +63,7 @@ class SharedFinding:
         check: stable name of the check.
         status: the verdict, the same on all of them.
         message: the same on all of them, with PREFIX for the environment's.
-        hosts: their names, sorted.
+        hosts: names of the hosts, in alphabetical order.
         remedy: what to do, as one of them says it, with PREFIX likewise; None if nothing is to be done.
     """
 
@@ -79,7 +79,7 @@ class HostReport:
     """What counts of the report of one host.
 
     Attributes:
-        host: its name.
+        host: the host's name, as its document bears it.
         status: the gravest of its environments'.
         findings: those that are not ok, each for this host alone.
         written: when, in seconds since the epoch.
@@ -98,7 +98,7 @@ class Collected:
     """The state of many machines.
 
     Attributes:
-        summary: one line.
+        summary: how many hosts have which status, in a line.
         status: the gravest of the hosts'; one without a report weighs as `unknown`.
         hosts: names by status, the gravest status first; only those that any host has.
         findings: the gravest first, then those of most hosts; what is ok is left out.
@@ -194,7 +194,7 @@ def sum_up(
         unreported: hosts whose documents say nothing of their state.
         expected: names of hosts that should have a report; empty if nobody said which.
         oldest: seconds since the epoch; older reports do not count. None counts all.
-        now: likewise, for messages.
+        now: the present, likewise; it dates messages.
     """
     current = [report for report in reports if oldest is None or report.written >= oldest]
     hosts: dict[str, Status] = {}

@@ -45,8 +45,8 @@ class FetchedTool:
     """What is to be put into a directory.
 
     Attributes:
-        directory: the directory.
-        wheel: of fastinstall itself.
+        directory: where the wheels lie beside each other.
+        wheel: the wheel of fastinstall itself, without what it requires.
         files: where each file lies now, by its name.
         pythons: minor versions that it serves.
         left_out: why a Python is not served, by its minor version.
@@ -189,7 +189,7 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     """Return the wheel of the fastinstall that runs, in our cache; the same files give the same bytes.
 
     Args:
-        cache: our cache directory.
+        cache: root of our cache, where the wheel is kept.
         variables: the environment; pip's settings in it say where the build backend comes from.
         offline: use no index; a checkout's wheel must then be in the cache.
 

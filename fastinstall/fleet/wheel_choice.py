@@ -70,9 +70,9 @@ def plan_fleet(
     Args:
         hosts: by their documents, in any order.
         unread: hosts whose documents could not be read.
-        recipe: what is built.
+        recipe: the recipe that is built for all hosts.
         request: named levels hold for all hosts; else each gets the best that it has.
-        limits: which documents count.
+        limits: the present, and how old a document may be.
     """
     names, refused = _sort_out_hosts(hosts, recipe, request, limits)
     by_python: dict[tuple[str, ...], list[MachineClass]] = {}
@@ -101,7 +101,7 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
     """Return the fleet without the hosts whose C library is older than what their wheel needs.
 
     Args:
-        fleet: with its wheels.
+        fleet: a fleet whose wheels are built.
         needed: the glibc that each artefact's wheel needs, by the artefact's `id`; empty if nothing is known.
     """
     out: list[ExcludedHost] = []

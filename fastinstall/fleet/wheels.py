@@ -87,7 +87,7 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
 
     Args:
         session: where variables, caches and directories come from.
-        fleet: as planned.
+        fleet: what `plan_hosts` has returned.
         wheelhouse: the directory, made where it is missing.
 
     Raises:

@@ -43,9 +43,9 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
     """Return what puts the pin in place, once all that could forbid it was looked at; nothing is changed.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         facts: of the environment; `refuse_unpinnable` has let them pass.
-        receipt: of its stack.
+        receipt: of the setup whose stack is pinned.
         project: that the environment belongs to, if there is one.
 
     Returns:
@@ -112,7 +112,7 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
     """Add our pin to conda's, unless it is there.
 
     Args:
-        prefix: the environment.
+        prefix: root of the environment that is pinned.
         facts: of it; `refuse_unpinnable` has let them pass.
         transaction: whose undo takes the line out again, and nothing that others add later.
     """
@@ -128,7 +128,7 @@ def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
     """List the moves that remove our pins, if any.
 
     Args:
-        store: of the environment.
+        store: the journal of the environment, which names it.
         stage: of the transaction; what is left of files of others is put there.
     """
     of_pip = list_pip_pin_removal_moves(store, stage)
@@ -150,8 +150,8 @@ def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *,
     """Return the very wheel that was installed: of the cache, or of the wheelhouse that it came from.
 
     Args:
-        session: the outside world.
-        prefix: the environment.
+        session: variables, directories, clock and event listener of this run.
+        prefix: root of the environment that the stack is in.
         receipt: of what is set up in it.
         rebuilt_by: the flag of `setup` that has it build the wheel again, for the hint.
 

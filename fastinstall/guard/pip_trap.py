@@ -44,7 +44,7 @@ def find_forced_downgrades(
     """Find what would be older with the pin than it is, or than it could be.
 
     Args:
-        there: what is installed.
+        there: the distributions that are installed.
         free: what pip would install without the pin, normalised name to version.
         held: the same with it.
         names: of the distributions that matter.
@@ -90,7 +90,7 @@ class PipPin:
     """A pin that is to be.
 
     Attributes:
-        prefix: of the environment.
+        prefix: root of the environment that is pinned.
         requirement: what it holds to.
         wheel: of our cache, of that very build; it is copied.
         links: further places of wheels, as of `rules.pip_pins.settings`.
@@ -122,7 +122,7 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     """Put wheel, constraint and exports into the environment, then the lines into pip's configuration.
 
     Args:
-        pin: what it is.
+        pin: the constraint, its wheel and its places.
         transaction: whose undo takes out the lines alone, and nothing that others write beside them.
 
     Raises:
@@ -155,7 +155,7 @@ def list_pip_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Mov
     """List the moves that remove the pin, its lines first. Yields nothing if there is no pin.
 
     Args:
-        store: of the environment.
+        store: the journal of the environment, which names it.
         stage: of the transaction; what is left of pip's configuration is put there.
     """
     content = read_configuration(store.prefix)
@@ -186,10 +186,10 @@ class PinTrial:
 
     Attributes:
         pin: that is to be.
-        facts: of the environment.
-        variables: of the shell.
+        facts: what was observed of the environment.
+        variables: the environment variables that pip is run with.
         space: a directory for temporary files.
-        emit: listens.
+        emit: gets what could not be tried.
         offline: no index may be asked.
     """
 
@@ -254,7 +254,7 @@ class PinTrial:
 
         Args:
             impossible: pip's words, where it finds nothing at all with the pin.
-            downgrades: of `find_forced_downgrades`.
+            downgrades: what `find_forced_downgrades` has found.
         """
         if not impossible and not downgrades:
             return

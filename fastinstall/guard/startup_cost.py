@@ -41,7 +41,7 @@ def measure_cost(python: Path, site_packages: Path, starts: int = 20) -> GuardCo
     """Time what the guard does at a start of an interpreter.
 
     Args:
-        python: the target's interpreter.
+        python: path of the target's interpreter, which is run.
         site_packages: of the target, where the guard lies.
         starts: how many processes to time.
 

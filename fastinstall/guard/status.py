@@ -60,7 +60,7 @@ def read_events(prefix: Path, limit: int = 20) -> tuple[GuardEvent, ...]:
     A line that is not one of ours (a disk was full, somebody edited it) is passed over.
 
     Args:
-        prefix: of the environment.
+        prefix: root of the environment whose log is read.
         limit: how many at most.
     """
     files = (foreign.bytes_or_empty(prefix / name) for name in (EVENTS, EVENTS_BEFORE))

@@ -42,9 +42,9 @@ def read_tables(text: str, file: PurePath, key: str = "package") -> Iterator[Loc
     """Read a lock of one of the four kinds that are TOML.
 
     Args:
-        text: of the file.
-        file: its path.
-        key: of its packages.
+        text: the TOML of the whole file.
+        file: its path, for messages and relative sources.
+        key: the key of the list of packages.
 
     Raises:
         DocumentError: no TOML, or no packages are listed as this format has them.

@@ -53,11 +53,11 @@ class LockFinding:
 
     Attributes:
         file: as it was named, or included.
-        line: from 1.
+        line: number of the line, counted from 1.
         says: what stands there, shortened.
         status: `error` where stock Pillow would come, `hint` where that is not certain.
-        message: one sentence.
-        remedy: what to change.
+        message: what an installation would do, in one sentence.
+        remedy: what to change, with a command if there is one.
     """
 
     file: PurePath
@@ -74,7 +74,7 @@ class LockedFile:
 
     Attributes:
         file: as it was named.
-        kind: its format.
+        kind: its format, by which it was read.
     """
 
     file: PurePath
@@ -107,8 +107,8 @@ class OurWheel:
 
     Attributes:
         name: of the distribution, normalised.
-        version: with its label.
-        hash: "sha256:...".
+        version: its version, with the label of our build.
+        hash: the digest as pip writes it, "sha256:...".
     """
 
     name: str
@@ -138,7 +138,7 @@ def judge(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFindi
 
     Args:
         entry: that no comment accepts.
-        file: where it stands.
+        file: path of the file that it stands in.
         around: what it is judged by.
     """
     if not may_apply(entry.marker):
@@ -229,8 +229,8 @@ def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
 
     Args:
         kind: of the file that was named.
-        entry: what stands there.
-        file: where it stands.
+        entry: what the file asks for.
+        file: path of the file that it stands in.
     """
     if entry.name != "pillow":
         return Remedy(text="require pillow instead: fastinstall's builds have that name and contain the SIMD kernels")

@@ -43,7 +43,7 @@ class CondaPart:
         records: conda packages that are replaced.
         entries: their top-level names in site-packages.
         risks: what a solver would change.
-        warnings: of `conda_advice`.
+        warnings: what `conda_advice` found weak about the target, for a person.
         note: a suffix of the plan's summary.
         guard: why the start-up guard is installed; empty for the usual reason.
     """

@@ -34,7 +34,7 @@ class BuildDecision:
     Attributes:
         situation: what it was decided from; in a repair, its request asks for the build of the receipt.
         choice: the version, with the files that belong to it.
-        levels: CPU levels.
+        levels: the CPU levels that the core is compiled for, and why.
         statics: libraries that are linked into the core.
         native: all libraries, and how to get the compiler and headers.
         compiler_wheel: the wheel whose compiler compiles; None if one does that is in none.

@@ -61,7 +61,7 @@ def choose_libraries(
     sdist needs nothing of the machine.
 
     Args:
-        recipe: knows the libraries.
+        recipe: it lists the libraries with their packages by manager.
         facts: what this machine has.
         request: which of them must be there, and how the missing ones may come.
         offer: what can come without the system's packages.
@@ -119,7 +119,7 @@ def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) 
 
     Args:
         compiler: as `Compiler.text` has it.
-        facts: what is here.
+        facts: the toolchain and the headers that were found here.
         request: where compiler and headers come from.
         private: where compilers of our own lie.
     """

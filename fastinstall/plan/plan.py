@@ -24,14 +24,14 @@ class Plan:
     """What will be done to an environment.
 
     Attributes:
-        environment: the target.
+        environment: the environment that is changed, or that the first step makes.
         facts_digest: of the facts that it was made from; `apply` refuses it if they changed.
         request: the request that it answers.
         steps: in order; empty if there is nothing to do.
         skipped: what was not needed, and why.
-        risks: named risks.
+        risks: what needs to be allowed by name, allowed or not.
         warnings: what the user should know before consenting (advisories, weaknesses).
-        summary: one sentence.
+        summary: what the plan does, in one sentence.
         verb: the command, for the list of setups that can be undone.
     """
 

@@ -23,10 +23,10 @@ def find_version_risks(
     """Return the risks of installing a version: it may be older or more vulnerable than the installed one.
 
     Args:
-        recipe: whose advisories count.
-        stack: what is installed.
-        version: of the source.
-        interpreter: the target's Python.
+        recipe: its advisories are held against the version.
+        stack: the Pillow that would be replaced.
+        version: the version of the source that would be built.
+        interpreter: the Python of the target, for its version.
     """
     found, installed = list[PlanRisk](), _installed_version(stack)
     if installed and parse_version_number(base_version(installed)) > parse_version_number(base_version(version)):
@@ -60,7 +60,7 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
     """Return the risk of a version with a known critical vulnerability, or None if it has none.
 
     Args:
-        recipe: whose advisories count.
+        recipe: its advisories are held against the version.
         version: that would be installed; "12.1.1.post0" counts as 12.1.1.
         kernels: whether the core that would be installed has the SIMD kernels.
 

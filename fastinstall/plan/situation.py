@@ -18,8 +18,8 @@ class Situation:
 
     Attributes:
         facts: the target, with its toolchain if something may need building.
-        recipe: what to build.
-        request: the request.
+        recipe: the recipe that is built.
+        request: what flags, variables and settings ask for.
         releases: what the index or the wheelhouse offers.
         receipt: of an earlier setup.
         create: the environment to create first; `facts` then describe it as it will be.

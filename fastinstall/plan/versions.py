@@ -29,7 +29,7 @@ class VersionChoice:
         source: the sdist, or None if a prebuilt wheel is used.
         base_wheel: the official wheel of the same base version, or None if none fits the target.
         prebuilt: a ready-made wheel of ours.
-        reason: for people.
+        reason: why this version, in words for a person.
     """
 
     version: str

@@ -23,9 +23,9 @@ class ChangeCondaPackages(StepDefaults):
     """Have the engine change other packages of the environment: exactly these, whatever a solver would say by then.
 
     Attributes:
-        engine: who does it.
+        engine: the installer of conda packages that makes the change.
         change: what comes and what goes.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     engine: CondaInstaller

@@ -28,9 +28,9 @@ class CondaToolchain(StepDefaults):
 
     Attributes:
         channels: where they come from, the first one preferred.
-        packages: match specs.
+        packages: what is installed, as conda's match specs.
         libraries: the recipe's names of the libraries that they serve.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     channels: tuple[str, ...]

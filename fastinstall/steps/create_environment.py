@@ -28,7 +28,7 @@ class CreateEnvironment(StepDefaults):
     Attributes:
         prefix: where; must not exist.
         python: the interpreter that makes it.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     prefix: PurePath

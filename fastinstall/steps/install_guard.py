@@ -29,7 +29,7 @@ class InstallGuard(StepDefaults):
         """Put the guard's files beside the staged stack.
 
         Args:
-            site_packages: the staged one.
+            site_packages: the staged directory that the guard's files go into.
             core: the imaging core that it shall find.
             stack_version: what `PIL/_version.py` says there.
             python: the target's, which compiles it.

@@ -115,7 +115,7 @@ class RecordingStep(Protocol):
         Args:
             wheel: that was built for the plan.
             before: facts of the environment.
-            context: tools and places.
+            context: cache, index and listeners that the step works with.
 
         Raises:
             RefusedError: as its kind says.
@@ -125,9 +125,9 @@ class RecordingStep(Protocol):
         """Write it.
 
         Args:
-            wheel: as above.
-            prefix: of the environment.
-            transaction: undoes it.
+            wheel: the wheel that the setup has put in place.
+            prefix: root of the environment that is changed.
+            transaction: records each change before it is made, to undo it.
 
         Raises:
             OSError: as the kernel says; the caller undoes.

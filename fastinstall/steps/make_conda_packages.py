@@ -33,11 +33,11 @@ class MakeCondaPackages(StepDefaults):
     """Make conda packages of the wheel, in a channel inside the environment, and link them beside it.
 
     Attributes:
-        engine: who links them.
+        engine: the installer that links the packages.
         package: what provides PIL, as it will be; its build number may turn out higher.
         guard: what keeps solvers from replacing it; None if that is declined.
         channel: the directory of the channel.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     engine: CondaInstaller

@@ -20,8 +20,8 @@ class Pin(StepDefaults):
 
     Attributes:
         file: relative to the prefix.
-        line: what is added.
-        reason: why.
+        line: the line that is added to conda's pins.
+        reason: why the plan has this step, for a person.
     """
 
     file: str

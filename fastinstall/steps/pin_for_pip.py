@@ -24,7 +24,7 @@ class PinForPip(StepDefaults):
         requirement: what it holds to ("pillow==13.0.0+simd.v2.v3").
         text: what is put into the file; without its header where the file has that section.
         links: places of wheels that pip is told of elsewhere, repeated in the text because it would hide them.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     file: str

@@ -25,10 +25,10 @@ class PrivateHeaders(StepDefaults):
 
     Attributes:
         manager: what fetched the packages in documents of earlier versions ("apt"); empty: they are `artefacts`.
-        packages: their names.
+        packages: names of the packages that hold the headers.
         libraries: the recipe's names of the libraries that they serve.
-        artefacts: the packages.
-        reason: why.
+        artefacts: the packages as files of an index, with hashes.
+        reason: why the plan has this step, for a person.
     """
 
     manager: str = ""

@@ -40,7 +40,7 @@ class Prove(StepDefaults):
         reference: the official wheel whose pixels are the standard; None: no comparison possible.
         baseline: the official wheel that speed is compared with; None: with the stack in place.
         timed: whether speed is measured; a repair puts back what has been measured before.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     reference: Artefact | None
@@ -109,11 +109,11 @@ def measure_speed(
     """Return a speed table of two stacks.
 
     Args:
-        before: what is replaced.
-        after: what replaces it.
+        before: the PIL that is replaced.
+        after: the PIL that takes its place.
         identity: what tells these two builds from all others.
         facts: of the environment that it is measured for.
-        context: tools.
+        context: cache, clock and listeners.
 
     Returns:
         None if "before" cannot be measured, which is no reason not to replace it.

@@ -32,7 +32,7 @@ class Swap(StepDefaults):
         entries: top-level names in site-packages that are moved aside.
         installs: metadata directory of what comes in.
         records: conda packages that make room ("pillow-12.1.1-py311h1234567_0"); their records move aside too.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     removes: tuple[str, ...]
@@ -87,8 +87,8 @@ class SitePackagesSwap:
     """What changes place in site-packages.
 
     Attributes:
-        prefix: the environment.
-        site_packages: of the environment.
+        prefix: root of the environment that is changed.
+        site_packages: the environment's directory that PIL lies in.
         staged: what comes in, laid out as site-packages.
         kept: where `staged` lies, relative to the transaction's directory.
         leaving: further top-level names that make room.
@@ -182,7 +182,7 @@ def lay_out_bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:
     The files are links to those that come, or copies where links cannot be made.
 
     Args:
-        coming: a directory.
+        coming: the staged directory of libraries.
         there: the one that it will take the place of.
         space: a directory for the entries, on the same filesystem; made where it is needed.
 

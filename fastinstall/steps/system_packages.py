@@ -19,9 +19,9 @@ class SystemPackages(StepDefaults):
     """Install packages of the operating system.
 
     Attributes:
-        manager: "apt" or "dnf".
-        packages: their names.
-        reason: why.
+        manager: the system's package manager, "apt" or "dnf".
+        packages: names of the packages, as the manager knows them.
+        reason: why the plan has this step, for a person.
     """
 
     manager: str

@@ -16,7 +16,7 @@ class Verify(StepDefaults):
 
     Attributes:
         checks: names of the checks that must not report an error.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     checks: tuple[str, ...]

@@ -21,10 +21,10 @@ def observe_context(
     """Observe target and machine.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         request: what was asked for.
-        space: a temporary directory.
+        space: a temporary directory for stores and photos.
         remarks: where lines for the reader are collected.
 
     Raises:

@@ -41,7 +41,7 @@ def discover_environments(session: Session, directory: Path) -> tuple[FoundEnvir
     environment of fastinstall itself.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         directory: where the person is.
     """
     found: dict[str, FoundEnvironment] = {}

@@ -27,7 +27,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
     """Examine all known environments that have PIL or a receipt of ours; the tool's own is none of them.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         examination: what to examine in each.
 
     Raises:

@@ -69,8 +69,8 @@ def guards_of(
     """Return which guards are installed, and what is wrong with them.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         measured: also measure the cost of the start-up guard, read what it reported, and say where this shell has pip
             disobey a pin.
         project: a project whose pin is also reported, besides that of the environment's own project.
@@ -100,8 +100,8 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
     """Install or renew the guards of a stack that a setup installed.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         pin: also pin the stack, in the configuration of the environment.
 
     Raises:
@@ -138,8 +138,8 @@ def remove_guard(session: Session, environment: Environment, *, is_needed: bool 
     """Move the guards aside, out of reach of Python, installers and conda, and remove the pins.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         is_needed: refuse an environment in which nothing is set up.
 
     Raises:

@@ -37,8 +37,8 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
     """Make setups impossible to undo, and delete what was kept for that; the environment stays as it is.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         identifier: of a transaction, or its beginning: it is deleted with all older ones. None keeps what the current
             setup needs to be undone. A transaction with an unreadable journal is moved to `kept/`, not deleted.
 

@@ -42,8 +42,8 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
     """Measure, judge and advise.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         request: what is measured, and how long.
 
     Raises:

@@ -32,8 +32,8 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     """Decide what a setup would do.
 
     Args:
-        session: the outside world.
-        target: the environment.
+        session: variables, directories, clock and event listener of this run.
+        target: an environment, or one that is to be made.
         request: what is asked for.
         saved: decide anew what this one decided, of the files that it names alone.
 

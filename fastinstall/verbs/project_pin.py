@@ -23,7 +23,7 @@ def pin_project(
     """Return the change that pins the stack of an environment in its project; keep the build where that finds it.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         environment: where the stack is in place.
         project: its directory; None for the one that the environment lies in.
         wheels: the directory where the build is kept; None for one of the user's data.

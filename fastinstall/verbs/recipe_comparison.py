@@ -26,7 +26,7 @@ class RecipePreview:
     """What a recipe would give.
 
     Attributes:
-        recipe: which one.
+        recipe: the recipe that is previewed.
         choice: the version that would be built, or None if no version fits.
         problem: why none does; empty if one does.
         advisories: known against that version, the gravest first.
@@ -44,9 +44,9 @@ def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request
     """Return what each recipe would give for a target, the recommended ones first.
 
     Args:
-        session: the outside world.
-        target: what is meant.
-        facts: of it.
+        session: variables, directories, clock and event listener of this run.
+        target: the environment, which may be yet to be made.
+        facts: what was observed of that target.
         request: its version and levels are ignored, because they belong to one recipe.
 
     Raises:

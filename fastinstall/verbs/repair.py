@@ -81,9 +81,9 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
     """Carry out what `plan_repair` has decided.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         planned: the plan, consented to.
-        request: as of `plan_repair`.
+        request: what this run asks for: allowed risks, and whether there is a network.
         agree: asks for consent to another plan, where the version that somebody wanted does not prove.
 
     Raises:
@@ -152,8 +152,8 @@ def _plan_following(
     """Plan our build of the version in place: by the receipt's recipe, else with our kernels.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         receipt: of the setup that was replaced; its request is kept, but for the version.
         intent: what took its place.
         request: of this run: risks, and whether there is a network.
@@ -265,7 +265,7 @@ def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, rec
     Args:
         plan: that restores what the receipt says.
         intent: what took its place, or None if nothing did.
-        receipt: of ours.
+        receipt: of our setup that was replaced.
         recipe: of ours, for what is known against the version that was asked for.
     """
     if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:

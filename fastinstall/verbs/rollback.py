@@ -44,8 +44,8 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
     repeats a command that failed does not mean one more setup. With `to`, which says how far, it goes on.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         to: identifier of a transaction, or its beginning; None for the current setup.
         force: move aside what replaced ours since, instead of refusing.
 
@@ -74,8 +74,8 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
     """Bring to its end what a dead run left, and nothing else.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         force: move aside what is in the way of what has to return, instead of refusing.
 
     Returns:

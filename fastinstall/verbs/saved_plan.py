@@ -22,7 +22,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
     """Decide a saved plan anew: it may come from anybody, and what it says of risks and permissions does not count.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         saved: its request, environment and files count.
         allowed: risks that whoever carries it out accepts.
 

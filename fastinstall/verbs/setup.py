@@ -27,7 +27,7 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
     """Carry out a plan that was agreed to, or the next one that proves.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         agreed: the plan, consented to.
         agree: asks for consent to another one.
 

@@ -22,7 +22,7 @@ class Column:
     """One column of a table.
 
     Attributes:
-        title: its head.
+        title: the words at its head.
         is_figures: whether it holds figures, which stand to the right and are never broken.
         least: it is never narrower, in columns of the terminal.
     """
@@ -37,7 +37,7 @@ class Bar:
     """A field that shows a value as a length.
 
     Attributes:
-        value: what it shows.
+        value: the figure that its length shows.
         most: the greatest value among its neighbours.
         one: whether a line marks 1, and less than that has another colour; on a page.
         width: the longest bar, in columns of the terminal.
@@ -90,7 +90,7 @@ def candidate_table(result: WorkloadResult, *, is_detailed: bool = False) -> Tab
     """Return the baseline, then whatever was measured against it.
 
     Args:
-        result: of a workload.
+        result: what was measured of one workload.
         is_detailed: whether threads, bars, titles and versions are shown too.
     """
     shown = words.select_measured((result.baseline, *result.candidates))

@@ -29,7 +29,7 @@ def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
     """Return the report; details where the page is verbose.
 
     Args:
-        report: what was measured.
+        report: the measurements with verdicts and advice.
         page: how it is laid out; wide tables are broken at its width.
         unicode: whether bars may be drawn with block characters.
     """

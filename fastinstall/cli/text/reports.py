@@ -40,8 +40,8 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
     """Return a report of doctor: what is wrong, then a summary; with --verbose or named checks, every check in a line.
 
     Args:
-        report: the findings.
-        page: the layout.
+        report: the findings of one environment.
+        page: width, colours and verbosity of the stream.
         healthy: lines that say what is in place, for where there is no error; None if checks were named.
     """
     told = [each for each in report.findings if page.verbose or healthy is None or each.status.gravity]
@@ -254,7 +254,7 @@ class ResultOutput:
         console: for text and JSON.
         fail_on: "error", "warning" or "never".
         junit: the file for JUnit XML; "-" for stdout, which then bears nothing else; empty for none.
-        now: the clock.
+        now: tells the time, for the report's own date.
     """
 
     console: Console

@@ -125,8 +125,8 @@ def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
     """Return a plan in a few lines, and what to weigh before consenting; with --verbose every step with its reason.
 
     Args:
-        plan: the plan.
-        page: the layout.
+        plan: what would be done, or is about to be.
+        page: width, colours and verbosity of the stream.
         expected: what it is expected to take and to bring.
     """
     from fastinstall.cli.text.setup_page import list_changes  # noqa: PLC0415 (only where there is a plan)

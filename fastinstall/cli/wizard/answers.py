@@ -27,7 +27,7 @@ class Answers:
         target: the environment, or the directory in which one was to be made.
         before: the request that flags, variables and settings gave.
         after: the request as it was customised; without accepted risks, which are asked for each time.
-        kept_at: ISO 8601, UTC.
+        kept_at: when they were kept, ISO 8601 in UTC.
         at_work: whether the plan was being carried out.
     """
 

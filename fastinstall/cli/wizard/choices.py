@@ -34,10 +34,10 @@ class WizardConversation:
     """A conversation about one target.
 
     Attributes:
-        session: the outside world.
-        target: what is meant.
+        session: variables, directories, clock and event listener of this run.
+        target: the environment that is set up, or made.
         facts: of it, as they were shown.
-        asker: how to ask.
+        asker: asks by cursor or in lines, by the terminal.
         console: where to say something.
         offers: the recipes side by side; looked up when they are first asked for.
     """
@@ -70,7 +70,7 @@ class Topic:
 
     Attributes:
         fields: of `Request`, that it sets; the last one that has a value is told.
-        title: for the menu.
+        title: its words in the menu.
         ask: asks for another value; returns None if the user goes back.
         empty: how no value, or a switch that is off, is told.
         conda_only: whether it means something in conda environments alone.

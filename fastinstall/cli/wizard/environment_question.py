@@ -25,10 +25,10 @@ class EnvironmentChooser:
     """Asks for an environment.
 
     Attributes:
-        session: the outside world.
-        asker: how to ask.
+        session: variables, directories, clock and event listener of this run.
+        asker: asks by cursor or in lines, by the terminal.
         console: where to complain about a directory.
-        directory: the working directory.
+        directory: the working directory, whose environments are offered.
     """
 
     session: Session

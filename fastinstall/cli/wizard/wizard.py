@@ -224,7 +224,7 @@ def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
     """List what there is, by name.
 
     Args:
-        facts: of the target.
+        facts: what was observed of the target.
         place: how the target is called.
     """
     cpu, stack, kind = facts.cpu, facts.stack, facts.environment.kind

@@ -83,8 +83,8 @@ class FileVerdict:
     """What becomes of one file on one CPU.
 
     Attributes:
-        scan: of the file.
-        outcome: what happens.
+        scan: which instructions the file has, by function.
+        outcome: what happens when a CPU runs it.
         lacking: features that it requires and the CPU has not.
     """
 
@@ -134,7 +134,7 @@ def choose_core_for_cpu(core: ImagingCore, cpu: Cpu, *, knows_levels: bool) -> C
     """Return the copy of a core that a CPU's loader takes, or None if it has no copies.
 
     Args:
-        core: the core.
+        core: the core in place, with its copies for levels.
         cpu: the processor; its level is what its loader goes by.
         knows_levels: whether the C library there is one that looks for copies by level.
     """

@@ -85,7 +85,7 @@ class Jpeg:
     """A libjpeg that is there.
 
     Attributes:
-        library: what it is.
+        library: the libjpeg: its file and what it was identified as.
         path: the file that holds it.
         inside: whether that is the file of the core itself.
     """

@@ -155,7 +155,7 @@ class Recorded:
     Attributes:
         title: whose they are: "pillow 12.1.1".
         place: where it is recorded.
-        files: how many.
+        files: number of files that the record lists.
         altered: those whose contents differ, relative to site-packages where they lie there.
         missing: those that are not on disk, likewise.
         verify: a command that compares them.
