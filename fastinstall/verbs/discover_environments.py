@@ -43,6 +43,10 @@ def discover_environments(session: Session, directory: Path) -> tuple[FoundEnvir
     Args:
         session: variables, directories, clock and event listener of this run.
         directory: where the person is.
+
+    Example:
+        for found in discover_environments(session, Path.cwd()):
+            print(found.seen.prefix, found.found)
     """
     found: dict[str, FoundEnvironment] = {}
     own = os.path.realpath(session.tool_prefix)

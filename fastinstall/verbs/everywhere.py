@@ -32,6 +32,10 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
 
     Raises:
         UsageError: there is no check of that name, or the usual recipe is not there.
+
+    Example:
+        survey = examine_everywhere(session, Examination(quick=True))
+        print(survey.status, len(survey.reports))
     """
     check_names(examination.checks)
     cores, usual = len(os.sched_getaffinity(0)), Request().recipe

@@ -55,6 +55,11 @@ def examine(session: Session, environment: Environment, examination: Examination
     Raises:
         UsageError: there is no check of that name.
         UndeterminedError: the target cannot be observed.
+
+    Example:
+        environment = find(session, NamedTarget(prefix=Path(".venv")))
+        report = examine(session, environment, Examination(quick=True))
+        print(report.status, [finding.message for finding in report.findings])
     """
     return examine_facts(session, environment, examination)[0]
 
@@ -62,7 +67,11 @@ def examine(session: Session, environment: Environment, examination: Examination
 def examine_facts(
     session: Session, environment: Environment, examination: Examination
 ) -> tuple[EnvironmentReport, Facts]:
-    """Like `examine`, with what was observed."""
+    """Like `examine`, with what was observed.
+
+    Example:
+        report, facts = examine_facts(session, environment, Examination())
+    """
     asked, process, started = examination.checks, examination.process, examination.started
     names = check_names(asked, foreign=not examination.quick)
     receipt = receipt_if_readable(environment)

@@ -74,6 +74,10 @@ def guards_of(
         measured: also measure the cost of the start-up guard, read what it reported, and say where this shell has pip
             disobey a pin.
         project: a project whose pin is also reported, besides that of the environment's own project.
+
+    Example:
+        guards = guards_of(session, environment, measured=True)
+        print(guards.installed, guards.cost)
     """
     receipt = receipt_of(environment)
     facts = recorded_facts(session, environment, receipt)
@@ -106,6 +110,9 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
 
     Raises:
         RefusedError: nothing is set up, the stack was replaced, or it cannot be pinned.
+
+    Example:
+        guards = install_guard(session, environment, pin=True)
     """
     verb = "guard install --pin" if pin else "guard install"
     with change_environment(session, environment, verb) as locked:
@@ -144,6 +151,9 @@ def remove_guard(session: Session, environment: Environment, *, is_needed: bool 
 
     Raises:
         RefusedError: nothing is set up here.
+
+    Example:
+        guards = remove_guard(session, environment)
     """
     verb = "guard remove"
     with change_environment(session, environment, verb) as locked:
@@ -161,7 +171,12 @@ def remove_guard(session: Session, environment: Environment, *, is_needed: bool 
 
 
 def replacement_of(session: Session, environment: Environment) -> Replacement | None:
-    """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place."""
+    """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place.
+
+    Example:
+        replacement = replacement_of(session, environment)
+        print(replacement.story if replacement is not None else "ours is in place")
+    """
     receipt = JournalStore(Path(environment.prefix)).read_receipt()
     if receipt is None:
         return None
@@ -177,6 +192,9 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
     Raises:
         RefusedError: the environment is protected, or locked by a running one.
         EnvironmentDamagedError: something failed, and could not be undone.
+
+    Example:
+        accepted = accept(session, environment)
     """
     verb = "guard accept"
     with change_environment(session, environment, verb) as locked:

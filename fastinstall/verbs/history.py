@@ -18,14 +18,23 @@ from fastinstall.observe.session import Session
 
 
 def history(environment: Environment) -> Transactions:
-    """Return what can be undone, newest first; transactions with an unreadable journal come first."""
+    """Return what can be undone, newest first; transactions with an unreadable journal come first.
+
+    Example:
+        for transaction in history(environment).transactions:
+            print(transaction.id, transaction.at, transaction.stack)
+    """
     store = JournalStore(Path(environment.prefix))
     damaged = (_make_damaged_transaction(store, each) for each in store.unreadable())
     return _sum_up((*damaged, *map(_make_past_transaction, store.readable())))
 
 
 def list_forgettable_history(environment: Environment, identifier: str | None) -> Transactions:
-    """Return what `forget_in` would delete, or the damaged transaction that it would move aside."""
+    """Return what `forget_in` would delete, or the damaged transaction that it would move aside.
+
+    Example:
+        print(list_forgettable_history(environment, None).held_bytes)
+    """
     store = JournalStore(Path(environment.prefix))
     damaged = unreadable_named(store, identifier) if identifier is not None else None
     if damaged is not None:
@@ -48,6 +57,10 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
     Raises:
         RefusedError: another program is working on the environment.
         UsageError: there is no such transaction, or there are several.
+
+    Example:
+        for line in forget_in(session, environment, None):
+            print(line)
     """
     store = JournalStore(Path(environment.prefix))
     damaged = unreadable_named(store, identifier) if identifier is not None else None

@@ -39,6 +39,10 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
 
     Raises:
         FastinstallError: as planner, probes and index say.
+
+    Example:
+        plan = plan_setup(session, NamedTarget(prefix=Path(".venv")), Request())
+        print(plan.summary, [step.describe() for step in plan.steps])
     """
     recipe = observation.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
@@ -73,7 +77,12 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
 
 
 def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
-    """Return what a plan is made from, of an environment that exists or that is yet to be made; PIL is not run."""
+    """Return what a plan is made from, of an environment that exists or that is yet to be made; PIL is not run.
+
+    Example:
+        facts = observe_facts(session, NamedTarget(new=Path("fast-env")), recipe)
+        print(facts.interpreter.version)
+    """
     made = plan_creation(session, target)
     if made is not None:
         return foresee_facts(session, recipe, made)
@@ -83,7 +92,11 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
 
 
 def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
-    """Decide how to put back what a receipt says, at its very version."""
+    """Decide how to put back what a receipt says, at its very version.
+
+    Example:
+        plan = plan_restoration(session, environment, receipt, releases)
+    """
     recipe = observation.read_recorded_recipe(session, environment, receipt)
     compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
     facts = observation.facts_of(
@@ -96,7 +109,11 @@ def plan_restoration(session: Session, environment: Environment, receipt: Receip
 
 
 def name_target(plan: Plan) -> NamedTarget:
-    """Return the target of a plan, as flags would name it."""
+    """Return the target of a plan, as flags would name it.
+
+    Example:
+        plan = plan_setup(session, name_target(plan), plan.request)
+    """
     create = find_step(plan.steps, CreateEnvironment)
     if create is None:
         return NamedTarget(prefix=Path(plan.environment.prefix))

@@ -30,6 +30,11 @@ def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Enviro
         UndeterminedError: it is no Python and has no PIL, it has a file system of its own (a container's), or what it
             ran from is gone.
         RefusedError: it runs in fastinstall's own environment; or root asks, and it is another user's.
+
+    Example:
+        process = observe_process(4711)
+        environment = process_target(process, session.variables)
+        report = examine(session, environment, Examination(process=process))
     """
     if process.root != PurePath("/"):
         inside = f"nsenter --target {process.pid} --mount --root -- fastinstall doctor"

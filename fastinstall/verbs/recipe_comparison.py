@@ -51,6 +51,11 @@ def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request
 
     Raises:
         FailedError: the index cannot be reached.
+
+    Example:
+        facts = observe_facts(session, target, recipe)
+        for preview in compare_recipes(session, target, facts, Request()):
+            print(preview.recipe.name, preview.problem or preview.choice.version)
     """
     recipes = sorted(load_recipes(session.recipe_directories).values(), key=lambda recipe: not recipe.recommended)
     releases = _find_releases(session, target, recipes, facts.interpreter, request)

@@ -51,6 +51,9 @@ def plan_repair(session: Session, environment: Environment, request: Request) ->
     Raises:
         RefusedError: neither is possible; says what to do instead.
         FastinstallError: as a setup's planning.
+
+    Example:
+        plan = plan_repair(session, environment, Request())
     """
     return replace(_plan_repair(session, environment, request), verb=_VERB)
 
@@ -88,6 +91,10 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
 
     Raises:
         FastinstallError: as `carry_out`, `agree` and `plan_repair` say.
+
+    Example:
+        plan = plan_repair(session, environment, Request())
+        receipt = repair(session, plan, Request(), agree=lambda other: other)
     """
     try:
         return _announce_repair_eta(session, planned)

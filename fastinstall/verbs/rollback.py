@@ -55,6 +55,10 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
     Raises:
         RefusedError: there is nothing to undo, the originals are missing, or another tool replaced the stack.
         UsageError: there is no transaction `to`, or there are several.
+
+    Example:
+        for line in roll_back(session, environment, to=None, force=False):
+            print(line)
     """
     alone = report_interruption_after_recovery(Path(environment.prefix)) if to is None else nullcontext()
     with alone, change_environment(session, environment, "rollback", force=force) as locked:
@@ -83,6 +87,10 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
 
     Raises:
         FastinstallError: as `change_environment` says.
+
+    Example:
+        for line in end_interrupted_run(session, environment, force=False):
+            print(line)
     """
     alone = report_interruption_after_recovery(Path(environment.prefix))
     with alone, change_environment(session, environment, "recovery", force=force) as locked:
@@ -116,6 +124,10 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
     """Yield what a rollback leads to that nobody would expect, and the other way; for before it is agreed to.
 
     Where a rollback cannot be foreseen, `roll_back` says why.
+
+    Example:
+        for notice in list_rollback_notices(environment, to=None):
+            print(notice)
     """
     store = JournalStore(Path(environment.prefix))
     try:

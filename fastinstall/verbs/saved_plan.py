@@ -33,6 +33,10 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         RefusedError: the facts that it was made from have changed. Or what it says differs from what is decided; names
             the key. Or a file of it is not on offer.
         FastinstallError: as `plan_setup`.
+
+    Example:
+        refuse_another_environment(session, saved)
+        plan = decide_saved_plan_again(session, saved, allowed=(Risk.DOWNGRADE,))
     """
     target, recipe = name_target(saved), observation.recipe_named(session, saved.request.recipe)
     made = plan_creation(session, target)
@@ -88,6 +92,9 @@ def refuse_another_environment(session: Session, saved: Plan) -> None:
 
     Raises:
         RefusedError: it does, or there is no environment.
+
+    Example:
+        refuse_another_environment(session, saved)
     """
     target, named = name_target(saved), saved.environment
     if target.new is not None:

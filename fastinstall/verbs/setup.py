@@ -34,6 +34,13 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
     Raises:
         UnprovenError: it did not prove, and its version was named, or no earlier one is left.
         FastinstallError: as `carry_out` says.
+
+    Example:
+        target = NamedTarget(prefix=Path(".venv"))
+        recover_first(session, target)
+        plan = plan_setup(session, target, Request())
+        outcome = set_up(session, plan, agree=lambda other: other)
+        print(outcome.receipt.version)
     """
     while True:
         try:
@@ -51,7 +58,11 @@ def _plan_previous_version(session: Session, failed: Plan, error: UnprovenError)
 
 
 def recover_first(session: Session, target: NamedTarget) -> None:
-    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    """Bring to its end what an earlier run left unfinished in an existing target, and say so.
+
+    Example:
+        recover_first(session, NamedTarget(prefix=Path(".venv")))
+    """
     if target.new is None:
         recover_environment(session, find(session, target))
     else:
@@ -62,6 +73,9 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
     """Examine, for a person, what a plan has come to; None, which changes nothing, if that cannot be done.
 
     It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
+
+    Example:
+        report = examine_result(session, outcome)
     """
     plan, after = outcome.plan, outcome.after
     try:
