@@ -73,6 +73,9 @@ class Mount:
 def mount_of(path: PurePath, mountinfo: str) -> Mount:
     """Return the mount of a path: the longest one, and of several in one place the last, which hides the others.
 
+    >>> mount_of(PurePath("/data/photos"), "36 35 0:30 / /data rw - nfs4 nas:/export rw").source
+    'nas:/export'
+
     Args:
         path: absolute, without links.
         mountinfo: the text of /proc/self/mountinfo.

@@ -90,7 +90,11 @@ def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (
 
 
 def variable_of(flag: str) -> str:
-    """Return the environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON."""
+    """Return the environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON.
+
+    >>> variable_of("--fail-on")
+    'FASTINSTALL_FAIL_ON'
+    """
     return "FASTINSTALL_" + flag.removeprefix("--").replace("-", "_").upper()
 
 

@@ -189,7 +189,11 @@ _DIGEST = 8
 
 
 def is_bundled(name: str) -> bool:
-    """Tell whether a library is named as auditwheel names what it puts into a wheel: "libjpeg-0d45d2bd.so.62"."""
+    """Tell whether a library is named as auditwheel names what it puts into a wheel: "libjpeg-0d45d2bd.so.62".
+
+    >>> is_bundled("libjpeg-0d45d2bd.so.62"), is_bundled("libjpeg.so.62")
+    (True, False)
+    """
     stem, dash, digest = strip_library_name(name).rpartition("-")
     return bool(stem and dash) and len(digest) >= _DIGEST and set(digest) <= set("0123456789abcdef")
 
@@ -200,7 +204,11 @@ def is_by_variable(file: LoadedFile) -> bool:
 
 
 def strip_library_name(name: str) -> str:
-    """Return the name alone: "jpeg" of "libjpeg.so.62"."""
+    """Return the name alone: "jpeg" of "libjpeg.so.62".
+
+    >>> strip_library_name("libjpeg.so.62")
+    'jpeg'
+    """
     return name.partition(".so")[0].removeprefix("lib")
 
 

@@ -120,7 +120,11 @@ def lacks_code(build: FrameworkBuild, device: GpuDevice) -> bool:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return a version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126"."""
+    """Return a version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126".
+
+    >>> numbers("2.9.1+cu126")
+    (2, 9, 1)
+    """
     found = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
 

@@ -99,7 +99,11 @@ def is_other_libc(facts: Facts, name: str) -> bool:
 
 
 def minor(version: str) -> str:
-    """Return the part of a Python version that its packages depend on: "3.11" of "3.11.7"."""
+    """Return the part of a Python version that its packages depend on: "3.11" of "3.11.7".
+
+    >>> minor("3.11.7")
+    '3.11'
+    """
     return ".".join(version.split(".")[:2])
 
 

@@ -123,13 +123,21 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
 
 
 def find_oldest_glibc(platforms: Iterable[str]) -> str:
-    """Find the oldest glibc that a wheel with these platform tags runs with; empty if they promise nothing."""
+    """Find the oldest glibc that a wheel with these platform tags runs with; empty if they promise nothing.
+
+    >>> find_oldest_glibc(["manylinux_2_28_x86_64", "manylinux_2_17_x86_64"])
+    '2.17'
+    """
     told = [(int(found[1]), int(found[2])) for found in map(_MANYLINUX.fullmatch, platforms) if found]
     return "{}.{}".format(*min(told)) if told else ""
 
 
 def format_quantity(number: int, what: str) -> str:
-    """Format a number with its noun: "1 host", "2 hosts", "10,000 hosts"."""
+    """Format a number with its noun: "1 host", "2 hosts", "10,000 hosts".
+
+    >>> format_quantity(10_000, "host")
+    '10,000 hosts'
+    """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

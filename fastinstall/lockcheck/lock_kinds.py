@@ -53,7 +53,11 @@ EXPORT = "export another format to one of them, such as: pipenv requirements > r
 
 
 def kind_of(path: PurePath) -> LockKind | None:
-    """Return the format of a file by its name, and for requirements by its directory; None if it cannot be judged."""
+    """Return the format of a file by its name, and for requirements by its directory; None if it cannot be judged.
+
+    >>> kind_of(PurePath("app/requirements-dev.txt")), kind_of(PurePath("app/notes.txt"))
+    (<LockKind.REQUIREMENTS: 'requirements'>, None)
+    """
     if _KEPT in path.parts:
         return None
     kinds = (kind for kind, pattern in _NAMES.items() if re.search(f"(^|/)({pattern})$", path.as_posix()))

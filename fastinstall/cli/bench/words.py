@@ -90,7 +90,11 @@ def gain_words(gain: Gain) -> str:
 
 
 def times_words(ratio: float) -> str:
-    """Return how many times, with no more digits than mean something: "1.92x", "24.1x", "189x"."""
+    """Return how many times, with no more digits than mean something: "1.92x", "24.1x", "189x".
+
+    >>> times_words(24.06)
+    '24.1x'
+    """
     digits = 2 if ratio < _PRECISE_TIMES else 1 if ratio < _ROUGH_TIMES else 0
     return f"{ratio:.{digits}f}x"
 
@@ -101,7 +105,11 @@ def rate_words(images_per_second: float) -> str:
 
 
 def bytes_words(number: int) -> str:
-    """Return a size in the unit that suits it: "45 kB", "4.9 GB"."""
+    """Return a size in the unit that suits it: "45 kB", "4.9 GB".
+
+    >>> bytes_words(44_900)
+    '44.9 kB'
+    """
     size, unit = float(number), "B"
     for larger in ("kB", "MB", "GB", "TB"):
         if size < _KILO:
