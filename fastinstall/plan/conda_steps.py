@@ -27,7 +27,7 @@ from fastinstall.plan.protection import refuse_if_protected
 from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.steps.kinds import Step
+from fastinstall.steps.kinds import Step, find_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin import Pin
 
@@ -322,7 +322,7 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     Unchanged if there is nothing to do, or if no engine can do it; `doctor` then keeps reporting it. libjpeg-turbo has
     its own step: the engine chooses the order within a transaction, and the last package keeps its files.
     """
-    making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
+    making = find_step(plan.steps, MakeCondaPackages)
     if making is None:
         return plan
     changed = [step.change for step in plan.steps if isinstance(step, ChangeCondaPackages)]

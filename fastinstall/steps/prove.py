@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import files, foreign
-from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
-from fastinstall.core.parsing import json_data
-from fastinstall.core.values import document, dump, immutable, open_document, tagged
+from fastinstall.core.values import document, dump, immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Facts, Runtime
@@ -84,7 +83,8 @@ class Prove(StepDefaults):
         if not self.timed or not wheel or self.baseline is None or not self.baseline.sha256:
             return None
         labels = (_label_official(self.baseline), f"{build.distribution} {build.version}")
-        return _read_speed_table(_locate_speed_table(cache, f"{self.baseline.sha256} {wheel}", cpu, labels))
+        kept = _locate_speed_table(cache, f"{self.baseline.sha256} {wheel}", cpu, labels)
+        return foreign.read_kept(SpeedTable, "speed", kept)
 
     def time(
         self, after: MeasuredPil, built: BuildResult, before: Facts, context: ExecutionContext
@@ -120,7 +120,7 @@ def measure_speed(
     """
     cpu = facts.cpu.name
     kept = _locate_speed_table(context.cache, identity, cpu, (before.label, after.label))
-    known = _read_speed_table(kept)
+    known = foreign.read_kept(SpeedTable, "speed", kept)
     if known is not None:
         return replace(known, reused=True)
     context.emit(Started(stage="measure", message=f"timing {after.label} against {before.label}"))
@@ -144,10 +144,3 @@ def _label_official(wheel: Artefact) -> str:
 
 def _locate_speed_table(cache: Path, identity: str, cpu: str, labels: tuple[str, str]) -> Path:
     return cache / "speed" / f"{hashlib.sha256(' '.join((identity, cpu, *labels)).encode()).hexdigest()}.json"
-
-
-def _read_speed_table(path: Path) -> SpeedTable | None:
-    try:
-        return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None  # not there, or of another time: it is measured again

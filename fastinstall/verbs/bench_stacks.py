@@ -9,10 +9,8 @@ from pathlib import Path
 from fastinstall.bench.candidates import UnpackedPackages
 from fastinstall.bench.effort import BenchContext
 from fastinstall.core import files, foreign, sealed_trees
-from fastinstall.core.errors import DocumentError, FastinstallError, UndeterminedError
+from fastinstall.core.errors import FastinstallError, UndeterminedError
 from fastinstall.core.events import Started
-from fastinstall.core.parsing import json_data
-from fastinstall.core.values import open_document
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index import downloads
 from fastinstall.model.artefact import Artefact
@@ -142,9 +140,8 @@ def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[
     wanted = {"recipe": Request().recipe, "link": LinkMode.BUNDLE.value, "python": python}
     found = []
     for result in (cache / "wheels").glob("*/result.json"):
-        try:
-            entry = open_document(CachedWheel, "build", json_data(foreign.read_text(result)), file=result)
-        except (OSError, ValueError, DocumentError):
+        entry = foreign.read_kept(CachedWheel, "build", result)
+        if entry is None:
             continue
         wheel, version = result.parent / entry.wheel, entry.wheel.split("-")[1]
         is_pillow = entry.inputs.get("distribution", "").startswith("pillow ") and "wheelhouse" not in entry.inputs
