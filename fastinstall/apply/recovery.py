@@ -14,6 +14,7 @@ from typing import Protocol
 from fastinstall.apply.exclusive import hold_environment_lock
 from fastinstall.core.errors import InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Noted
+from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import snapshot
@@ -28,6 +29,7 @@ from fastinstall.model.history import (
     unpinning_command,
 )
 from fastinstall.model.request import Environment
+from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.installed_pins import pin_interruptions
 from fastinstall.observe.session import Session
 from fastinstall.pins import earlier_pins
@@ -280,3 +282,11 @@ def _make_late_interruption(prefix: PurePath, verb: str) -> InterruptedAfterComp
 
 def _list_held_setups(prefix: Path) -> tuple[str, ...]:
     return read_environment_history(prefix, sized=False).setups
+
+
+def recover_first(session: Session, target: NamedTarget) -> None:
+    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    if target.new is None:
+        recover_environment(session, find(session, target))
+    else:
+        clear_cut_creation(session, expand_home(target.new).absolute())

@@ -3,19 +3,16 @@
 A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
 shown, and the user is asked about the newest version before it.
 
-`recover_first` finishes what an interrupted run left. The caller runs it before the environment is observed for the
-plan; `set_up` does not repeat it.
+The caller runs `apply.recovery.recover_first` before the environment is observed for the plan; `set_up` does not
+repeat it.
 """
 
 from fastinstall.apply.carry_out import PlanConsent, SetupOutcome, carry_out, request_previous_version
-from fastinstall.apply.recovery import clear_cut_creation, recover_environment
 from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.doctor.registry import check_names, judge
 from fastinstall.model.finding import EnvironmentReport
-from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.observation import observe_committed, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
@@ -55,18 +52,6 @@ def _plan_previous_version(session: Session, failed: Plan, error: UnprovenError)
         return plan_setup(session, name_target(failed), request)
     except (RefusedError, UsageError):
         raise error from None  # there is no earlier version: what failed is what has to be told
-
-
-def recover_first(session: Session, target: NamedTarget) -> None:
-    """Bring to its end what an earlier run left unfinished in an existing target, and say so.
-
-    Example:
-        recover_first(session, NamedTarget(prefix=Path(".venv")))
-    """
-    if target.new is None:
-        recover_environment(session, find(session, target))
-    else:
-        clear_cut_creation(session, expand_home(target.new).absolute())
 
 
 def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:

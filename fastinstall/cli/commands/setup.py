@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastinstall.apply.carry_out import SetupOutcome
 from fastinstall.apply.eta import announce_eta
-from fastinstall.apply.recovery import report_interruption_after_completion
+from fastinstall.apply.recovery import recover_first, report_interruption_after_completion
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted, refuse_without_yes
 from fastinstall.cli.main import Context
@@ -22,7 +22,7 @@ from fastinstall.core.values import document, dump
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.verbs.plan import plan_setup
-from fastinstall.verbs.setup import examine_result, recover_first, set_up
+from fastinstall.verbs.setup import examine_result, set_up
 
 
 def run(arguments: Namespace, context: Context) -> int:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.eta import describe_expected_gain, estimate_durations
+from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.cli.options import format_flags
@@ -45,7 +46,6 @@ from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.verify import Verify
 from fastinstall.verbs.plan import observe_facts, plan_setup
-from fastinstall.verbs.setup import recover_first
 
 PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
 _COLUMN = 13
