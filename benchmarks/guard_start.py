@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 from fastinstall.core import files
-from fastinstall.guard.status import measure_cost
+from fastinstall.guard.startup_cost import measure_cost
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.observe.guard_files import GUARD_PACKAGE, render_state, stage_guard
 

@@ -28,7 +28,7 @@ from fastinstall.proof.stack_operations import (
     measure,
     unpack_official_wheel,
 )
-from fastinstall.verbs.bench_stacks import make_bench_execution_context, observe_context
+from fastinstall.verbs.bench_context import make_bench_execution_context, observe_context
 
 GOALS = {
     "decode-256-224 500 px": 2.1,

@@ -22,8 +22,6 @@ from typing import Any, TextIO
 from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foresee_conda_changes
 from fastinstall.core.errors import FastinstallError
 from fastinstall.core.files import sha256
-from fastinstall.doctor.examine import Examination
-from fastinstall.doctor.examine import examine as examine_environment
 from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.model.conda import CondaChange, CondaPackage
@@ -32,6 +30,8 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe.active_environment import NamedTarget, find
 from fastinstall.observe.session import open_session
+from fastinstall.verbs.examine import Examination
+from fastinstall.verbs.examine import examine as examine_environment
 
 _OFF = "FASTINSTALL_GUARD"
 _BLOCK = "FASTINSTALL_BLOCK_SWAPS"

@@ -10,6 +10,7 @@ from typing import Any
 from fastinstall.apply.forecast import Durations
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.commands.completion import Completion
+from fastinstall.cli.wizard.answers import Answers
 from fastinstall.core.codec import dump
 from fastinstall.core.json_schema import json_schema
 from fastinstall.fleet.fleet import Fleet
@@ -27,7 +28,6 @@ from fastinstall.model.speed import SpeedTable
 from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.plan.plan import Plan
 from fastinstall.proof.cases import Proof
-from fastinstall.verbs.answers import Answers
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "recipe": partial(json_schema, Recipe),

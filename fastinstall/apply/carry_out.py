@@ -1,9 +1,4 @@
-"""Set up an environment by a plan that the user agreed to; if its version fails the proof, try the one before it.
-
-A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
-shown, and the user is asked about the newest version before it. The caller has called `recovery.recover_first` before
-it observed the environment for the plan.
-"""
+"""Carry out a plan that was agreed to, once."""
 
 import os
 from collections.abc import Callable
@@ -13,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from fastinstall.apply.guard_renewal import renew_guard
 from fastinstall.apply.late_interrupts import report_late_interruptions
-from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError, UsageError
+from fastinstall.core.errors import FailedError, RefusedError, UnprovenError
 from fastinstall.core.events import Noted, ignore
-from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import immutable
-from fastinstall.doctor.examine import Examination, examine, judge
-from fastinstall.doctor.registry import check_names
+from fastinstall.doctor.registry import judge
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.model.conda_engine import CondaEngine
@@ -29,14 +22,13 @@ from fastinstall.model.history import warn_about_held_bytes
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember
-from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, observe_committed, receipt_of
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
-from fastinstall.plan.make import plan_setup as make_plan
+from fastinstall.plan.conda_preview import make_engine
+from fastinstall.plan.index_settings import defer_pip_settings, make_index
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.build import Build
@@ -66,26 +58,6 @@ class SetupOutcome:
     plan: Plan
     receipt: Receipt
     after: Facts | None = None
-
-
-def set_up(session: Session, target: NamedTarget, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
-    """Carry out a plan that was agreed to, or the next one that proves.
-
-    Args:
-        session: variables, directories and the listener of this run.
-        target: what the plan was made for.
-        agreed: the plan, consented to.
-        agree: asks for consent to another one.
-
-    Raises:
-        UnprovenError: it did not prove, and its version was named, or no earlier one is left.
-        FastinstallError: as `carry_out` says.
-    """
-    while True:
-        try:
-            return carry_out(session, agreed)
-        except UnprovenError as error:
-            agreed = agree(_plan_previous_version(session, target, agreed, error))
 
 
 def carry_out(session: Session, plan: Plan) -> SetupOutcome:
@@ -134,31 +106,6 @@ def request_previous_version(session: Session, request: Request, error: Unproven
     message = f"{error.message}: {error.version} is not installed; looking for the newest version before it"
     session.emit(Noted(message=message, warning=True))
     return replace(request, avoid=(*request.avoid, error.version))
-
-
-def _plan_previous_version(session: Session, target: NamedTarget, failed: Plan, error: UnprovenError) -> Plan:
-    request = request_previous_version(session, failed.request, error)
-    try:
-        return make_plan(session, target, request)
-    except (RefusedError, UsageError):
-        raise error from None  # there is no earlier version: what failed is what has to be told
-
-
-def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
-    """Let doctor judge what a plan has come to, for a person; None if it cannot, which changes nothing.
-
-    It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
-    """
-    plan, after = outcome.plan, outcome.after
-    try:
-        if after is None:
-            return examine(session, plan.environment, Examination())
-        recipe = recipe_named(session, plan.request.recipe)
-        return judge(session, observe_committed(after), outcome.receipt, recipe, check_names(()))
-    except FastinstallError as error:
-        again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
-        session.emit(Noted(message=f"done, but not checked again: {error.message}; try: {again}", warning=True))
-        return None
 
 
 def _keep_ready_made_wheel(plan: Plan, context: ExecutionContext) -> None:

@@ -6,7 +6,7 @@ from fastinstall.apply.recovery import lock_recovered_environment
 from fastinstall.core.codec import document
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command
-from fastinstall.doctor.examine import judge
+from fastinstall.doctor.registry import judge
 from fastinstall.guard.status import renew_guard_files
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.transaction import begin

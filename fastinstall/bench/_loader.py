@@ -29,7 +29,7 @@ def own_loader(where: str, place: int) -> Callable[[str], Any]:
     its neighbours, as in normal use.
 
     Args:
-        where: FILE[:FUNCTION].
+        where: the user's loader, as FILE or FILE:FUNCTION.
         place: the position of its directory in sys.path.
 
     Raises:

@@ -25,7 +25,7 @@ def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool])
     """Answer a request.
 
     Args:
-        pipeline: of `_loading.py`.
+        pipeline: a pipeline as `_loading.py` builds it.
         request: `seconds`, `indexes` (null for all images), `cold`, `group` (the shortest of so many passes counts).
         drop: drops the files of a source from the page cache, and returns whether it worked.
     """
@@ -75,7 +75,7 @@ def warm_up(pipeline: Any, indexes: Iterable[int]) -> None:
 
 
 def load_all(pipeline: Any, indexes: Iterable[int], times: Times, failed: Dict[str, str]) -> None:
-    """One pass."""
+    """Load every image once."""
     for index in indexes:
         if str(index) in failed:
             continue

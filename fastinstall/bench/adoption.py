@@ -1,32 +1,18 @@
-"""How to adopt a candidate: what to do, the command or line of code, and what it costs. Pure.
+"""Say how to adopt a candidate: what to do, the command or line of code, and what it costs. Pure."""
 
-The module also words verdicts and advice on loading images: rates, shares, gains, and differences between pictures.
-
-A candidate can become code for the user's own project: a module with `load(path)`, or a script that makes a store,
-`python prepare.py IMAGES OUT`. That script is the code of `_stores/` that made the measured store, with its
-neighbours' code included.
-"""
-
-import ast
-import json
-import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
-from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, all_kinds, kind_named
+from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, kind_named
 from fastinstall.bench.report import (
     Candidate,
     CandidateKind,
     CandidateResult,
-    Gain,
     ImagePipeline,
-    LoadingRate,
     Workload,
 )
-from fastinstall.core.errors import UsageError
-from fastinstall.core.messages import format_bytes, quote
+from fastinstall.bench.wording import size
+from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import FindingFactory
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.machine import LoaderLimits
 
@@ -37,8 +23,8 @@ class AdviceContext:
 
     Attributes:
         baseline: what the candidates are compared with.
-        workload: the images.
-        machine: the measured one.
+        workload: the images that were measured, and where they lie.
+        machine: the limits of loaders on the measured machine.
         environment: the one to advise on.
         pipeline: what was done to every image.
         pillow: the requirement for the newest Pillow that dependants allow ("pillow<13").
@@ -62,7 +48,7 @@ class AdviceOption:
 
     Attributes:
         text: in words, with its cost.
-        command: to paste.
+        command: a command to paste, or empty if none adopts it.
         code: the line of code; empty if there is none.
     """
 
@@ -201,160 +187,3 @@ def _describe_memory_cost(variables: Mapping[str, str]) -> str:
     if any("THRESHOLD" in name for name in variables):
         return "; the process keeps the memory that it has used"
     return ""
-
-
-WORTHWHILE = 1.05
-"""The smallest worthwhile gain."""
-
-SAY = FindingFactory("data-loading")
-"""Creates the findings of advice."""
-
-_PRECISE = 100
-"""Below this, a rate has a decimal."""
-
-
-def rate(images_per_second: float) -> str:
-    """Return images per second, with significant digits only."""
-    return f"{images_per_second:,.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"
-
-
-def describe_worker_rate(measured: LoadingRate) -> str:
-    """Return who loads how much: "2 workers load 890 images/s"."""
-    number = f"{rate(measured.images_per_second)} images/s"
-    if not measured.workers:
-        return f"one process loads {number}"
-    return f"{measured.workers} worker{'s load' if measured.workers > 1 else ' loads'} {number}"
-
-
-def times(gain: Gain) -> str:
-    """Return a gain with its bounds: "1.82 times as fast (1.75 to 1.90 in 5 rounds)"."""
-    bounds = f" ({gain.low:.2f} to {gain.high:.2f} in {gain.rounds} rounds)" if gain.rounds > 1 else ""
-    return f"{gain.ratio:.2f} times as fast{bounds}"
-
-
-def describe_picture_difference(result: CandidateResult) -> str:
-    """Return how its pictures differ from the baseline's; empty if they are practically the same."""
-    difference = result.difference
-    if difference is not None and not difference.same_shape:
-        return "not the same picture: it has another size"
-    far = "" if difference is None else f"mean difference {difference.mean:.1f} levels"
-    if result.candidate.aliased:
-        return ", ".join(filter(None, ("aliased: not the same picture", far)))
-    return f"not the same picture: {far}" if difference is not None and difference.mean > LIKE else ""
-
-
-LIKE = 1.0
-"""Two pictures count as the same up to this mean difference of a channel, in levels of 0 to 255."""
-
-
-def size(count: float) -> str:
-    """Return bytes for people: "4.9 GB"."""
-    return format_bytes(round(count))
-
-
-def render_code(name: str, pipeline: ImagePipeline) -> str:
-    """Return the text of a Python module.
-
-    For an adapter it has a function `load(path)`, as `bench --loader FILE` accepts it; for a store it is a script run
-    as `python FILE IMAGES OUT`.
-
-    Args:
-        name: of an adapter or a store.
-        pipeline: what is done to every image; assigned to names in the module.
-
-    Raises:
-        UsageError: no candidate of that name has code.
-    """
-    adapters = {each.name: each for each in all_adapters()}
-    stores = {each.name: each for each in all_kinds()}
-    if name in adapters:
-        return _write_loader(adapters[name], pipeline)
-    if name in stores:
-        return _write_script(stores[name], pipeline)
-    raise UsageError(f"no candidate named {name!r} has code", hint=f"choose from: {', '.join((*adapters, *stores))}")
-
-
-def _write_loader(adapter: Adapter, pipeline: ImagePipeline) -> str:
-    pillow = ("pillow",) if "PIL" in adapter.modules else ()
-    requirements = " ".join(map(quote, dict.fromkeys((*adapter.brings, *pillow, "numpy"))))
-    return f'''"""{adapter.title}: load(path) returns the picture in RGB, resized and cropped.
-
-It needs: python -m pip install {requirements}
-To measure it: fastinstall bench DIR --loader FILE
-"""
-
-SHORTER = {pipeline.shorter!r}  # length of the shorter side after the resize
-CROP = {pipeline.crop!r}  # side of the centre crop, 0 for none
-FILTER = "{pipeline.filter}"  # "bilinear", "bicubic" or "lanczos"
-
-{adapter.loader.strip()}
-'''
-
-
-_ABOUT = (
-    *("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "SETTINGS", "PRIORITY"),
-    "most_bytes",
-)
-"""Text that a file says only to us."""
-
-
-def _write_script(kind: StoreKind, pipeline: ImagePipeline) -> str:
-    """Return a script that makes a store of a directory of images.
-
-    It continues after an interruption and overwrites nothing; as a module it has `Reader`. Its part of the pipeline is
-    assigned to `WANTED`.
-    """
-    parts = [_Part(each) for each in _list_files(kind.file)]
-    wanted = json.dumps({"kind": kind.name, **{setting: getattr(pipeline, setting) for setting in kind.settings}})
-    start = f'"""{parts[-1].docstring}"""\n\n{_merge_imports(parts)}\n\nWANTED = {wanted}'
-    ending = 'if __name__ == "__main__":\n    main(make, WANTED)\n'
-    return "\n\n\n".join((start, *(part.body for part in parts), ending))
-
-
-class _Part:
-    """A parsed file."""
-
-    def __init__(self, file: Path) -> None:
-        text = file.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        self.docstring = ast.get_docstring(tree, clean=False) or ""
-        imports = [each for each in tree.body if isinstance(each, ast.Import | ast.ImportFrom)]
-        self.imports = [each for each in imports if not getattr(each, "level", 0)]
-        self.body = _remove_statements(text, [*tree.body[:1], *imports, *_find_metadata(tree)])
-
-
-def _merge_imports(parts: list[_Part]) -> str:
-    """Merge the imports of all parts, each name once."""
-    whole: set[str] = set()
-    named: dict[str, set[str]] = {}
-    for each in (line for part in parts for line in part.imports):
-        if isinstance(each, ast.ImportFrom):
-            named.setdefault(each.module or "", set()).update(name.name for name in each.names)
-        else:
-            whole.update(name.name for name in each.names)
-    froms = (f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(named.items()))
-    return "\n".join((*(f"import {each}" for each in sorted(whole)), *froms))
-
-
-def _list_files(file: Path) -> list[Path]:
-    """Return a file after everything that it imports from its directory."""
-    found: list[Path] = []
-    for each in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(each, ast.ImportFrom) and each.level:
-            found.extend(path for path in _list_files(file.with_name(f"{each.module}.py")) if path not in found)
-    return [*found, file]
-
-
-def _find_metadata(tree: ast.Module) -> Iterator[ast.stmt]:
-    for each in tree.body:
-        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id in _ABOUT:
-            yield each
-        if isinstance(each, ast.FunctionDef) and each.name in _ABOUT:
-            yield each
-
-
-def _remove_statements(text: str, statements: list[ast.stmt]) -> str:
-    lines = text.splitlines()
-    gone = {number for each in statements for number in range(each.lineno - 1, each.end_lineno or each.lineno)}
-    kept = (line.partition("  # noqa")[0] for number, line in enumerate(lines) if number not in gone)
-    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept)).strip()

@@ -7,8 +7,8 @@ recommended.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.bench import adoption as words
-from fastinstall.bench.adoption import AdviceContext, disk_need, ways_of
+from fastinstall.bench import wording as words
+from fastinstall.bench.adoption import AdviceContext, disk_need, rank_simplicity, ways_of
 from fastinstall.bench.bottleneck import find_best_rate, reads_from_disk, stays_in_memory
 from fastinstall.bench.report import (
     BottleneckVerdict,
@@ -64,7 +64,7 @@ def is_worthwhile(gain: Gain, noise: float = 0.0) -> bool:
     """Return whether a gain exceeds the noise, and is worth the effort.
 
     Args:
-        gain: of a candidate.
+        gain: a candidate's gain over the baseline, with bounds.
         noise: the largest gain of a control in any round.
     """
     return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE and gain.ratio > noise
@@ -100,7 +100,7 @@ def _tell_disturbance(disturbance: str, context: AdviceContext) -> SpeedAdvice:
 
 
 def _tell_present_gain(measured: Sequence[CandidateResult]) -> Iterator[SpeedAdvice]:
-    """Say what the installed stack has gained already, if the official wheel is slower."""
+    """Tell what the installed stack has gained already, if the official wheel is slower."""
     for each in measured:
         gain = each.gain
         if each.candidate.stack == "official wheel" and gain is not None and gain.high * words.WORTHWHILE <= 1:
@@ -145,7 +145,7 @@ def choose_simplest(better: Sequence[CandidateResult]) -> CandidateResult | None
         return None
     best, _ = max(gains, key=lambda each: each[0].ratio)
     contenders = [each for gain, each in gains if gain.ratio >= _NEARLY * best.ratio and gain.high >= best.low]
-    return min(contenders, key=lambda each: (words.rank_simplicity(each.candidate), -_get_gain(each)))
+    return min(contenders, key=lambda each: (rank_simplicity(each.candidate), -_get_gain(each)))
 
 
 def _get_gain(result: CandidateResult) -> float:

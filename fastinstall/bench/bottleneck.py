@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.bench import adoption as words
+from fastinstall.bench import wording as words
 from fastinstall.bench.report import (
     BottleneckVerdict,
     CandidateResult,
@@ -48,8 +48,8 @@ class StageCost:
 
     Attributes:
         name: of the stage, for people.
-        limit: its group.
-        ms: milliseconds per image.
+        limit: what limits loading if this stage takes most of it.
+        ms: milliseconds that it takes for one image.
         share: of the total, 0 to 1.
     """
 
@@ -70,7 +70,7 @@ def list_stage_costs(baseline: CandidateResult, workload: Workload, machine: Loa
     Args:
         baseline: the environment as it is, or the user's own loader.
         workload: the images, and how many files were found.
-        machine: the measured one.
+        machine: the limits of loaders on the measured machine.
     """
     timing = baseline.timing
     if timing is None:
@@ -92,7 +92,7 @@ def verdict_of(
     Args:
         baseline: the environment as it is, or the user's own loader.
         workload: the images, and how many files were found.
-        machine: the measured one.
+        machine: the limits of loaders on the measured machine.
         target_rate: images per second that training consumes, or None if not given.
     """
     timing = baseline.timing

@@ -18,8 +18,8 @@ from fastinstall.bench.catalogue import (
     all_kinds,
     variables_of,
 )
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
@@ -103,7 +103,7 @@ class Materials:
         fastinstall: our build, or None if it is installed already.
         libraries: fetched or missing packages, by the name of the adapter or store that needs them.
         adapters: the ways to decode.
-        settings: of memory allocators.
+        settings: variables of memory allocators that can be tried.
         stores: what can hold images.
     """
 
@@ -144,7 +144,7 @@ def mark_controls(found: Sequence[CandidateRun], images: Sequence[SurveyedImage]
     """Mark candidates that cannot change anything: Pillow decoding partly, if no image is large enough.
 
     Args:
-        found: the candidates.
+        found: the candidates, marked or not.
         images: the images that they load.
         shorter: requested length of the shorter side, in pixels.
     """
@@ -184,8 +184,8 @@ def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -
     """Return those with these names, or all without names; a combination needs all its possible parts.
 
     Args:
-        found: the machine's candidates.
-        names: the requested ones.
+        found: all candidates that can run on this machine.
+        names: the names that --candidate gave; empty for all.
     """
     joined = TOGETHER in names
     return tuple(each for each in found if not names or each.name in names or (joined and each.can_be_joined))

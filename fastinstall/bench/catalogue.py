@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, get_origin
 
 from fastinstall.bench import _stores, adapters
-from fastinstall.bench.image_search import SurveyedImage
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import UsageError
 from fastinstall.core.extensions import ADAPTERS, choose, find_installed_extensions
@@ -33,18 +33,18 @@ class StoreKind:
 
     Attributes:
         name: stable, the file's name.
-        title: for people.
+        title: its name in tables and advice.
         modules: what must be importable in the target.
         brings: requirements that provide them.
-        sdists: as an adapter's.
-        by_hand: likewise.
+        sdists: requirements that may be built from source, as an `Adapter` has them.
+        by_hand: what has to be installed by hand first, as an `Adapter` has it.
         caveat: what to know before choosing it.
         in_files: whether every image has its own file, so that any loader can read it.
         settings: the parts of the pipeline that affect its content: "shorter", "filter".
         priority: the lower, the earlier it is measured.
         most_bytes: the most bytes that an image takes.
         code: the line of code that reads the result of its script.
-        file: the module.
+        file: path of the module that implements it.
     """
 
     name: str
@@ -114,7 +114,7 @@ class ProcessVariables:
 
     Attributes:
         name: stable, in kebab case.
-        title: for people.
+        title: its name in tables and advice.
         libc_version: the oldest glibc that supports it.
         huge_pages: whether the kernel must allow transparent huge pages.
         variables: what is set; GLIBC_TUNABLES and LD_PRELOAD are extended.
@@ -163,9 +163,9 @@ def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Ma
     """Return the variables to set; existing values are kept and extended. Empty if it would change nothing.
 
     Args:
-        setting: the setting.
+        setting: the variables to add, with placeholders for libraries.
         machine: the machine to use it on.
-        variables: the current environment.
+        variables: the environment variables that they are added to.
     """
     known = _parse_minor_version(machine.libc_version)
     if not known or known < _parse_minor_version(setting.libc_version):
@@ -190,7 +190,7 @@ class Adapter:
 
     Attributes:
         name: stable, in kebab case.
-        title: for people.
+        title: its name in tables and advice.
         modules: what must be importable in the target.
         brings: requirements that provide them.
         sdists: those of them that are only published as source distributions, of pure Python.
@@ -202,7 +202,7 @@ class Adapter:
         priority: the lower, the earlier it is measured.
         code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned before it.
-        file: the module.
+        file: path of the module that implements it.
         distribution: name and version of its distribution; empty for those of fastinstall.
     """
 

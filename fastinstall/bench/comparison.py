@@ -41,9 +41,9 @@ class RoundTimings:
     """The measurements of two processes, round by round, on the images that both can load.
 
     Attributes:
-        baseline: of the baseline.
+        baseline: what the baseline took, a measurement a round.
         other: of the other one.
-        indexes: of these images.
+        indexes: positions, among the images, of those that both loaded.
     """
 
     baseline: tuple[LoadingMeasurement, ...]
@@ -61,9 +61,9 @@ def take_turns(
     """Measure two processes in turn.
 
     Args:
-        baseline: loads every image.
+        baseline: the process of the baseline, which loads every image.
         other: has loaded them once.
-        indexes: of the images.
+        indexes: positions of the images that both load.
         schedule: how long to measure.
 
     Raises:
@@ -157,7 +157,7 @@ def compute_drift(turns: RoundTimings, baseline: Sequence[LoadingMeasurement]) -
     converted to one time.
 
     Args:
-        turns: rounds of both.
+        turns: the rounds of the baseline and the candidate.
         baseline: its own rounds; none, or rounds on other images, give 1.
     """
     if not baseline or baseline[0].images != len(turns.indexes):
@@ -179,7 +179,7 @@ def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> 
     """Compare pictures of the same images, channel by channel.
 
     Args:
-        reference: of the baseline.
+        reference: the pictures as the baseline decoded them.
         other: of a candidate, in the same order.
 
     Raises:
@@ -276,7 +276,7 @@ class BaselineComparison:
         If it was measured before, the gain covers all its rounds.
 
         Args:
-            candidate_run: the candidate.
+            candidate_run: the candidate, with its process still to be started.
             made: its store, if it has one.
 
         Raises:

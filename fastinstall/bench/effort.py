@@ -109,7 +109,7 @@ def sample_size(effort: MeasurementBudget, megapixels: Sequence[float], wished: 
     """Return how many images to measure.
 
     Args:
-        effort: the limits.
+        effort: how many seconds and rounds may be spent.
         megapixels: of the images, in the order of the sample.
         wished: the requested number; None for what fits.
     """
@@ -127,7 +127,7 @@ def schedule_for(effort: MeasurementBudget, pass_seconds: float | None = None) -
     """Return how baseline and candidates take turns.
 
     Args:
-        effort: the limits.
+        effort: how many seconds and rounds may be spent.
         pass_seconds: the baseline's time for all images; None while unknown.
     """
     if pass_seconds is None:
@@ -160,7 +160,7 @@ def sort_by_promise(candidate_runs: Sequence[CandidateRun], scale: float) -> tup
     The priorities come from what helped in measurements (2026-11-22, three workloads).
 
     Args:
-        candidate_runs: all of them.
+        candidate_runs: candidates in any order.
         scale: how many times the requested size the images have.
     """
 
@@ -187,7 +187,7 @@ def estimate_loading_seconds(effort: MeasurementBudget, candidate_runs: Sequence
     """Return how long comparing one workload takes; it is announced before the start, and kept.
 
     Args:
-        effort: the limits.
+        effort: how many seconds and rounds may be spent.
         candidate_runs: the candidates; unmeasurable ones take no time.
         pools: how many numbers of workers are tried.
     """
@@ -202,7 +202,7 @@ def describe_load(load: float, cpus: int) -> str:
 
     Args:
         load: the load average of the last minute, before anything was measured.
-        cpus: the usable ones.
+        cpus: number of CPUs that this process may use.
     """
     return f"load average {load:.1f} on {cpus} CPUs" if load > _BUSY_LOAD * cpus else ""
 
@@ -219,7 +219,7 @@ def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
 
     Args:
         seconds_left: for this and the following ones.
-        name: of this workload.
+        name: the workload that is to be measured now.
         others: names of the following ones.
     """
     weight = _WEIGHTS.get(name, 1.0)
@@ -236,10 +236,10 @@ class BenchContext:
     """The context of a measurement.
 
     Attributes:
-        session: the outside world.
-        environment: the target.
-        request: the request.
-        facts: of the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: the environment whose PIL is the baseline.
+        request: what flags of `bench` ask for.
+        facts: what was observed of the environment.
         core: of the installed PIL.
         machine: the limits of a loader here.
         effort: the limits of the run.

@@ -36,8 +36,8 @@ class NotLoadedError(Exception):
     """A way of loading ended or never started. It is a verdict, not a failure of ours.
 
     Attributes:
-        outcome: its outcome.
-        reason: in words.
+        outcome: what kind of end it was.
+        reason: why nothing was loaded, in words.
     """
 
     def __init__(self, outcome: CandidateOutcome, reason: str) -> None:
@@ -52,7 +52,7 @@ class ImageStore:
 
     Attributes:
         kind: a kind of `_storage.py`.
-        path: file or directory.
+        path: the file or the directory that the store is.
     """
 
     kind: str
@@ -64,10 +64,10 @@ class Job:
     """What a process loads, and how.
 
     Attributes:
-        python: the target's interpreter.
+        python: path of the target's interpreter, which loads.
         images: files, in the order of their indexes.
         formats: of each, by Pillow's names, if they affect the candidates.
-        adapter: its name.
+        adapter: name of the decoder, as in `adapters/`.
         site: directories for the front of the path: another PIL, fetched packages.
         loader: FILE[:FUNCTION] of the user, from path to array, Pillow image or tensor; empty for the adapter.
         store: where the images are stored; None for the files.
@@ -119,7 +119,7 @@ class Picture:
 
     Attributes:
         shape: height, width, channels; (length,) without numpy.
-        data: the bytes.
+        data: samples, row by row, channels interleaved.
     """
 
     shape: tuple[int, ...]
@@ -145,7 +145,7 @@ class LoadingProcess:
         """Load images, as often as fits into `seconds`, at least once.
 
         Args:
-            seconds: to spend.
+            seconds: how long to repeat, at least one pass.
             cold: drop the files from the page cache before each pass.
             indexes: of the images; empty for all.
             timeout: seconds before it counts as hung.
@@ -191,7 +191,7 @@ def start_loading(job: Job, patience: float = START_SECONDS, *, with_workers: bo
     """Start a process for a job; it is killed when the block ends.
 
     Args:
-        job: what it loads.
+        job: interpreter, decoder and images.
         patience: seconds to get ready.
         with_workers: whether it only measures rates: then it never loads an image itself.
 
@@ -237,8 +237,8 @@ def run_program(
     Args:
         argv: the target's interpreter, the program and its arguments.
         variables: the complete environment of the process.
-        timeout: seconds.
-        stdin: its input.
+        timeout: seconds after which it is ended.
+        stdin: text that it gets on its standard input.
 
     Raises:
         NotLoadedError: it died, hung, or reports a problem.
@@ -324,7 +324,7 @@ def measure_rates(
     Args:
         loading: has the images; started `with_workers`.
         pools: in the order of the answer.
-        load: what they load.
+        load: images that the workers load, and for how long.
         remark: receives a sentence about each pool that was left out.
     """
     found = []

@@ -54,8 +54,8 @@ class PossibleCandidate:
 
     Attributes:
         name: stable, in kebab case.
-        title: for people.
-        kind: what it changes.
+        title: its name in tables and advice.
+        kind: which part of the environment it changes.
         requirements: packages that it needs; `--with NAME` fetches them.
     """
 
@@ -203,8 +203,8 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
 
     Args:
         name: of the adapter or store that needs them, for messages.
-        requirements: in pip's syntax.
-        fetching: source and destination.
+        requirements: what to install, in pip's syntax (PEP 508).
+        fetching: interpreter, cache and network to fetch with.
 
     Returns:
         A directory for `Job.site`.
@@ -309,8 +309,8 @@ def find_modules(names: Iterable[str], python: Path, variables: Mapping[str, str
     """Return those of these modules that are installed; none if the interpreter cannot tell.
 
     Args:
-        names: of modules, dotted.
-        python: the target's interpreter.
+        names: dotted names of modules to look for.
+        python: path of the target's interpreter, which looks for them.
         variables: the complete environment of the process.
     """
     words = (python, "-I", "-B", "-c", _PROGRAM, json.dumps(sorted(set(names))))

@@ -52,7 +52,7 @@ class StageTime:
 
     Attributes:
         stage: its name; a library that does several at once is timed as the first of them.
-        ms: milliseconds per image.
+        ms: milliseconds that it takes for one image.
         share: of the total, 0 to 1.
     """
 
@@ -66,9 +66,9 @@ class Timing:
     """One process loading the workload, image by image.
 
     Attributes:
-        stages: in order.
+        stages: the parts of the time, in order of loading.
         ms: milliseconds per image, all stages.
-        images_per_second: 1000 / ms.
+        images_per_second: the rate of one process, 1000 / ms.
         peak_bytes: the process's peak memory (resident).
         cold_read_ms: milliseconds to read a file that is not in the page cache; None if not measurable.
     """
@@ -104,7 +104,7 @@ class LoadingRate:
 
     Attributes:
         workers: worker processes; 0 loads in the process itself; threads, of one process or of a pipeline of batches.
-        start: how they start.
+        start: how the workers are started, such as by fork.
         engine: who collects the batches.
         cold: whether the files were out of the page cache.
         images_per_second: after the first batches.
@@ -127,7 +127,7 @@ class Difference:
 
     Attributes:
         mean: mean absolute difference of a channel, in levels of 0 to 255.
-        highest: the largest difference.
+        highest: the largest difference of any sample, in levels.
         images: how many were compared.
         same_shape: False if the arrays cannot be compared at all.
     """
@@ -145,8 +145,8 @@ class Gain:
     Attributes:
         ratio: the median of the rounds; above 1 is faster.
         low: the lowest round; of six or more, without one in six at either end.
-        high: the highest, likewise.
-        rounds: number of rounds.
+        high: the highest of the rounds' gains.
+        rounds: number of rounds that it is of.
     """
 
     ratio: float
@@ -161,8 +161,8 @@ class Candidate:
 
     Attributes:
         name: stable, in kebab case: "pillow-draft", "opencv-area", "huge-pages".
-        title: for people.
-        kind: what it changes.
+        title: its name in tables and advice.
+        kind: which part of the environment it changes.
         adapter: the name of the adapter that decodes and resizes ("pillow").
         stack: whose packages: "in place", "official wheel", "fastinstall", "its own" (fetched into the cache).
         variables: environment variables for its start.
@@ -185,8 +185,8 @@ class CandidateResult:
     """The measurements of a candidate, or why there are none.
 
     Attributes:
-        candidate: which one.
-        outcome: its outcome.
+        candidate: the candidate that was tried.
+        outcome: whether it was measured, else what kept it from being.
         reason: why it was not measured, in words: what to install, what killed it; for a control, why it is one.
         versions: of the packages involved, name to version.
         timing: of one process; for a candidate, converted to the time when the baseline ran alone.
@@ -245,7 +245,7 @@ class Unmeasured:
     Attributes:
         reason: "truncated", "corrupt", "not an image", "unreadable", "CMYK", "16 bits per channel", "animated",
             "too large", "kills the decoder", ...
-        count: number of images.
+        count: number of images with this reason.
         examples: some of their paths.
     """
 
@@ -260,14 +260,14 @@ class Workload:
 
     Attributes:
         name: for people: "photos of ./train", "500 px JPEG (generated)".
-        directory: that contains them.
+        directory: the directory that the images lie below.
         files: number of files found, up to the search's limit.
         images: number of measured images.
         formats: of the measured ones: "JPEG" to its number.
-        mean_bytes: of a file.
+        mean_bytes: mean size of a file in bytes.
         megapixels: of an image, mean.
-        width: median, in pixels.
-        height: median, in pixels.
+        width: median width of the images, in pixels.
+        height: median height of the images, in pixels.
         generated: whether they were generated for the measurement.
         unmeasured: the images left out, with reasons.
         filesystem: that contains them; None if unknown.
@@ -305,8 +305,8 @@ class BottleneckVerdict:
     """What limits the loading, in one sentence.
 
     Attributes:
-        bound: the limit.
-        sentence: for people.
+        bound: the part of loading that limits it.
+        sentence: the verdict in words for a person.
         evidence: the figures behind it, one per line.
         target_rate: images per second that the user needs; None if not given.
         reached_rate: images per second with the best number of workers.
@@ -344,11 +344,11 @@ class WorkloadResult:
     """Everything about one workload.
 
     Attributes:
-        workload: the images.
+        workload: the images that were measured.
         pipeline: what is done to them.
         baseline: the environment as it is, or the user's loader.
         candidates: the others, ordered by gain; those without one last.
-        verdict: what limits it.
+        verdict: what keeps loading from being faster.
         advice: ordered by gain; pointers last.
     """
 
@@ -365,13 +365,13 @@ class BenchReport:
     """The result of `bench`.
 
     Attributes:
-        prefix: the environment.
-        python: its interpreter's version.
-        machine: the measured one.
-        measured_at: ISO 8601, UTC.
-        tool_version: of fastinstall.
-        effort: "quick" or "full".
-        seconds: duration.
+        prefix: root of the environment that was measured.
+        python: version of the target's interpreter.
+        machine: the limits of loaders on the measured machine.
+        measured_at: when it was measured, ISO 8601 in UTC.
+        tool_version: version of the fastinstall that measured.
+        effort: how thoroughly: "quick" or "full".
+        seconds: how long the whole measurement took.
         workloads: each with its verdict.
         operations: before and after, by operation; None if not requested.
         remarks: for the reader: what was left out for lack of time, what was built or fetched.

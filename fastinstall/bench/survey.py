@@ -1,15 +1,12 @@
-"""Find out which images can be measured: each is decoded once, in a process that it may kill.
-
-Also generates photos with the target's own PIL, if the user has named none.
-"""
+"""Find out which images can be measured: each is decoded once, in a process that it may kill."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.image_search import SurveyedImage
-from fastinstall.bench.loading import converse, explain_end, refuse, run_program
+from fastinstall.bench.loading import converse, explain_end, refuse
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core import process
 
 _PROGRAM = Path(__file__).with_name("_survey.py")
@@ -33,7 +30,7 @@ def judge_images(
 
     Args:
         images: files; anything else is reported, and not opened.
-        python: the target's interpreter.
+        python: path of the target's interpreter, which decodes.
         variables: the complete environment of the process.
         site: directories for the front of the path, with another PIL.
         patience: seconds for an image.
@@ -74,46 +71,3 @@ def _measure_size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-WORKLOADS: Mapping[str, str] = {
-    "500px": "500 px JPEG (generated)",
-    "12mp": "12 MP JPEG (generated)",
-    "png": "800 px PNG (generated)",
-}
-"""Titles by name. 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG."""
-
-_MOST = {"500px": 2000, "12mp": 40, "png": 150}
-"""A limit that protects the disk: about 100 MB."""
-
-_PHOTOS_PROGRAM = Path(__file__).with_name("_photos.py")
-_SECONDS = 60.0
-
-
-def generate_photos(  # noqa: PLR0913 (the photos, their place, and the PIL)
-    name: str,
-    directory: Path,
-    python: Path,
-    variables: Mapping[str, str],
-    count: int | None = None,
-    *,
-    site: Sequence[Path] = (),
-) -> tuple[Path, ...]:
-    """Generate the photos of a workload: 24 of "500px" (1.1 MB), 4 of "12mp" (9.4 MB), 12 of "png" (8 MB).
-
-    One PIL makes the same files every time, in 0.2 to 0.8 s per workload (measured 2026-11-22).
-
-    Args:
-        name: one of WORKLOADS.
-        directory: the existing destination.
-        python: the target's interpreter.
-        variables: the complete environment of the process.
-        count: number of photos; None for the default; 2000, 40, 150 at most (100 MB).
-        site: directories for the front of the path, with another PIL.
-
-    Raises:
-        NotLoadedError: there is no PIL, it failed, died, or hung.
-    """
-    number = min(count or 0, _MOST[name])
-    argv: tuple[str | Path, ...] = (python, _PHOTOS_PROGRAM, name, directory, str(number), *site)
-    return tuple(directory / each for each in run_program(argv, variables, _SECONDS)["files"])

@@ -8,9 +8,9 @@ from dataclasses import field
 from pathlib import Path
 
 from fastinstall.bench.catalogue import StoreKind
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import ImageStore, NotLoadedError, run_program
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core import files
 from fastinstall.core.codec import encode
 from fastinstall.core.events import Emit, Noted, ignore
@@ -31,7 +31,7 @@ class Estimate:
 
     Attributes:
         indexes: of the images that fit, spread evenly if not all do.
-        most_bytes: their maximum size.
+        most_bytes: how many bytes the stores may take at most.
         all_bytes: the maximum size of all images.
     """
 
@@ -71,7 +71,7 @@ class Maker:
     """How to make a store.
 
     Attributes:
-        python: the target's interpreter.
+        python: path of the target's interpreter, which makes it.
         variables: the complete environment of the process.
         directory: where the store gets its own directory.
         pipeline: what is done to every image.
@@ -98,7 +98,7 @@ class MadeStore:
     Attributes:
         store: for `Job.store`. Images keep the indexes that they have among all images.
         indexes: of the images in it; reading any other fails.
-        bytes: its size.
+        bytes: size of the store on disk.
         ratio: the same, as a multiple of these images' files.
         skipped: indexes of images that could not be stored, and why.
     """

@@ -4,22 +4,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from fastinstall.bench.adoption import describe_picture_difference
 from fastinstall.bench.advice import find_disturbance, is_worthwhile
-from fastinstall.bench.candidates import (
-    CandidateRun,
-    baseline_of,
-    join_candidate_runs,
-    make_control_run,
-    mark_controls,
-)
-from fastinstall.bench.comparison import (
-    BaselineComparison,
-    compute_timing,
-    job_of,
-    make_unmeasured,
-    start_comparison,
-)
+from fastinstall.bench.candidates import CandidateRun, baseline_of, join_candidate_runs, make_control_run, mark_controls
+from fastinstall.bench.comparison import BaselineComparison, compute_timing, job_of, make_unmeasured, start_comparison
 from fastinstall.bench.effort import LOADERS_RATED, BenchContext, schedule_for, seconds_for, sort_by_promise
 from fastinstall.bench.loading import (
     Job,
@@ -31,14 +18,9 @@ from fastinstall.bench.loading import (
     measure_rates,
     start_loading,
 )
-from fastinstall.bench.report import (
-    CandidateKind,
-    CandidateOutcome,
-    CandidateResult,
-    WorkerStart,
-    Workload,
-)
+from fastinstall.bench.report import CandidateKind, CandidateOutcome, CandidateResult, WorkerStart, Workload
 from fastinstall.bench.temporary_store import Maker, temporary_store
+from fastinstall.bench.wording import describe_picture_difference
 from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing
@@ -278,9 +260,9 @@ def compare_candidates(
 
     Args:
         context: where it is measured.
-        task: the images.
-        candidate_runs: the candidates.
-        seconds: for everything.
+        task: the images, and what is done to each.
+        candidate_runs: what is measured against the baseline.
+        seconds: how long all comparisons may take together.
 
     Returns:
         The images that the baseline could load, the baseline, and the others ordered by gain.
@@ -310,8 +292,8 @@ def choose_parts(by_name: Mapping[str, CandidateRun], results: Sequence[Candidat
     """Return the stack, decoder and setting that each help most, do not change pictures, and can be combined.
 
     Args:
-        by_name: all candidates.
-        results: their results.
+        by_name: all candidates, by the names in results.
+        results: what was measured of each candidate alone.
     """
     best: dict[CandidateKind, CandidateRun] = {}
     for each in sorted(results, key=_get_gain_ratio, reverse=True):

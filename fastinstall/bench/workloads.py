@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.effort import BenchContext, sample_size
-from fastinstall.bench.image_search import SurveyedImage, filesystem_of, find_images, spread_evenly
+from fastinstall.bench.filesystem import filesystem_of
+from fastinstall.bench.image_search import find_images, spread_evenly
 from fastinstall.bench.loading import Job, NotLoadedError
+from fastinstall.bench.photos import WORKLOADS, generate_photos
 from fastinstall.bench.report import Unmeasured, Workload
-from fastinstall.bench.survey import WORKLOADS, generate_photos, judge_images
+from fastinstall.bench.survey import judge_images
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core.errors import FailedError, UndeterminedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
@@ -87,7 +90,7 @@ def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[
     """Return the workload as measured.
 
     Args:
-        task: as chosen.
+        task: the images, as the user has chosen them.
         indexes: of the measured images.
         failed: errors of images that the baseline could not load, by index.
     """

@@ -33,13 +33,13 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, "Page"], st
 
 
 def session_of(context: Context) -> Session:
-    """The session of a run, whose events go to the log only."""
+    """Return the session of a run, whose events go to the log only."""
     session = open_session(context.variables)
     return session.listening(lambda event: _log(context, event))
 
 
 def target_of(arguments: Namespace) -> NamedTarget:
-    """What --prefix, --python and --new-env name.
+    """Return what --prefix, --python and --new-env name.
 
     Raises:
         UsageError: two that exclude each other.
@@ -55,7 +55,7 @@ def target_of(arguments: Namespace) -> NamedTarget:
 
 
 def look_at(session: Session, arguments: Namespace, context: Context) -> Environment:
-    """The target of a verb that only looks; what a dead run left there is told on stderr, and stays.
+    """Return the target of a verb that only looks; what a dead run left there is told on stderr, and stays.
 
     Raises:
         FastinstallError: as `find` says.
@@ -74,7 +74,7 @@ def tell_interruptions(environment: Environment, context: Context) -> None:
 
 
 def recover_or_report(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
-    """Before a verb that changes an environment: bring to its end what a dead run left there, where that is agreed to.
+    """Bring to its end what a dead run left, if that is agreed to; verbs call it before they change an environment.
 
     It is where --yes was given, or where a person sits who is about to be asked; else it is told.
 
@@ -103,7 +103,7 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
 
 
 def make_request(arguments: Namespace, context: Context) -> Request:
-    """What flags, variables and settings ask for; where they name a recipe by a former name, that is told."""
+    """Return what flags, variables and settings ask for; where they name a recipe by a former name, that is told."""
     request = read_request(arguments, context.sources)
     return replace(request, recipe=tell_renaming(request.recipe, context))
 
@@ -116,7 +116,7 @@ def tell_renaming(name: str, context: Context) -> str:
 
 
 def progress_for(context: Context) -> Callable[["Event"], None]:
-    """A listener that shows events on stderr: a bar on a terminal, lines elsewhere."""
+    """Return a listener that shows events on stderr: a bar on a terminal, lines elsewhere."""
     if context.console.quiet:
         return lambda event: _log(context, event)
     from fastinstall.cli.progress import progress_listener  # noqa: PLC0415 (doctor shows none)
@@ -147,7 +147,7 @@ def _log(context: Context, event: "Event", *, shown: bool = False) -> None:
 
 
 def _find_interpreter(text: str | None) -> Path | None:
-    """A name without a slash is looked up on PATH, as a shell does."""
+    """Return the path of an interpreter; a name without a slash is looked up on PATH, as a shell does."""
     if not text or "/" in text:
         return _parse_path(text)
     import shutil  # noqa: PLC0415 (only for a bare name)

@@ -61,8 +61,8 @@ class WordsCompleter(BaseCompleter):
     """Offers words.
 
     Args:
-        look_up: finds them.
-        several: with commas between.
+        look_up: finds the words when a shell asks for them.
+        several: whether several words may follow, with commas between.
     """
 
     def __init__(self, look_up: Callable[[], Words], *, several: bool = False) -> None:
@@ -70,7 +70,7 @@ class WordsCompleter(BaseCompleter):
         self.several = several
 
     def __call__(self, *, prefix: str, **_: object) -> Words:
-        """Those that may follow what is typed."""
+        """Return the words that may follow what is typed."""
         words = self.look_up()
         before, comma, _typed = prefix.rpartition(",")
         if not self.several or not comma:
@@ -85,7 +85,7 @@ class EnvironmentsCompleter(BaseCompleter):
         self._variables = variables
 
     def __call__(self, *, prefix: str, **_: object) -> Words:
-        """Those that are still there."""
+        """Return the environments that are still there, and directories."""
         from fastinstall.observe.known_environments import list_known_environments  # noqa: PLC0415 (only here)
 
         known = list_known_environments(self._variables, user_directories(self._variables).state)
@@ -103,13 +103,13 @@ class FollowingCompleter(BaseCompleter):
         self.following = following
 
     def __call__(self, *, prefix: str, parsed_args: argparse.Namespace, **others: object) -> Iterable[str]:
-        """Nothing where it asks for nothing."""
+        """Return what the first argument asks for, or nothing."""
         completer = self.following.get(parsed_args.action)
         return completer(prefix=prefix, parsed_args=parsed_args, **others) if completer is not None else ()  # type: ignore[arg-type]
 
 
 def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, str]) -> BaseCompleter | None:
-    """None if argparse knows the words, or nothing can be offered."""
+    """Return the completer of an argument, or None if argparse knows the words or nothing can be offered."""
     if action.choices or action.nargs == 0:
         return None
     files = FilesCompleter()
@@ -187,7 +187,7 @@ def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
 def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
     from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER  # noqa: PLC0415
     from fastinstall.bench.catalogue import SETTINGS, all_adapters, all_kinds  # noqa: PLC0415
-    from fastinstall.bench.survey import WORKLOADS  # noqa: PLC0415
+    from fastinstall.bench.photos import WORKLOADS  # noqa: PLC0415
 
     decoders = {each.name: each.title for each in all_adapters()}
     ways = {**decoders, **{each.name: each.title for each in all_kinds()}}

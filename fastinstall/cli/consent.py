@@ -21,7 +21,7 @@ _SHOWN = 6
 
 
 def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) -> "Plan":
-    """The plan with everything that was accepted.
+    """Return the plan with everything that was accepted.
 
     Args:
         plan: to be agreed to.
@@ -96,17 +96,14 @@ def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":
     return replace(plan, request=request, risks=tuple(replace(plan_risk, allowed=True) for plan_risk in plan.risks))
 
 
-def equivalent_command(plan: "Plan", *, yes: bool = True) -> str:
-    """The command line that asks for the same plan."""
-    from fastinstall.steps.create_environment import CreateEnvironment  # noqa: PLC0415 (only where there is a plan)
+def equivalent_command(plan: "Plan") -> str:
+    """Return the command line that asks for the same plan."""
+    from fastinstall.verbs.plan import name_target  # noqa: PLC0415 (only where there is a plan)
 
-    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
-    if create is not None:
-        target = ["--new-env", str(create.prefix), "--python", str(create.python)]
-    else:
-        target = ["--prefix", str(plan.environment.prefix)]
-    words = ["fastinstall", "setup", *(["--yes"] if yes else []), *target, *format_flags(plan.request)]
-    return " ".join(quote(word) for word in words)
+    named = name_target(plan)
+    target = ("--new-env", named.new, "--python", named.python) if named.new else ("--prefix", named.prefix)
+    words = ("fastinstall", "setup", "--yes", *target, *format_flags(plan.request))
+    return " ".join(quote(str(word)) for word in words)
 
 
 def _shorten_items(items: tuple[str, ...]) -> tuple[str, ...]:

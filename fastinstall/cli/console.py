@@ -73,7 +73,7 @@ class UnwrittenError(Exception):
     """The result of a run could not be written to stdout.
 
     Args:
-        reason: the kernel's.
+        reason: what the kernel says of the failed write.
     """
 
     def __init__(self, reason: str) -> None:
@@ -111,7 +111,7 @@ def _write(stream: TextIO, line: str) -> None:
 
 
 def _redirect_to_null(stream: TextIO) -> None:
-    """So that what is still to be written, by us and by the interpreter as it ends, is written somewhere.
+    """Lead a stream to nowhere, so that what we and the ending interpreter still write is written somewhere.
 
     Source: Python's documentation of the signal module, "Note on SIGPIPE".
     """
@@ -162,7 +162,7 @@ class Page:
         """`text`, broken between words; paths and flags stay whole.
 
         Args:
-            text: one paragraph.
+            text: one paragraph; its line ends are shown as escapes.
             first: what stands before the first line.
             rest: what stands before the others.
             style: of every line, without what stands before it.
@@ -182,7 +182,7 @@ class Page:
         yield rest + self.paint(found["command"], style)
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-        """Columns below each other; a figure is never broken, and words are where the terminal is too narrow.
+        """Yield the lines of a table; a figure is never broken, words are if the terminal is too narrow.
 
         Args:
             head: the names of the columns.
@@ -201,7 +201,7 @@ class Page:
         yield from self.render(table)
 
     def render(self, shown: "RenderableType") -> Iterator[str]:
-        """The lines of whatever rich can lay out."""
+        """Yield the lines of whatever rich can lay out."""
         from rich.console import Console as RichConsole  # noqa: PLC0415 (likewise)
 
         written = StringIO()
@@ -213,7 +213,7 @@ class Page:
         yield from (line.rstrip() for line in written.getvalue().splitlines())
 
     def shortened(self, items: Sequence[str]) -> tuple[str, ...]:
-        """The first few items, and how many more there are; all of them where much is to be shown."""
+        """Return the first few items, and how many more there are; all of them where much is to be shown."""
         # One more line says no more than the item itself would.
         if self.verbose or len(items) <= SHOWN + 1:
             return tuple(items)
@@ -236,12 +236,12 @@ def strip_control_characters(text: str, *, colour: bool = False) -> str:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """Lines as one text, with a final newline."""
+    """Return lines as one text, with a final newline."""
     return "\n".join(lines) + "\n"
 
 
 def _wrap_text(text: str, first: int, rest: int) -> list[str]:
-    """Lines of at most `first` and then `rest` columns."""
+    """Return lines of at most `first` and then `rest` columns."""
     import textwrap  # noqa: PLC0415 (only for a terminal)
 
     pad = first - rest
@@ -273,7 +273,7 @@ class Console:
         interactive: whether a person can be asked.
         lines_only: the terminal cannot move its cursor, so that questions and progress come as lines.
         out: how text is laid out for stdout.
-        err: likewise, for stderr.
+        err: how text is laid out for stderr.
         known: secrets by their value, never printed.
     """
 
@@ -320,28 +320,28 @@ class Console:
             raise UnwrittenError(error.strerror or str(error)) from error
 
     def talk(self, text: str) -> None:
-        """Say something on stderr, unless --quiet."""
+        """Print on stderr, unless --quiet."""
         if not self.quiet:
             self.complain(text)
 
     def complain(self, text: str) -> None:
-        """Say something on stderr, always; that nobody can hear it is no reason to stop."""
+        """Print on stderr, always; that nobody can hear it is no reason to stop."""
         with contextlib.suppress(OSError):
             self._write(sys.stderr, text, self.err)
 
     def _write(self, stream: TextIO, text: str, page: Page) -> None:
-        """The one way out: no secret, and nothing that steers a terminal."""
+        """Write to a stream, the one way out: no secret, and nothing that steers a terminal."""
         write_lines(stream, strip_control_characters(redact_text(text, self.known), colour=page.colour))
 
 
 def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, verbose: bool) -> Page:
-    """How text is laid out for a stream.
+    """Return how text is laid out for a stream.
 
     Args:
-        stream: stdout or stderr.
+        stream: stdout or stderr, for its terminal's width.
         variables: NO_COLOR, FORCE_COLOR, TERM and COLUMNS count.
         colourless: whether --no-color was given.
-        verbose: whether --verbose was.
+        verbose: whether --verbose was given.
     """
     return Page(
         width=_find_width(stream, variables),
@@ -351,7 +351,7 @@ def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, 
 
 
 def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO) -> bool:
-    """Whether to use colour: --no-color, NO_COLOR, FORCE_COLOR, then the terminal. Source: no-color.org."""
+    """Tell whether to use colour: --no-color, NO_COLOR, FORCE_COLOR, then the terminal. Source: no-color.org."""
     if refused or variables.get("NO_COLOR"):
         return False
     if variables.get("FORCE_COLOR"):
@@ -360,7 +360,7 @@ def wants_colour(variables: Mapping[str, str], *, refused: bool, stream: TextIO)
 
 
 def is_dumb(variables: Mapping[str, str]) -> bool:
-    """Whether a terminal is to get lines alone: it understands no escape codes, or FASTINSTALL_PLAIN asks for it.
+    """Tell whether a terminal is to get lines alone: it understands no escape codes, or FASTINSTALL_PLAIN asks for it.
 
     The second is for screen readers, by which no terminal can be told: no cursor is moved, and every state is a line.
     """
@@ -369,7 +369,7 @@ def is_dumb(variables: Mapping[str, str]) -> bool:
 
 
 def can_ask(variables: Mapping[str, str], stdin: TextIO | None, stderr: TextIO) -> bool:
-    """Whether a person sits at a terminal: never in continuous integration."""
+    """Tell whether a person sits at a terminal: never in continuous integration."""
     return stdin is not None and stdin.isatty() and stderr.isatty() and not variables.get("CI")
 
 

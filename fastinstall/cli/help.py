@@ -113,7 +113,7 @@ _COLUMN = 24
 
 
 def screen(parser: argparse.ArgumentParser) -> str:
-    """The short help of a verb, or of the program."""
+    """Return the short help of a verb, or of the program."""
     verb = verb_of(parser)
     body = _render_flags(parser, verb) if verb else _render_verbs(parser)
     lines = (
@@ -129,7 +129,7 @@ def screen(parser: argparse.ArgumentParser) -> str:
 
 
 def everything(parser: argparse.ArgumentParser) -> str:
-    """The long help: every flag in full words, laid out by argparse for the width of the terminal."""
+    """Return the long help: every flag in full words, laid out by argparse for the width of the terminal."""
     parser.usage = usage(parser).removeprefix("usage: ").replace("%", "%%")
     parser.epilog = "\n".join(_render_examples(EXAMPLES[verb_of(parser)]))
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -137,12 +137,12 @@ def everything(parser: argparse.ArgumentParser) -> str:
 
 
 def verb_of(parser: argparse.ArgumentParser) -> str:
-    """The verb that a parser is for; empty for the program's own."""
+    """Return the verb that a parser is for; empty for the program's own."""
     return parser.prog.partition(" ")[2]
 
 
 def usage(parser: argparse.ArgumentParser) -> str:
-    """One line: what stands where."""
+    """Return the usage in one line: what stands where."""
     if not verb_of(parser):
         return f"usage: {parser.prog} VERB [FLAG...]"
     actions = parser._actions  # noqa: SLF001 (argparse has no other way to list them)
@@ -153,7 +153,7 @@ def usage(parser: argparse.ArgumentParser) -> str:
 
 
 def format_argument(action: argparse.Action) -> str:
-    """An argument as it is typed: "-o FILE" of --output, "[CHECK...]" of those that may be left out."""
+    """Format an argument as it is typed: "-o FILE" of --output, "[CHECK...]" of those that may be left out."""
     value = "|".join(map(str, action.choices or (action.metavar,)))
     if not action.option_strings:
         return f"[{value}...]" if action.nargs == "*" else value
@@ -164,7 +164,7 @@ def format_argument(action: argparse.Action) -> str:
 
 
 def groups_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[argparse.Action]]]:
-    """The arguments by the titles of their groups, without those that ask for help."""
+    """Yield the arguments by the titles of their groups, without those that ask for help."""
     for group in parser._action_groups:  # noqa: SLF001 (argparse has no other way to list them)
         actions = [action for action in group._group_actions if not is_help(action)]  # noqa: SLF001 (likewise)
         if actions:
@@ -172,7 +172,7 @@ def groups_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[argpa
 
 
 def is_help(action: argparse.Action) -> bool:
-    """Whether it only asks for help or for the version."""
+    """Tell whether it only asks for help or for the version."""
     return bool(action.default == argparse.SUPPRESS)
 
 
@@ -193,7 +193,7 @@ def _render_flags(parser: argparse.ArgumentParser, verb: str) -> Iterator[str]:
 
 
 def _make_rows(actions: Sequence[argparse.Action], shown: frozenset[str] | None) -> Iterator[str]:
-    """A line for each flag on the screen, with what its help says before a semicolon."""
+    """Yield a line for each flag on the screen, with what its help says before a semicolon."""
     for action in actions:
         if action.help and (shown is None or not action.option_strings or action.option_strings[-1] in shown):
             argument = f"  {format_argument(action)}"

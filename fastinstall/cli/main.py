@@ -1,23 +1,16 @@
-"""The program: arguments to a verb, failures to messages and exit codes.
-
-The log of a run, in the user's state directory, without secrets.
-
-A log that cannot be written is no reason to stop.
-"""
+"""The program: arguments to a verb, failures to messages and exit codes."""
 
 import contextlib
 import importlib
 import os
-import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
-from datetime import UTC, datetime
 from errno import EACCES, EDQUOT, EIO, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOSPC, EPERM, EROFS
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Protocol
 
 from fastinstall.cli.console import (
     Console,
@@ -27,10 +20,10 @@ from fastinstall.cli.console import (
     name_files_in_utf8,
     open_closed_streams,
     page_for,
-    strip_control_characters,
 )
 from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import build_parser, parse
+from fastinstall.cli.run_log import RunLog, open_log
 from fastinstall.core import signals
 from fastinstall.core.codec import dump
 from fastinstall.core.directories import user_directories
@@ -48,69 +41,11 @@ from fastinstall.core.errors import (
 )
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
-from fastinstall.core.refused_writes import explain_full_disk, explain_refusal
-from fastinstall.core.secrets import find_secret_values, redact_text
+from fastinstall.core.secrets import find_secret_values
 from fastinstall.core.signals import handle_interruptions
-from fastinstall.core.surroundings import make_private, restrict_surroundings
+from fastinstall.core.surroundings import restrict_surroundings
 from fastinstall.core.temporary_directories import find_temporary_directory
 from fastinstall.core.values import immutable
-
-_KEPT = 50
-
-
-class RunLog:
-    """Lines with a time, written as they come.
-
-    Args:
-        path: the file, or None if no log could be opened.
-        stream: open on that file.
-        home: replaced by "~" in every line.
-        known: secrets by their value, from `find_secret_values`.
-    """
-
-    def __init__(self, path: Path | None, stream: TextIO | None, home: str, known: Sequence[str] = ()) -> None:
-        self.path = path
-        self._stream = stream
-        self._home = home
-        self._known = known
-
-    def write(self, text: str) -> None:
-        """Add one or more lines."""
-        if self._stream is None:
-            return
-        told = strip_control_characters(redact_text(text, self._known))
-        if len(self._home) > 1:
-            told = told.replace(self._home, "~")
-        try:
-            self._stream.write(f"{datetime.now(UTC):%H:%M:%S} {told.rstrip()}\n")
-            self._stream.flush()
-        except OSError:
-            self._stream = None
-
-    def close(self) -> None:
-        """Nothing is written any more."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-
-
-def open_log(variables: Mapping[str, str], words: Sequence[str]) -> RunLog:
-    """Open the log of this run; the oldest of many are removed."""
-    home = variables.get("HOME", "")
-    directory = user_directories(variables).state / "log"
-    path = directory / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
-    try:
-        make_private(directory)
-        for old in sorted(directory.glob("*.log"))[:-_KEPT]:
-            old.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        stream = os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return RunLog(None, None, home)
-    log = RunLog(path, stream, home, find_secret_values(variables))
-    log.write(f"fastinstall {shlex.join(words)}")
-    return log
-
 
 _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE, ENAMETOOLONG, ELOOP})
 """What the kernel says of a machine, and not of a program that is wrong."""
@@ -130,10 +65,10 @@ class Context:
     """What a command gets.
 
     Attributes:
-        variables: environment variables.
+        variables: the environment variables of this run.
         sources: where requests are found that the flags leave open.
-        console: where to print.
-        log: of this run.
+        console: the two streams that a command prints to.
+        log: the log of this run, which every event is written to.
         closing: left before any error is printed; a bar on the terminal ends with it.
         changes: of the target, that hold however the run ends, and whether the user was told.
         words: the command line, without the program.
@@ -192,7 +127,7 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
 
 
 def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
-    """The exit code of a command, or what kept it from having one."""
+    """Return the exit code of a command, or what kept it from having one."""
     try:
         command: _Command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
         with context.closing:
@@ -202,7 +137,7 @@ def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
 
 
 def _report_outcome(outcome: int | BaseException, arguments: Namespace, context: Context) -> int:
-    """Say how a command ended; its exit code."""
+    """Report how a command ended; return its exit code."""
     console, log = context.console, context.log
     match outcome:
         case int():
@@ -222,7 +157,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
 
 
 def _complete_error(error: FastinstallError, arguments: Namespace, context: Context) -> FastinstallError:
-    """An error with what the code that raised it does not know: command line, settings file, what was changed."""
+    """Complete an error with what its raiser does not know: command line, settings file, what was changed."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
         told = f"other settings come from {settings.file}"
@@ -230,6 +165,8 @@ def _complete_error(error: FastinstallError, arguments: Namespace, context: Cont
     if isinstance(error, NoEnvironmentError):
         error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
     if isinstance(error, FailedError):
+        from fastinstall.core.refused_writes import explain_full_disk  # noqa: PLC0415 (only of a failure)
+
         error = explain_full_disk(error, user_directories(context.variables).cache, _list_places(arguments))
     if error.hint is None and error.exit_code in _FAILED and context.log.path is not None:
         error.hint = f"read the log of this run: less {quote(context.log.path)}"
@@ -237,7 +174,7 @@ def _complete_error(error: FastinstallError, arguments: Namespace, context: Cont
 
 
 def _list_places(arguments: Namespace) -> tuple[Path, ...]:
-    """The directories that a run writes to, beside the cache."""
+    """List the directories that a run writes to, beside the cache."""
     named = (getattr(arguments, name, None) for name in ("new_env", "prefix", "output"))
     places = [expand_home(path).absolute() for path in named if path]
     with contextlib.suppress(FailedError):
@@ -246,13 +183,15 @@ def _list_places(arguments: Namespace) -> tuple[Path, ...]:
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
-    """What the system refused to a verb that changes no environment; None for what only a bug of ours leads to."""
+    """Explain what the system refused to a verb that changes nothing; None if only a bug of ours leads to it."""
     try:
         place = Path.cwd()
     except OSError:
         return UsageError("the working directory is gone", hint="cd to another one, then run the same command again")
     if error.errno not in _REFUSALS:
         return None
+    from fastinstall.core.refused_writes import explain_refusal  # noqa: PLC0415 (only of a failure)
+
     explained = explain_refusal(error, user_directories(context.variables).cache, (place,))
     if verb not in _LOOKING:
         return explained
@@ -260,7 +199,7 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
 
 
 def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
-    """The same command line, with an environment."""
+    """Name the same command line, with an environment."""
     command = _repeat_command(words)
     if nearby:
         return f"name it: {command} --prefix {quote(nearby[0])}"
@@ -274,7 +213,7 @@ def _repeat_command(words: Sequence[str]) -> str:
 
 
 def _mention_changes(error: FastinstallError, context: Context) -> FastinstallError:
-    """A refusal or a failure says that nothing was changed; behind changes that hold it says these, by exit 7."""
+    """Return the error; behind changes that hold, one that names them by exit code 7: others say nothing changed."""
     if not context.changes or error.exit_code not in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED):
         return error
     done = tuple(f"done before that: {change}" for change, is_told in context.changes.items() if not is_told)
@@ -295,7 +234,7 @@ def _make_console(arguments: Namespace, variables: Mapping[str, str]) -> Console
 
 
 def _find_output_flags(words: Sequence[str]) -> Namespace:
-    """The flags of the output, of a command line that cannot be read."""
+    """Find the flags of the output, of a command line that cannot be read."""
     return Namespace(
         json="--json" in words,
         quiet=not {"-q", "--quiet"}.isdisjoint(words),
@@ -333,7 +272,7 @@ def _report_interruption(console: Console, context: Context | None = None) -> in
 
 
 def _report_unwritten_result(error: UnwrittenError, arguments: Namespace, console: Console) -> int:
-    """A result comes last: what was asked for has happened, and only a script would never know."""
+    """Report that a result could not be written: what was asked for has happened, and a script would never know."""
     console.complain(f"error: {error}")
     if arguments.verb in _CHANGING or getattr(arguments, "fix", False):
         console.complain("  The change itself is complete. hint: see what is there now: fastinstall doctor")

@@ -30,7 +30,7 @@ class Settings:
 
     Attributes:
         file: where they were read from, or None if there is no file.
-        values: its keys.
+        values: what the file sets, by key.
     """
 
     file: Path | None = None
@@ -43,7 +43,7 @@ class Sources:
 
     Attributes:
         variables: environment variables; an empty one counts as absent.
-        settings: of a file.
+        settings: what the first settings file that is there sets.
         overruled: keys that a flag of the same run makes meaningless.
     """
 
@@ -52,11 +52,11 @@ class Sources:
     overruled: frozenset[str] = frozenset()
 
     def find(self, key: str, variable: str, read: Reader, *, negated: bool = False) -> tuple[Any, ...]:
-        """The value for a key, or nothing.
+        """Return the value for a key, or an empty tuple if nothing sets it.
 
         Args:
             key: in the settings file.
-            variable: its name.
+            variable: name of the environment variable that sets it too.
             read: what was written to the value; raises ValueError with a sentence.
             negated: whether the variable (not the key) turns it off.
 
@@ -90,12 +90,16 @@ def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (
 
 
 def variable_of(flag: str) -> str:
-    """The environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON."""
+    """Return the environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON.
+
+    >>> variable_of("--fail-on")
+    'FASTINSTALL_FAIL_ON'
+    """
     return "FASTINSTALL_" + flag.removeprefix("--").replace("-", "_").upper()
 
 
 def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str]]) -> Settings:
-    """The first settings file that is there.
+    """Return the first settings file that is there.
 
     Args:
         candidates: where one may lie.
@@ -121,14 +125,14 @@ _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 
 
 def text(value: object) -> str:
-    """A word that is not empty."""
+    """Read a word that is not empty."""
     if not isinstance(value, str) or not value:
         raise ValueError("expected a word")
     return value
 
 
 def names(value: object) -> tuple[str, ...]:
-    """Names separated by commas, or a list of them."""
+    """Read names separated by commas, or a list of them."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
@@ -137,7 +141,7 @@ def names(value: object) -> tuple[str, ...]:
 
 
 def channels(value: object) -> tuple[str, ...]:
-    """Names and addresses of conda channels; a password would be seen in the list of processes and stay in plans."""
+    """Read names and addresses of conda channels; a password would be seen among the processes and stay in plans."""
     found = names(value)
     for channel in found:
         if channel.startswith("-") or any(character.isspace() for character in channel):
@@ -160,7 +164,7 @@ def switch(value: object) -> bool:
 
 
 def count(value: object) -> int:
-    """A number of at least 1."""
+    """Read a number of at least 1."""
     written = "" if isinstance(value, bool) else str(value)
     if not written.isdecimal() or int(written) < 1:
         raise ValueError(f"expected a number of at least 1, found {value!r}")
@@ -168,7 +172,7 @@ def count(value: object) -> int:
 
 
 def directory(value: object) -> Path:
-    """A directory that is there, absolute."""
+    """Read the absolute path of a directory that is there."""
     path = expand_home(text(value)).absolute()
     if not path.is_dir():
         raise ValueError(f"{path} is not a directory")
@@ -176,13 +180,13 @@ def directory(value: object) -> Path:
 
 
 def one_of(members: type[Enum]) -> Reader:
-    """A reader of the values of an enum."""
+    """Return a reader of the values of an enum."""
     read_word = word_of([str(member.value) for member in members])
     return lambda value: members(read_word(value))
 
 
 def word_of(words: Collection[str]) -> Reader:
-    """A reader of one of several words."""
+    """Return a reader of one of several words."""
 
     def read(value: object) -> str:
         if value not in words:
@@ -193,7 +197,7 @@ def word_of(words: Collection[str]) -> Reader:
 
 
 def risks(value: object) -> tuple[Enum, ...]:
-    """Names of risks."""
+    """Read names of risks."""
     read = one_of(Risk)
     return tuple(read(name) for name in names(value))
 
@@ -225,7 +229,7 @@ class Option(NamedTuple):
         field: its name in `Request`, and its key in fastinstall.toml.
         flag: on the command line.
         metavar: of its value; empty for a switch.
-        help: one line.
+        help: what --help says of it, in one line.
         read: text, list or boolean to the value; raises ValueError with a sentence.
         question: how the wizard asks for it.
         negated: flag and variable turn the field off ("--no-guard"); the key is the field itself.
@@ -389,7 +393,7 @@ def read_request(arguments: argparse.Namespace, sources: Sources) -> Request:
 
 
 def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk, ...]:
-    """The risks that are allowed by name, and no other request.
+    """Read the risks that are allowed by name, and no other request.
 
     Raises:
         UsageError: as `read_request`.
@@ -399,7 +403,7 @@ def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk,
 
 
 def format_flags(request: Request) -> tuple[str, ...]:
-    """The flags that ask for the same, to be printed at the end of a wizard."""
+    """Format the flags that ask for the same, to be printed at the end of a wizard."""
     usual = Request()
     words: list[str] = []
     for option in REQUEST_OPTIONS:

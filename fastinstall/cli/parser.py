@@ -72,7 +72,7 @@ def parse(
 
     Args:
         words: the command line without the program.
-        variables: environment variables.
+        variables: environment variables, of which some set flags.
         candidates: settings files; the first one that is there counts.
 
     Returns:
@@ -117,7 +117,7 @@ def _find_similar(word: str, known: Iterable[str]) -> str | None:
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The parser of the command line.
+    """Return the parser of the command line.
 
     Args:
         only: the one verb that it is to know, because making all of them takes longer than parsing; None for all.
@@ -139,14 +139,14 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """The parsers of the verbs that a parser of the command line knows, in their order."""
+    """Return the parsers of the verbs that a parser of the command line knows, in their order."""
     # argparse has no other way to list them.
     found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))  # noqa: SLF001
     return [verb for action in found for verb in action.choices.values()]
 
 
 def _list_settable_flags(verb: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
-    """The flags that are no requests, with their actions."""
+    """List the flags that are no requests, with their actions."""
     for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
         flag = next((name for name in action.option_strings if name.startswith("--")), None)
         if flag is not None and flag not in _HELP and not action.dest.startswith("request_"):
@@ -181,7 +181,7 @@ def _choose_reader(action: argparse.Action) -> Reader:
 
 
 def _list_overruled_keys(words: Sequence[str]) -> frozenset[str]:
-    """A flag that names the target or a level overrules variables and settings that would name another one."""
+    """List the keys of variables and settings that a flag overrules because it names another target or level."""
     flags = {word.partition("=")[0] for word in words}
     return frozenset(key for flag, keys in _OVERRULES.items() if flag in flags for key in keys)
 
@@ -191,7 +191,7 @@ EVERYTHING = "older"
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """The flags that every verb has."""
+    """Add the flags that every verb has."""
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="one JSON document on stdout")
     group.add_argument("-q", "--quiet", action="store_true", help="only results and errors")
@@ -202,7 +202,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def process_number(text: str) -> int:
-    """The number of a process; argparse names the flag where it is none."""
+    """Parse the number of a process; argparse names the flag if it is none."""
     try:
         return options.count(text)
     except ValueError as error:
@@ -357,7 +357,7 @@ def _add_consent_flags(parser: argparse.ArgumentParser, *, dry: bool = False) ->
 
 
 def _parse_days(text: str) -> float | None:
-    """A number of days; None for "any"."""
+    """Parse a number of days; None for "any"."""
     if text == "any":
         return None
     try:

@@ -77,7 +77,7 @@ class ProgressLines:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Say nothing any more."""
+        """Stop showing progress."""
         self._over = True
         self._news.set()
         if self._thread is not None:
@@ -91,7 +91,7 @@ class ProgressLines:
             self._tell(text, "warning" if isinstance(event, Noted) and event.warning else "")
 
     def _describe_event(self, event: Event) -> str:
-        """What is told of an event; while a setup goes on only what its phases do not say, unless more is wanted."""
+        """Describe an event; while a setup goes on only what its phases do not say, unless more is wanted."""
         verbose = self._console.verbose
         match event:
             case Started() if verbose or not self._state.phase:
@@ -180,7 +180,7 @@ class ProgressBar(ProgressLines):
 
 
 def progress_listener(console: Console) -> ProgressLines:
-    """A listener for stderr, to be entered before its first event and left after its last."""
+    """Return a listener for stderr, to be entered before its first event and left after its last."""
     return ProgressLines(console) if console.err.width is None or console.lines_only else ProgressBar(console)
 
 
@@ -227,7 +227,7 @@ class ProgressState:
 
 
 def advance_state(state: ProgressState, event: Event, now: float) -> ProgressState:
-    """The state after an event; none before a plan, after which somebody may be asked."""
+    """Return the state after an event; none before a plan, after which somebody may be asked."""
     match event:
         case RemainingTime(seconds=0) | Started(stage="index" | "solve"):
             return ProgressState()
@@ -245,7 +245,7 @@ def advance_state(state: ProgressState, event: Event, now: float) -> ProgressSta
 
 
 def line_of(state: ProgressState, now: float, *, width: int = 80) -> str:
-    """The state in at most `width` columns; a bar of ASCII only where units are counted and there is room."""
+    """Return the state in at most `width` columns; a bar of ASCII only where units are counted and there is room."""
     facts = ", ".join(filter(None, (_describe_counts(state, "/"), describe_time_left(state, now))))
     work = state.work or state.message or state.stage
     bar = ""
@@ -258,7 +258,7 @@ def line_of(state: ProgressState, now: float, *, width: int = 80) -> str:
 
 
 def describe_state(state: ProgressState, now: float) -> str:
-    """The state as a sentence, for those who hear it."""
+    """Return the state as a sentence, for those who hear it."""
     counts, left = _describe_counts(state, " of "), describe_time_left(state, now)
     so_far = "" if state.phase else f"{round(now - state.begun)} s so far"
     return f"still {', '.join(filter(None, (state.work or state.message or state.stage, counts, so_far, left)))}"
@@ -284,13 +284,13 @@ def describe_time_left(state: ProgressState, now: float) -> str:
 
 
 def describe_expectations(session: "Session", plan: "Plan") -> tuple[str, str]:
-    """How much faster a plan makes Pillow, and how long it takes."""
+    """Return how much faster a plan makes Pillow, and how long it takes."""
     seconds = estimate_durations(session, plan).seconds
     return describe_expected_gain(session, plan), f"takes {format_rough_duration(seconds)}"
 
 
 def format_rough_duration(seconds: float) -> str:
-    """A duration that is only foretold, no finer than it can be known."""
+    """Format a duration that is only foretold, no finer than it can be known."""
     if seconds >= _MINUTE * 1.5:
         return f"about {round(seconds / _MINUTE)} min"
     rough = max(round(seconds / _STEP) * _STEP, _STEP) if seconds > _ROUGH else max(round(seconds), 1)

@@ -40,7 +40,7 @@ class Asker(Protocol):
         """Ask for one of several answers.
 
         Args:
-            question: one sentence.
+            question: what is asked, in one sentence.
             answers: value to label, in order.
             default: the value that is marked first; None for the first one.
             meanings: value to a sentence about it, for those that need one.
@@ -53,7 +53,7 @@ class Asker(Protocol):
 
 
 def asker_for(console: Console) -> Asker:
-    """How questions are asked on this terminal."""
+    """Return how questions are asked on this terminal."""
     return Lines(console.err, console.known) if console.lines_only else Menus(console)
 
 
@@ -110,7 +110,7 @@ class Menus:
         return str(_ask_unless_interrupted(questionary.text(asked, default=default, **self._make_terminal()))).strip()
 
     def _wrap_question(self, question: str, room: int) -> str:
-        """The question; where its line has no room for the answer too, the answer gets the next one."""
+        """Return the question; where its line has no room for the answer too, the answer gets the next one."""
         text = self._fit(question)
         if len(f"{_MARK}{text} ") + room <= self._width:
             return text
@@ -180,7 +180,7 @@ class Lines:
         return self._ask_line(question, f"(Enter for {default})" if default else "") or default
 
     def _ask_line(self, question: str, ways: str) -> str:
-        """What is answered; where a line is too narrow for the question and its ways, these get the next one."""
+        """Return what is answered; where a line is too narrow for the question and its ways, these get the next one."""
         asked = f"{question} {ways}".rstrip()
         if self._page.width is not None and len(asked) + _SHORT > self._page.width:
             asked = "\n".join((*self._page.lines(question), ways)).rstrip()
@@ -196,24 +196,24 @@ class Lines:
 
 
 def shorten_label(text: str, room: int) -> str:
-    """A label in at most `room` columns; what does not fit is taken from its end."""
+    """Return a label in at most `room` columns; what does not fit is taken from its end."""
     return text if len(text) <= room else text[: max(room - 4, 1)].rstrip() + " ..."
 
 
 def fit(text: str, known: tuple[str, ...] = ()) -> str:
-    """A text as stderr can show it: no secret, nothing that steers a terminal, escapes for what it cannot encode."""
+    """Return a text as stderr can show it: no secret, nothing that steers a terminal, what it cannot encode escaped."""
     encoding = sys.stderr.encoding or "ascii"
     return strip_control_characters(redact_text(text, known)).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _join_columns(labels: Mapping[str, str], meanings: Mapping[str, str]) -> dict[str, str]:
-    """Every label with its meaning behind it."""
+    """Return every label with its meaning behind it."""
     width = max((len(labels[value]) for value in meanings if value in labels), default=0)
     return {value: f"{label:<{width}}  {meanings.get(value, '')}".rstrip() for value, label in labels.items()}
 
 
 def _explain_answers(answers: Mapping[str, str], meanings: Mapping[str, str], page: Page) -> Iterator[str]:
-    """Every answer with its sentence, in columns."""
+    """Yield every answer with its sentence, in columns."""
     width = max((len(answers[value]) for value in meanings if value in answers), default=0)
     wide = page.width is not None and width > page.width // 3
     for value, label in answers.items():
@@ -250,8 +250,8 @@ def choose_or_go_back(
     """Ask for one of the answers, or return None if the user goes back.
 
     Args:
-        asker: how to ask.
-        question: one sentence.
+        asker: asks by cursor or in lines, by the terminal.
+        question: what is asked, in one sentence.
         meanings: value to a sentence about it, in order.
         labels: of the values that do not stand for themselves.
         default: the value that is marked first, where it is one of them; else the first one.
@@ -268,11 +268,11 @@ def ask_text_or_go_back(
     """Ask for a valid or empty line of text, or return None if the user goes back.
 
     Args:
-        asker: how to ask.
+        asker: asks by cursor or in lines, by the terminal.
         question: one sentence, without its ways out.
         read: raises ValueError with a sentence where the text makes no sense.
         complain: tells that sentence; the question is asked again.
-        default: what Enter gives.
+        default: the text that Enter alone gives.
     """
     ways = f"{BACK}: go back" + (f", {NOTHING}: none" if default else "")
     while True:

@@ -22,11 +22,11 @@ class CheckContext:
     """Everything that a verdict may depend on; two equal contexts give equal findings.
 
     Attributes:
-        facts: what was observed.
+        facts: what was observed of the environment.
         receipt: of our last setup, or None if fastinstall has set up nothing.
         recipe: the receipt's recipe, or the one that a setup would follow.
         today: the date, for the age of data.
-        tool_version: of fastinstall.
+        tool_version: version of the fastinstall that runs.
         hosts: other machines that the code is judged for, beside this one.
     """
 
@@ -86,25 +86,25 @@ class FindingFactory:
     """Speaks for one check.
 
     Attributes:
-        check: its name.
+        check: the name of the check, which its findings bear.
     """
 
     check: str
 
     def ok(self, message: str, **details: Unpack[Details]) -> Finding:
-        """All is as it should be."""
+        """Report that all is as it should be."""
         return self.say(Status.OK, message, **details)
 
     def hint(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Nothing is wrong, but there is something to know or to gain."""
+        """Report that nothing is wrong, but there is something to know or to gain."""
         return self.say(Status.HINT, message, **details)
 
     def warning(self, message: str, **details: Unpack[Details]) -> Finding:
-        """It works, but worse than it should, or it may fail later."""
+        """Report that it works, but worse than it should, or that it may fail later."""
         return self.say(Status.WARNING, message, **details)
 
     def error(self, message: str, **details: Unpack[Details]) -> Finding:
-        """It does not work, or it is not what it is taken for."""
+        """Report that it does not work, or is not what it is taken for."""
         return self.say(Status.ERROR, message, **details)
 
     def skipped(self, message: str, **details: Unpack[Details]) -> Finding:
@@ -112,7 +112,7 @@ class FindingFactory:
         return self.say(Status.SKIPPED, message, **details)
 
     def unknown(self, message: str, **details: Unpack[Details]) -> Finding:
-        """It could not be told."""
+        """Report that it could not be determined."""
         return self.say(Status.UNKNOWN, message, **details)
 
     def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:

@@ -24,12 +24,12 @@ def _find_obstacle(context: CheckContext) -> str:
 
 
 def no_simulation(context: CheckContext) -> str:
-    """Say why there is no simulated process."""
+    """Explain why there is no simulated process."""
     return f"the loader was not simulated: {_find_obstacle(context) or 'it was not requested'}"
 
 
 def is_unresolved(context: CheckContext, core: ImagingCore) -> bool:
-    """Whether it could not be followed through which libraries the core loads, as on musl."""
+    """Tell whether it could not be followed through which libraries the core loads, as on musl."""
     return not context.linkage.modules and not core.libraries and bool(_find_obstacle(context))
 
 
@@ -65,12 +65,12 @@ def _find_used_codec(context: CheckContext, kind: str, files: Iterable[PurePath]
 
 
 def reason_for(context: CheckContext, path: PurePath) -> str:
-    """Say why the loader takes this file: "DT_RUNPATH of /a/b.so"; empty if that is unknown."""
+    """Explain why the loader takes this file: "DT_RUNPATH of /a/b.so"; empty if that is unknown."""
     return next((file.reason for file in context.linkage.files if file.path == path), "")
 
 
 def claimed_features(context: CheckContext) -> dict[str, str]:
-    """What `PIL.features` says of the core in place: asked now, else at its setup; empty if neither is known."""
+    """Return what `PIL.features` says of the core in place: asked now, else at its setup; empty if neither is known."""
     if context.facts.runtime is not None:
         return context.facts.runtime.features
     return context.own_receipt.features if context.own_receipt is not None else {}
@@ -114,7 +114,7 @@ def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
 
 
 def describe_file_owner(context: CheckContext, path: PurePath) -> str:
-    """Say whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
+    """Describe whose a file is: "pillow.libs of pillow 13.0.0", "this conda environment's jpeg-9e-h166bdaf_2"."""
     facts, place = context.facts, place_of(context, path)
     if place is OwnedDirectory.PACKAGES:
         top = path.relative_to(facts.interpreter.site_packages).parts[0]
@@ -133,7 +133,7 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
 
 
 def _is_same_environment(path: PurePath, prefix: PurePath) -> bool:
-    """Whether the path goes through a directory that ends as the prefix does: "envs/fast", reached by another link."""
+    """Tell whether the path goes through a directory that ends as the prefix does ("envs/fast"), by another link."""
     end = prefix.parts[-2:]
     return any(directory.parts[-2:] == end for directory in path.parents if len(directory.parts) > len(end))
 
@@ -189,18 +189,26 @@ _DIGEST = 8
 
 
 def is_bundled(name: str) -> bool:
-    """Whether a library's name is as auditwheel gives it to what it puts into a wheel: "libjpeg-0d45d2bd.so.62"."""
+    """Tell whether a library is named as auditwheel names what it puts into a wheel: "libjpeg-0d45d2bd.so.62".
+
+    >>> is_bundled("libjpeg-0d45d2bd.so.62"), is_bundled("libjpeg.so.62")
+    (True, False)
+    """
     stem, dash, digest = strip_library_name(name).rpartition("-")
     return bool(stem and dash) and len(digest) >= _DIGEST and set(digest) <= set("0123456789abcdef")
 
 
 def is_by_variable(file: LoadedFile) -> bool:
-    """Whether LD_LIBRARY_PATH or LD_PRELOAD of the shell made the loader take this file."""
+    """Tell whether LD_LIBRARY_PATH or LD_PRELOAD of the shell made the loader take this file."""
     return file.reason.startswith(("LD_LIBRARY_PATH", "LD_PRELOAD"))
 
 
 def strip_library_name(name: str) -> str:
-    """The name alone: "jpeg" of "libjpeg.so.62"."""
+    """Return the name alone: "jpeg" of "libjpeg.so.62".
+
+    >>> strip_library_name("libjpeg.so.62")
+    'jpeg'
+    """
     return name.partition(".so")[0].removeprefix("lib")
 
 

@@ -53,7 +53,7 @@ _TOOLKIT = "start the container with `--gpus all`, on a host that has nvidia-con
 
 
 def judge_gpu(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
-    """Whether a GPU is reached, and whether builds fit it; one sentence where all is well."""
+    """Judge whether a GPU is reached, and whether builds fit it; yield one sentence if all is well."""
     wanted = any(_uses_cuda(context, build) for build in gpu.frameworks) or any(_list_wheels(context))
     obstacle = next(_list_obstacles(gpu, wanted=wanted), None)
     if obstacle is not None:
@@ -74,7 +74,7 @@ def judge_gpu(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
 
 
 def find_required_driver(cuda: str) -> str:
-    """The oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
+    """Find the oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
     parts = (*numbers(cuda), 0)
     return _OTHER_DRIVERS.get(".".join(map(str, numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(parts[0], "")
 
@@ -102,7 +102,7 @@ _USUAL_BUILDS = frozenset({X86_64.machine})
 
 
 def lacks_code(build: FrameworkBuild, device: GpuDevice) -> bool:
-    """Whether a build has no code for a GPU: its CUDA has dropped it or came before it, or its own list says so.
+    """Tell whether a build has no code for a GPU: its CUDA has dropped it or came before it, or its own list says so.
 
     Machine code runs on GPUs of the same major version and an equal or later minor one, PTX on all later ones.
     Source: CUDA C++ Programming Guide, "Binary Compatibility" and "PTX Compatibility".
@@ -120,7 +120,11 @@ def lacks_code(build: FrameworkBuild, device: GpuDevice) -> bool:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """A version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126"."""
+    """Return a version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126".
+
+    >>> numbers("2.9.1+cu126")
+    (2, 9, 1)
+    """
     found = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
 
@@ -143,7 +147,7 @@ def _report_success(gpu: Gpu) -> Finding:
 
 
 def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, str, str]]:
-    """What keeps a process from the GPU, the gravest first: how grave, in words, what to do, and what shows it."""
+    """List what keeps a process from the GPU, the gravest first: how grave, in words, what to do, and what shows it."""
     driver, nodes, inside = _show_driver(), show_files(*_NODES), gpu.container
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
@@ -176,7 +180,7 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
 
 
 def _judge_builds(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
-    """Each framework against driver and GPUs."""
+    """Judge each framework by driver and GPUs."""
     for build in gpu.frameworks:
         if build.name == "torchvision" or not build.known:
             continue
@@ -189,7 +193,7 @@ def _judge_builds(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
 
 
 def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
-    """A build that leaves a GPU alone that it could have; by the label of its version somebody chose that."""
+    """Report a build that leaves a GPU alone that it could use; its version's label tells that somebody chose it."""
     if gpu.usable:
         yield _SAY.say(
             Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
@@ -225,7 +229,7 @@ def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[F
 
 
 def _judge_wheels(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
-    """NVIDIA's wheels for images against the driver."""
+    """Judge NVIDIA's wheels for images by the driver."""
     for name, cuda in _list_wheels(context):
         if gpu.present and serves(gpu, f"{cuda}.1") is False:
             update = "update the driver; or install the wheel for the CUDA version that it supports"
@@ -245,7 +249,7 @@ def _report_driver(gpu: Gpu, what: str, least: str, update: str, verify: str) ->
 
 
 def _report_missing_code(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
-    """GPUs that the build has no code for; beside others that it runs on, as an old card for the screen, a hint."""
+    """Report GPUs that the build has no code for; a hint if it runs on others, as with an old card for the screen."""
     told = [device for device in gpu.devices if device.capability]
     lacking = [device for device in told if lacks_code(build, device)]
     if lacking and not gpu.tegra and context.facts.cpu.architecture in _USUAL_BUILDS:
@@ -269,7 +273,7 @@ def _list_wheels(context: CheckContext) -> Iterator[tuple[str, int]]:
 
 
 def _uses_cuda(context: CheckContext, build: FrameworkBuild) -> bool:
-    """Whether somebody meant it to run on CUDA: tensorflow has one wheel for both, and CUDA's libraries apart."""
+    """Tell whether somebody meant it to run on CUDA: tensorflow has one wheel for both, and CUDA's libraries apart."""
     return build.cuda is not None and (not build.name.startswith("tensorflow") or _has_libraries(context))
 
 
@@ -307,5 +311,5 @@ def _name_kind(build: FrameworkBuild) -> str:
 
 
 def _show_driver(*files: PurePath | None) -> str:
-    """The driver's version, and the files that tell what a build was made for."""
+    """Return the driver's version, and the files that tell what a build was made for."""
     return show_text(_VERSION, *(path for path in files if path is not None))

@@ -75,7 +75,7 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
     """Infer what replacing our stack was meant to do, or return None if it was not replaced.
 
     Args:
-        facts: the target.
+        facts: what was observed of the environment.
         receipt: of the setup that was replaced.
     """
     core, package, owner = facts.stack.core, find_foreign_package(facts, receipt), find_foreign_owner(facts, receipt)
@@ -105,14 +105,14 @@ def intent_of(facts: Facts, receipt: Receipt) -> Intent | None:
 
 
 def read_install_request(distribution: Distribution) -> InstallRequest:
-    """How a distribution came, as far as the tool that installed it tells."""
+    """Read how a distribution came, as far as the tool that installed it tells."""
     if distribution.installer not in _WRITERS:
         return InstallRequest.UNTOLD
     return InstallRequest.BY_NAME if distribution.requested else InstallRequest.ALONG
 
 
 def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
-    """What is required of Pillow, by conda's packages too, and a version does not meet."""
+    """List what is required of Pillow, by conda's packages too, and a version does not meet."""
     found = list_forbidding_dependants(version, facts.interpreter, dependants_of(facts))
     return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
 
@@ -125,7 +125,7 @@ def _order(there: str, ours: str) -> VersionOrder:
 
 
 def _find_conda_request(facts: Facts, package: CondaPackage) -> InstallRequest:
-    """By the command of the transaction that brought it."""
+    """Find out by the command of the transaction that brought it."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     brought = next((each for each in reversed(revisions) if package.dist in each.linked), None)
     if brought is None or not brought.command:

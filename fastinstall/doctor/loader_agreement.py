@@ -41,7 +41,7 @@ def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disag
     the core under the name that the simulation gives it, names cannot be compared, and nothing is said.
 
     Args:
-        linkage: the simulation.
+        linkage: what the loader was simulated to load.
         mapped: `Runtime.mapped_by_import` or `Runtime.mapped`: the loader's own names.
 
     Returns:
@@ -70,7 +70,7 @@ def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disag
 
 
 def _find_substitute(file: LoadedFile, unexplained: list[PurePath]) -> PurePath | None:
-    """What has a file's name; else the only one that has it but for a hash.
+    """Find what has a file's name; else the only one that has it but for a hash.
 
     A library that was bundled under another file name may still bear its old soname ("libjpeg.d33e0c76.so.8" of
     torchvision is `libjpeg.so.8`), and is then taken for the one that is asked for.
@@ -93,7 +93,7 @@ def _make_disagreement(
 
 
 def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
-    """A file, what asked for it, what asked for that, up to the program or the opened file that began it."""
+    """Trace a file to what asked for it, and so on, up to the program or the opened file that began it."""
     askers = {known.path: known.needed_by for known in linkage.files}
     chain, asker = [file.path], file.needed_by
     while asker is not None and asker not in chain:
@@ -103,24 +103,24 @@ def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
 
 
 def _list_own_directories(linkage: Linkage) -> set[PurePath]:
-    """Where PIL's modules lie, and the directories in the same site-packages that its libraries come from."""
+    """List where PIL's modules lie, and the directories in the same site-packages that its libraries come from."""
     packages = {module.parent for module in linkage.modules}
     sites = {package.parent for package in packages}
     return packages | {file.path.parent for file in linkage.files if sites.intersection(file.path.parents)}
 
 
 def _list_names(file: LoadedFile) -> set[str]:
-    """What a file goes by: what was asked for, its soname, its file's name."""
+    """List what a file goes by: what was asked for, its soname, its file's name."""
     return {file.name.rpartition("/")[2], file.soname, file.path.name} - {""}
 
 
 def _is_named_by(path: PurePath, names: Collection[str]) -> bool:
-    """Whether a file bears one of the names, or one with more of a version ("libz.so.1.2.13" for "libz.so.1")."""
+    """Tell whether a file bears one of the names, or one with more of a version ("libz.so.1.2.13" for "libz.so.1")."""
     return any(path.name == name or (".so." in name and path.name.startswith(name + ".")) for name in names)
 
 
 def _is_link(file: LoadedFile, path: PurePath) -> bool:
-    """Whether the kernel's name for a file is plainly that of what the loader's name is a link to.
+    """Tell whether the kernel's name for a file is plainly that of what the loader's name is a link to.
 
     "/lib/x86_64-linux-gnu/libz.so.1" is "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13" where /lib is a link into /usr; the
     loader itself goes by a name that programs have built in, wherever it lies.

@@ -39,12 +39,12 @@ def describe(owner: Owner) -> str:
 
 
 def is_whole_enough(stack: InstalledStack) -> bool:
-    """Whether there is more of PIL than a directory."""
+    """Tell whether there is more of PIL than a directory."""
     return stack.directory is not None and (stack.has_init or stack.core is not None)
 
 
 def is_of_the_system(facts: Facts) -> bool:
-    """Whether PIL is a package of the operating system.
+    """Tell whether PIL is a package of the operating system.
 
     Those leave out RECORD, or all metadata, so that pip keeps its hands off (PEP 668). What conda marks so is conda's.
     """
@@ -54,7 +54,7 @@ def is_of_the_system(facts: Facts) -> bool:
 
 
 def why_no_stack(facts: Facts) -> str:
-    """Say why there are no files of PIL to judge; an operating system keeps its own beside site-packages."""
+    """Explain why there are no files of PIL to judge; an operating system keeps its own beside site-packages."""
     runtime = facts.runtime
     if runtime is not None and runtime.imported and facts.stack.directory is None:
         return f"PIL is imported from {runtime.location}, but only {facts.interpreter.site_packages} is examined"
@@ -62,12 +62,12 @@ def why_no_stack(facts: Facts) -> str:
 
 
 def why_no_core(facts: Facts) -> str:
-    """Say why there is no core to judge."""
+    """Explain why there is no core to judge."""
     return why_no_stack(facts) if facts.stack.directory is None else "there is no readable imaging core"
 
 
 def version_conflict(stack: InstalledStack) -> str:
-    """Say how the core and `PIL/_version.py` disagree; empty if they don't or cannot be compared."""
+    """Explain how the core and `PIL/_version.py` disagree; empty if they don't or cannot be compared."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
         return ""
@@ -75,7 +75,7 @@ def version_conflict(stack: InstalledStack) -> str:
 
 
 def other_libc(facts: Facts) -> str:
-    """Say that the core is for the C library that this Python does not run on; empty if it is not."""
+    """Explain that the core is for the C library that this Python does not run on; empty if it is not."""
     core, here = facts.stack.core, facts.interpreter.libc
     if core is not None:
         found = any(is_other_libc(facts, each.soname) for each in core.libraries if each.path is None)
@@ -85,7 +85,7 @@ def other_libc(facts: Facts) -> str:
 
 
 def names_of_other_libc(facts: Facts, names: Iterable[str]) -> tuple[str, ...]:
-    """Those of extension modules that are for this very Python, but for the other C library."""
+    """Return the names of extension modules for this very Python, but for the other C library."""
     interpreter = facts.interpreter
     _, tag, _ = _OTHER_LIBCS.get(interpreter.libc, ("", "", ""))
     end = f"{interpreter.extension_suffix.partition('-linux-')[0]}-linux-{tag}.so"
@@ -93,13 +93,17 @@ def names_of_other_libc(facts: Facts, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_other_libc(facts: Facts, name: str) -> bool:
-    """Whether a library that is asked for is the C library that this Python does not run on."""
+    """Tell whether a library that is asked for is the C library that this Python does not run on."""
     libc = facts.interpreter.libc
     return libc in _OTHER_LIBCS and name.startswith(_OTHER_LIBCS[libc][2])
 
 
 def minor(version: str) -> str:
-    """The part of a Python version that its packages depend on: "3.11" of "3.11.7"."""
+    """Return the part of a Python version that its packages depend on: "3.11" of "3.11.7".
+
+    >>> minor("3.11.7")
+    '3.11'
+    """
     return ".".join(version.split(".")[:2])
 
 
@@ -165,7 +169,7 @@ def package_of(context: CheckContext, path: PurePath) -> str:
 
 
 def is_unclaimed(context: CheckContext, path: PurePath) -> bool:
-    """Whether a library whose claims would be known (libjpeg, libtiff) is no package's."""
+    """Tell whether a library whose claims would be known (libjpeg, libtiff) is no package's."""
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or conda.unreadable or not name or not _SHARED_LIBRARY.fullmatch(path.name):
         return False
@@ -281,7 +285,7 @@ def claimant_of(facts: Facts, owner: Owner) -> Claimant:
 
 
 def holds_core(claimant: Claimant, facts: Facts) -> bool:
-    """Whether the core on disk is the one that a claimant brought."""
+    """Tell whether the core on disk is the one that a claimant brought."""
     core, claim, owner = facts.stack.core, claimant.claim, claimant.owner
     if core is not None and claim is not None:
         name = relative_to_prefix(facts, core.path)
@@ -296,7 +300,7 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
 
 
 def _find_packages_of_pil(facts: Facts) -> tuple[Claimant, ...]:
-    """The packages of conda's that claim files of the PIL of this Python."""
+    """Find the packages of conda's that claim files of the PIL of this Python."""
     below = f"{relative_to_prefix(facts, facts.interpreter.site_packages)}/PIL/"
     claims = facts.conda.claims if facts.conda is not None else ()
     found = []
@@ -332,7 +336,7 @@ def find_foreign_package(facts: Facts, receipt: Receipt) -> CondaPackage | None:
 
 
 def is_registered(facts: Facts, receipt: Receipt) -> bool:
-    """Whether the environment's own configuration names the channel that was set up; true if none was."""
+    """Tell whether the environment's own configuration names the channel that was set up; true if none was."""
     if receipt.conda is None or facts.conda is None:
         return True
     from fastinstall.conda.reinstall import has_channel  # noqa: PLC0415 (only in conda environments)

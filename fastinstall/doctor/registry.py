@@ -4,7 +4,7 @@ Each module in `checks` is a check (see `Check`). Checks of other distributions 
 `fastinstall.checks`; whatever is wrong with one of them is told by a finding that names its distribution. Only those
 asked for are imported. A check that crashes becomes a finding.
 
-Nothing here observes, prints or repairs.
+Nothing here observes, prints or repairs; `verbs.examine` observes and runs them.
 """
 
 import importlib
@@ -14,11 +14,16 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from fastinstall import __version__
 from fastinstall.core.errors import UsageError
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import command
 from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.core.extensions import Extension, Ignored
@@ -110,12 +115,12 @@ def needs_runtime(asked: Iterable[str] = ()) -> bool:
 
 
 def verifying_checks() -> tuple[str, ...]:
-    """The checks of fastinstall by which a setup is verified."""
+    """Return the checks of fastinstall by which a setup is verified."""
     return tuple(name for name in check_names() if load_check(name).VERIFIES_SETUP)
 
 
 def foreign_verifying_checks() -> tuple[str, ...]:
-    """Those of other distributions that say that a setup is to be verified by them."""
+    """Return the checks of other distributions that say that they verify a setup."""
     return tuple(name for name in _sort_checks(_foreign_checks()) if load_check(name).VERIFIES_SETUP)
 
 
@@ -150,7 +155,7 @@ def report(environment: Environment, findings: Iterable[Finding]) -> Environment
 
 
 def select_gravest_status(statuses: Iterable[Status]) -> Status:
-    """The gravest of several verdicts; ok where there are none."""
+    """Select the gravest of several verdicts; ok if there are none."""
     return max(statuses, key=lambda status: (status.gravity, status in _RISING), default=Status.OK)
 
 
@@ -161,7 +166,7 @@ def _list_own_checks() -> frozenset[str]:
 
 
 def _choose_extensions() -> "tuple[tuple[Extension, ...], tuple[Ignored, ...]]":
-    """Those of other distributions that count, and those whose names are taken."""
+    """Choose the checks of other distributions that count, and those whose names are taken."""
     from fastinstall.core import extensions  # noqa: PLC0415 (a quick doctor has no time to look for them)
 
     return extensions.choose(extensions.find_installed_extensions(extensions.CHECKS), _list_own_checks())
@@ -213,4 +218,18 @@ def _report_crash(context: CheckContext, check: Check, reason: str) -> Finding:
             text="this is a defect of fastinstall; report it with the facts",
             command=command(context, "inspect --redact"),
         ),
+    )
+
+
+def judge(
+    session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]
+) -> EnvironmentReport:
+    """Run checks on facts that were observed already."""
+    return report(facts.environment, run_checks(make_context(session, facts, receipt, recipe), checks))
+
+
+def make_context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:
+    """Return what checks get: facts, receipt and recipe, with the session's day and this tool's version."""
+    return CheckContext(
+        facts=facts, receipt=receipt, recipe=recipe, today=session.now().date(), tool_version=__version__
     )

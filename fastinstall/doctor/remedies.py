@@ -50,7 +50,7 @@ def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Re
 
 
 def is_changeable(facts: Facts) -> bool:
-    """Whether a setup would not be refused for what this environment is: a venv, or a conda environment of a user's."""
+    """Tell whether a setup would take this environment: a venv, or a conda environment of a user's."""
     if facts.environment.kind is EnvironmentKind.CONDA:
         return facts.frozen is None and not (facts.conda is not None and facts.conda.is_base)
     protected = facts.interpreter.externally_managed is not None or facts.frozen is not None
@@ -61,7 +61,7 @@ def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> R
     """Stock Pillow, again or a later one, by whoever manages this environment, and as its distributions allow.
 
     Args:
-        context: what is examined.
+        context: the environment, for its manager and its dependants.
         upgrade: whether a later one is meant.
         least: the version that is meant at least; empty for any.
     """
@@ -104,57 +104,57 @@ def show(*words: PurePath | str) -> str:
 
 
 def show_digests(*paths: PurePath) -> str:
-    """The sha256 of files."""
+    """Word a command for the sha256 of files."""
     return show("sha256sum", *paths)
 
 
 def show_files(*paths: PurePath) -> str:
-    """Files, or the contents of directories, with size and time."""
+    """Word a command for files, or the contents of directories, with size and time."""
     return show("ls", "-la", *paths)
 
 
 def show_text(*paths: PurePath) -> str:
-    """The contents of text files."""
+    """Word a command for the contents of text files."""
     return show("cat", *paths)
 
 
 def show_needed(path: PurePath) -> str:
-    """The libraries that an ELF file asks for."""
+    """Word a command for the libraries that an ELF file asks for."""
     return show("readelf", "-d", path, "|", "grep", "NEEDED")
 
 
 def show_note(path: PurePath) -> str:
-    """The CPU level that an ELF file declares to need."""
+    """Word a command for the CPU level that an ELF file declares to need."""
     return show("readelf", "-nW", path, "|", "grep", "-i", "ISA needed")
 
 
 def count_symbols(path: PurePath, name: str) -> str:
-    """How many dynamic symbols of an ELF file have this in their names: 0 where it is missing."""
+    """Word a command for how many dynamic symbols of an ELF file have this in their names: 0 where it is missing."""
     return show("nm", "-D", path, "|", "grep", "-c", name)
 
 
 def show_strings(path: PurePath, pattern: str) -> str:
-    """The texts in a binary that have a pattern of extended grep in them, in either case."""
+    """Word a command for the texts in a binary that have a pattern of extended grep in them, in either case."""
     return show("strings", path, "|", "grep", "-iE", pattern)
 
 
 def count_frames(path: PurePath) -> str:
-    """How many functions of an x86-64 binary set up a frame as an unoptimised build does."""
+    """Word a command for how many functions of an x86-64 binary set up a frame as an unoptimised build does."""
     return show("objdump", "-d", path, "|", "grep", "-c", "mov *%rsp,%rbp")
 
 
 def show_lines(pattern: str, *paths: PurePath) -> str:
-    """The lines of text files with a pattern of grep in them."""
+    """Word a command for the lines of text files with a pattern of grep in them."""
     return show("grep", "-H", pattern, *paths)
 
 
 def show_maps(process: LiveProcess, pattern: str) -> str:
-    """The files that a process has mapped; those that are gone are marked "(deleted)"."""
+    """Word a command for the files that a process has mapped; those that are gone are marked "(deleted)"."""
     return show_lines(pattern, PurePath(f"/proc/{process.pid}/maps"))
 
 
 def find_text(text: str, directory: PurePath) -> str:
-    """The files of a directory that have a text in them."""
+    """Word a command for the files of a directory that have a text in them."""
     return show("grep", "-rlF", text, directory)
 
 
@@ -164,12 +164,12 @@ def show_variables(*names: str) -> str:
 
 
 def show_cpu() -> str:
-    """The features of the processor, as the kernel names them."""
+    """Word a command for the features of the processor, as the kernel names them."""
     return show("grep", "-m1", "^flags", "/proc/cpuinfo")
 
 
 def show_owner(context: CheckContext, name: str = "pillow") -> str:
-    """The files of an installed distribution, as pip knows it; the metadata directories where there is no pip."""
+    """Word a command for the files of a distribution, as pip knows it; its metadata directories if there is no pip."""
     if context.facts.interpreter.pip_version is None:
         packages = context.facts.interpreter.site_packages
         return show("ls", "-la", packages, "|", "grep", "-i", name.replace("-", "[-_.]"))
@@ -177,27 +177,27 @@ def show_owner(context: CheckContext, name: str = "pillow") -> str:
 
 
 def compare_with_record(context: CheckContext, name: str) -> str:
-    """The files of an installed distribution that are missing or not as its RECORD says (PEP 376)."""
+    """Word a command for files of a distribution that are missing or not as its RECORD says (PEP 376)."""
     return run_python(context, _COMPARE.format(name=name))
 
 
 def compare_with_conda(context: CheckContext, record: PurePath) -> str:
-    """The files of an installed package of conda's that are missing or not as its record says."""
+    """Word a command for the files of an installed package of conda's that are missing or not as its record says."""
     return run_python(context, _COMPARE_WITH_CONDA.format(record=repr(str(record))))
 
 
 def run_python(context: CheckContext, code: str) -> str:
-    """A line of Python in the target."""
+    """Return the command that runs a line of Python in the target."""
     return show(context.facts.environment.python, "-c", code)
 
 
 def trace_search(context: CheckContext, name: str, code: str = IMPORT_CORE) -> str:
-    """Where the loader of the target looks for a library and what it takes (`man ld.so`, LD_DEBUG)."""
+    """Word a command for where the target's loader looks for a library and what it takes (`man ld.so`, LD_DEBUG)."""
     return _trace(context, "libs", name, code)
 
 
 def trace_bindings(context: CheckContext, symbol: str) -> str:
-    """Which file's definition of a symbol each file of the target gets (`man ld.so`, LD_DEBUG)."""
+    """Word a command for which file's definition of a symbol each file of the target gets (`man ld.so`, LD_DEBUG)."""
     return _trace(context, "bindings", symbol, IMPORT_CORE)
 
 

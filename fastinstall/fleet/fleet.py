@@ -82,9 +82,9 @@ class ExcludedHost:
     """A host that nothing is built for.
 
     Attributes:
-        host: its name.
-        cause: in one word.
-        reason: in a sentence.
+        host: the host's name, as its document bears it.
+        cause: the kind of reason, in one word.
+        reason: why nothing is built for it, in a sentence.
         hint: what to do about it.
         file: its document, with the line where it is one of several; empty if there are several.
     """
@@ -101,15 +101,15 @@ class HostGroup:
     """Hosts that are alike.
 
     Attributes:
-        python: "3.11".
-        abi: "cp311".
-        architecture: "x86_64".
-        libc: "glibc".
-        libc_version: "2.36".
+        python: minor version of Python, such as "3.11".
+        abi: the interpreter's ABI tag, such as "cp311".
+        architecture: the kernel's machine name, such as "x86_64".
+        libc: which C library, "glibc" or "musl".
+        libc_version: the oldest among the hosts, such as "2.36".
         level: the highest x86-64 level that their CPUs have.
         runs: the level of the copy that their loader takes.
         artefact: the `id` of the artefact that they take.
-        hosts: their names, sorted.
+        hosts: names of the hosts, in alphabetical order.
     """
 
     python: str
@@ -129,16 +129,16 @@ class FleetArtefact:
 
     Attributes:
         id: "cp311-v2.v3": its ABI and its levels.
-        python: "3.11".
-        implementation: "cpython".
-        abi: "cp311".
-        architecture: "x86_64".
-        libc: "glibc".
+        python: minor version of Python, such as "3.11".
+        implementation: the interpreter's name, such as "cpython".
+        abi: the interpreter's ABI tag, such as "cp311".
+        architecture: the kernel's machine name, such as "x86_64".
+        libc: which C library, "glibc" or "musl".
         minimum_glibc: the oldest C library that it has to run on.
         levels: the CPU levels in it, the baseline first.
         directory: of the wheelhouse where it lies, relative to the top: "." or the name of a level. A wheel for one
             level lies apart where another, which any of the hosts can take, lies at the top.
-        reason: why these levels.
+        reason: why it is built for these levels.
         hosts: who takes it, sorted.
         builder: the interpreter on this machine that it is built with; None if there is none.
         wheel: its path in the wheelhouse, once it is there.
@@ -170,7 +170,7 @@ class Fleet:
     """Which few artefacts serve many hosts. The same documents and requests give the same value.
 
     Attributes:
-        summary: one line.
+        summary: how few wheels serve how many hosts, in a line.
         request: what is built; its levels only where they were asked for.
         groups: hosts that are alike, the largest group first.
         artefacts: by Python, what lies at the top of the wheelhouse first.

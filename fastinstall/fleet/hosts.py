@@ -42,7 +42,7 @@ class HostDocument:
         name: of the host, by the file's name; the document itself may give another.
         file: for messages; with the line's number where it is one of several.
         modified: the file's time, in seconds since the epoch.
-        content: of the document.
+        content: the bytes of the document, not parsed yet.
         problem: why there is no content; empty if there is.
     """
 
@@ -59,7 +59,7 @@ class UnreadDocument:
 
     Attributes:
         name: of the host, by the file's name.
-        file: for messages.
+        file: the document's name, as messages show it.
         reason: what is wrong, without the file's name, so that equal reasons can be counted.
         hint: what to do about it; None to suggest writing it again.
     """
@@ -128,7 +128,7 @@ def name_in(fields: dict[str, Any], document: HostDocument) -> str:
 
 
 def moment_in(fields: dict[str, Any], document: HostDocument) -> float:
-    """When a document was written, in seconds since the epoch: its key "observed_at", else the file's time.
+    """Return when a document was written, in seconds since the epoch: its key "observed_at", else the file's time.
 
     Raises:
         DocumentError: the key holds no time.
@@ -194,7 +194,7 @@ class _Facts:
 
 
 def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
-    """The hosts of facts files, and those whose documents cannot be read.
+    """Read the hosts of facts files, and those whose documents cannot be read.
 
     Args:
         place: a directory of documents of `inspect --json`, or a file with one or, in each line, several. Documents of
@@ -252,7 +252,7 @@ def _describe_protection(facts: _Facts) -> str:
 
 
 def _make_machine(facts: _Facts, file: str) -> MachineClass:
-    """What decides which wheel a host can take, without what differs among machines of one kind."""
+    """Return what decides which wheel a host can take, without what differs among machines of one kind."""
     interpreter = facts.interpreter
     minor = re.match(r"\d+\.\d+", interpreter.version)
     if minor is None:

@@ -18,14 +18,7 @@ from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.fleet.fleet import Fleet
-from fastinstall.fleet.hosts import (
-    HostDocument,
-    moment_in,
-    name_in,
-    parse_document,
-    read_each,
-    read_hosts,
-)
+from fastinstall.fleet.hosts import HostDocument, moment_in, name_in, parse_document, read_each, read_hosts
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
 from fastinstall.model.stored_documents import refuse_other_schema
@@ -49,9 +42,9 @@ class Unreported:
     """A host whose state nobody knows.
 
     Attributes:
-        host: its name.
-        absence: in one word.
-        reason: in a sentence.
+        host: the host's name, as facts files bear it.
+        absence: the kind of reason, in one word.
+        reason: why there is no report, in a sentence.
         hint: what to do about it.
         file: its document; empty if there is none.
     """
@@ -71,7 +64,7 @@ class SharedFinding:
         check: stable name of the check.
         status: the verdict, the same on all of them.
         message: the same on all of them, with PREFIX for the environment's.
-        hosts: their names, sorted.
+        hosts: names of the hosts, in alphabetical order.
         remedy: what to do, as one of them says it, with PREFIX likewise; None if nothing is to be done.
     """
 
@@ -87,7 +80,7 @@ class HostReport:
     """What counts of the report of one host.
 
     Attributes:
-        host: its name.
+        host: the host's name, as its document bears it.
         status: the gravest of its environments'.
         findings: those that are not ok, each for this host alone.
         written: when, in seconds since the epoch.
@@ -106,7 +99,7 @@ class Collected:
     """The state of many machines.
 
     Attributes:
-        summary: one line.
+        summary: how many hosts have which status, in a line.
         status: the gravest of the hosts'; one without a report weighs as `unknown`.
         hosts: names by status, the gravest status first; only those that any host has.
         findings: the gravest first, then those of most hosts; what is ok is left out.
@@ -202,7 +195,7 @@ def sum_up(
         unreported: hosts whose documents say nothing of their state.
         expected: names of hosts that should have a report; empty if nobody said which.
         oldest: seconds since the epoch; older reports do not count. None counts all.
-        now: likewise, for messages.
+        now: the present, likewise; it dates messages.
     """
     current = [report for report in reports if oldest is None or report.written >= oldest]
     hosts: dict[str, Status] = {}
@@ -243,7 +236,7 @@ def _group_findings(reports: Iterable[HostReport]) -> tuple[SharedFinding, ...]:
 
 
 def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], now: float) -> Iterator[Unreported]:
-    """Environments that could not be looked at, and hosts of which there are old reports only, each by its latest."""
+    """List environments that could not be looked at, and hosts that have old reports only, each by its latest."""
     for report in current:
         for reason in report.unobservable:
             yield _make_unreported(report.host, Absence.UNOBSERVABLE, reason)
@@ -260,7 +253,7 @@ def _make_unreported(host: str, absence: Absence, reason: str) -> Unreported:
 
 
 def _compute_weight(status: Status) -> tuple[int, bool]:
-    """By gravity; of two that weigh alike, the one that was determined."""
+    """Rank a status by gravity; of two that weigh alike, the one that was determined comes first."""
     return status.gravity, status in {Status.ERROR, Status.WARNING, Status.HINT, Status.OK}
 
 
@@ -305,7 +298,7 @@ def collect(session: Session, reports: Path, hosts: Path | None = None, max_age:
 
 
 def _list_expected_hosts(place: Path) -> frozenset[str]:
-    """The hosts that a wheelhouse's fleet.json serves, or those of facts files."""
+    """List the hosts that a wheelhouse's fleet.json serves, or those of facts files."""
     file = place / FLEET_FILE if place.is_dir() else place
     if not (file.is_file() and file.suffix == ".json"):
         hosts, unread = read_hosts(place)

@@ -47,8 +47,8 @@ class FetchedTool:
     """What is to be put into a directory.
 
     Attributes:
-        directory: the directory.
-        wheel: of fastinstall itself.
+        directory: where the wheels lie beside each other.
+        wheel: the wheel of fastinstall itself, without what it requires.
         files: where each file lies now, by its name.
         pythons: minor versions that it serves.
         left_out: why a Python is not served, by its minor version.
@@ -165,7 +165,7 @@ def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: s
 
 
 def _list_minors(wheel: Path, served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
-    """The minor versions that can run fastinstall, each once, lowest first.
+    """List the minor versions that can run fastinstall, each once, lowest first.
 
     They are those that its wheel names, the one that runs this, those that wheels of one minor version are for among
     the files that are served, and more.
@@ -188,10 +188,10 @@ _OF_AN_INSTALLATION = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "R
 
 
 def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool = False) -> Path:
-    """The wheel of the fastinstall that runs, in our cache; the same files give the same bytes.
+    """Return the wheel of the fastinstall that runs, in our cache; the same files give the same bytes.
 
     Args:
-        cache: our cache directory.
+        cache: root of our cache, where the wheel is kept.
         variables: the environment; pip's settings in it say where the build backend comes from.
         offline: use no index; a checkout's wheel must then be in the cache.
 
@@ -222,7 +222,7 @@ def _find_checkout() -> Path | None:
 
 
 def _list_checkout_contents(checkout: Path) -> dict[str, Path]:
-    """What goes into the wheel, by names relative to the checkout."""
+    """List what goes into the wheel, by names relative to the checkout."""
     found = [path for name in _OF_A_CHECKOUT for path in (checkout / name, *(checkout / name).rglob("*"))]
     shown = sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(checkout).as_posix(): path for path in shown}
@@ -243,7 +243,7 @@ def _build(checkout: Path, directory: Path, variables: Mapping[str, str], *, off
 
 
 def _list_installed_contents() -> dict[str, Path]:
-    """The installed files by their names in a wheel, as RECORD lists them.
+    """List the installed files by their names in a wheel, as RECORD lists them.
 
     Raises:
         FailedError: there is no RECORD, or a file is not as it was installed.
@@ -261,7 +261,7 @@ def _list_installed_contents() -> dict[str, Path]:
 
 
 def _is_of_wheel(path: PurePosixPath) -> bool:
-    """Whether a file came out of the wheel: not a script made of it, nor a note of the installer."""
+    """Tell whether a file came out of the wheel: not a script made of it, nor a note of the installer."""
     is_note = path.parent.name.endswith(".dist-info") and path.name in _OF_AN_INSTALLATION
     return ".." not in path.parts and not path.is_absolute() and not is_note
 

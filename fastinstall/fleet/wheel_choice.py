@@ -71,9 +71,9 @@ def plan_fleet(
     Args:
         hosts: by their documents, in any order.
         unread: hosts whose documents could not be read.
-        recipe: what is built.
+        recipe: the recipe that is built for all hosts.
         request: named levels hold for all hosts; else each gets the best that it has.
-        limits: which documents count.
+        limits: the present, and how old a document may be.
     """
     names, refused = _sort_out_hosts(hosts, recipe, request, limits)
     by_python: dict[tuple[str, ...], list[MachineClass]] = {}
@@ -99,10 +99,10 @@ def plan_fleet(
 
 
 def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
-    """The fleet without the hosts whose C library is older than what their wheel needs.
+    """Return the fleet without the hosts whose C library is older than what their wheel needs.
 
     Args:
-        fleet: with its wheels.
+        fleet: a fleet whose wheels are built.
         needed: the glibc that each artefact's wheel needs, by the artefact's `id`; empty if nothing is known.
     """
     out: list[ExcludedHost] = []
@@ -124,18 +124,26 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
 
 
 def find_oldest_glibc(platforms: Iterable[str]) -> str:
-    """The oldest glibc that a wheel with these platform tags runs with; empty if they promise nothing."""
+    """Find the oldest glibc that a wheel with these platform tags runs with; empty if they promise nothing.
+
+    >>> find_oldest_glibc(["manylinux_2_28_x86_64", "manylinux_2_17_x86_64"])
+    '2.17'
+    """
     told = [(int(found[1]), int(found[2])) for found in map(_MANYLINUX.fullmatch, platforms) if found]
     return "{}.{}".format(*min(told)) if told else ""
 
 
 def format_quantity(number: int, what: str) -> str:
-    """A number with its noun: "1 host", "2 hosts", "10,000 hosts"."""
+    """Format a number with its noun: "1 host", "2 hosts", "10,000 hosts".
+
+    >>> format_quantity(10_000, "host")
+    '10,000 hosts'
+    """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _leave_out(fleet: Fleet, more: Iterable[ExcludedHost]) -> Fleet:
-    """The fleet with more hosts left out, summed up anew: how few wheels serve how many hosts."""
+    """Return the fleet with more hosts left out, summed up anew: how few wheels serve how many hosts."""
     left_out = tuple(sorted((*fleet.left_out, *more), key=lambda each: (each.host, each.reason)))
     served = format_quantity(sum(len(artefact.hosts) for artefact in fleet.artefacts), "host")
     wheels = f"{format_quantity(len(fleet.artefacts), 'wheel')} {'serves' if len(fleet.artefacts) == 1 else 'serve'}"
@@ -146,7 +154,7 @@ def _leave_out(fleet: Fleet, more: Iterable[ExcludedHost]) -> Fleet:
 def _sort_out_hosts(
     hosts: Iterable[FleetHost], recipe: Recipe, request: Request, limits: Limits
 ) -> tuple[dict[MachineClass, list[str]], list[ExcludedHost]]:
-    """The hosts that something is built for, by machine, and the others."""
+    """Sort the hosts that something is built for, by machine, and the others."""
     by_name: dict[str, list[FleetHost]] = {}
     for host in hosts:
         by_name.setdefault(host.name, []).append(host)
@@ -165,7 +173,7 @@ def _sort_out_hosts(
 
 
 def _judge_documents(host: FleetHost, others: list[FleetHost], limits: Limits) -> Verdict | None:
-    """Why a host is left out whatever its machine could take: by its document, and others that bear its name."""
+    """Explain why a host is left out whatever its machine could take: by its document, or others that bear its name."""
     if others:
         files = sorted(each.file for each in (host, *others))
         hint = f"keep the one for {host.name}, or give each host its own name"
@@ -181,7 +189,7 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], limits: Limits) -
 
 
 def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
-    """Why nothing is built for a machine. The architecture comes first, because a level says nothing on another."""
+    """Explain why nothing is built for a machine; its architecture comes first: a level says nothing on another."""
     known = (machine.cpu.architecture, machine.architecture)
     architecture = next((each for each in known if not architecture_of(each).supported), None)
     if architecture is not None:
@@ -223,7 +231,7 @@ def _make_python_key(machine: MachineClass) -> tuple[str, ...]:
 
 
 def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -> Iterator[_Share]:
-    """The wheels that serve machines with one Python at their best, as few as that takes; the common one first."""
+    """Yield the wheels that serve machines with one Python at their best, as few as possible, the common one first."""
     asked = _sort_levels(recipe, list_requested_levels(request))
     if asked:
         yield machines, asked, ".", f"{listing(asked)}, as requested"
@@ -253,12 +261,12 @@ def _sort_levels(recipe: Recipe, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _has_choosing_loader(machine: MachineClass, request: Request) -> bool:
-    """Whether the loader there takes the best of several levels in one wheel."""
+    """Tell whether the loader there takes the best of several levels in one wheel."""
     return request.link is LinkMode.BUNDLE and knows_levels(machine.libc, machine.libc_version)
 
 
 def _choose_loaded_level(machine: MachineClass, levels: tuple[str, ...], recipe: Recipe, request: Request) -> str:
-    """Which of a wheel's levels a machine runs."""
+    """Choose which of a wheel's levels a machine runs."""
     if len(levels) == 1 or not _has_choosing_loader(machine, request):
         return levels[0]
     ordered = sort_recipe_levels(recipe, levels)
@@ -311,12 +319,12 @@ def _sort_names(machines: Iterable[MachineClass], names: Names) -> tuple[str, ..
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version, for comparing: (2, 36) of "2.36"; empty if it has none."""
+    """Return the numbers of a version, for comparing: (2, 36) of "2.36"; empty if it has none."""
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def _make_notes(systems: int, groups: Iterable[HostGroup], artefacts: Iterable[FleetArtefact]) -> Iterator[str]:
-    """Where setup does not go, where CPUs run less than they could, and what directories of a wheelhouse are."""
+    """Note where setup does not go, where CPUs run less than they could, and what directories of a wheelhouse are."""
     if systems:
         yield (
             f"{format_quantity(systems, 'host')} {'uses' if systems == 1 else 'use'} the system's own Python, which "

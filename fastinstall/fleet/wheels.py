@@ -1,7 +1,4 @@
-"""Build the few wheels that many hosts need, by their facts files, into one wheelhouse.
-
-Reports which of them can be built here, and does not rebuild wheels that the wheelhouse already has.
-"""
+"""Build the wheels of a fleet into one wheelhouse; wheels that it already has are not built again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,19 +9,15 @@ from fastinstall.apply.wheel_only import build_wheel_into
 from fastinstall.core import files, foreign
 from fastinstall.core.archives import sound_zip
 from fastinstall.core.codec import document, dump
-from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UsageError
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.fleet.fleet import Fleet, FleetArtefact
-from fastinstall.fleet.hosts import read_hosts
 from fastinstall.fleet.wheel_choice import (
-    Limits,
     find_oldest_glibc,
     format_quantity,
-    plan_fleet,
     select_reachable_hosts,
 )
 from fastinstall.index.file_names import parse_filename
@@ -32,29 +25,11 @@ from fastinstall.index.wheelhouse import read_sums
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.version_labels import parse_labelled_levels
-from fastinstall.observe.active_environment import NamedTarget, base_python
-from fastinstall.observe.interpreter_search import interpreter_with
+from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
 from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error
-
-
-@immutable
-class FleetRequest:
-    """Which hosts are meant, and with what is built.
-
-    Attributes:
-        hosts: a directory of facts files, or one file with a document in each line.
-        python: an interpreter of this machine that is preferred where it fits; None for those that are found.
-        max_age: days that a document may be old; None for any age.
-    """
-
-    hosts: Path
-    python: Path | None = None
-    max_age: float | None = None
-
 
 SUMS = "SHA256SUMS"
 FLEET_FILE = "fleet.json"
@@ -63,56 +38,10 @@ FLEET_FILE = "fleet.json"
 _MADE = ".dist-info/fastinstall.json"
 
 
-def plan_hosts(session: Session, fleet_request: FleetRequest, request: Request) -> Fleet:
-    """Decide which few artefacts serve many hosts. Nothing is built, and no index is asked.
-
-    Raises:
-        UsageError: no facts files there, or a request that the recipe does not know or that fits one machine only.
-        DocumentError: a malformed recipe.
-    """
-    recipe = recipe_named(session, request.recipe)
-    refuse_unknown(recipe, request)
-    if "native" in list_requested_levels(request):
-        known = ", ".join(level.name for level in recipe.levels if level.name != "native")
-        raise UsageError(
-            "--level native fits this machine only, and --hosts names others", hint=f"name a level: {known}"
-        )
-    hosts, unread = read_hosts(fleet_request.hosts)
-    if not hosts and not unread:
-        raise UsageError(
-            f"--hosts {fleet_request.hosts}: no facts files there",
-            hint="on each host: fastinstall inspect --json > HOST.json",
-        )
-    fleet = plan_fleet(
-        hosts, unread, recipe, request, Limits(now=session.now().timestamp(), max_age=fleet_request.max_age)
-    )
-    return replace(fleet, artefacts=tuple(_add_builders(session, fleet_request, fleet)))
-
-
-def _add_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
-    """Each artefact with the interpreter of this machine that it is built with, or that there is none."""
-    first = tuple(python for python in (request.python, base_python(session)) if python is not None)
-    builders = {
-        artefact.abi: interpreter_with(artefact.abi, artefact.python, first, session.variables)
-        for artefact in fleet.artefacts
-    }
-    for artefact in fleet.artefacts:
-        builder = builders[artefact.abi]
-        if builder is not None:
-            yield replace(artefact, builder=Path(builder.executable))
-            continue
-        name = f"python{artefact.python}{'t' if artefact.abi.endswith('t') else ''}"
-        yield replace(
-            artefact,
-            problem=f"this machine has no CPython {artefact.python} with the ABI {artefact.abi} to build it with",
-            hint=f"put a {name} on PATH or name one with --python EXE, or build on a machine that has it",
-        )
-
-
 def find_existing_wheel(
     directory: Path, artefact: FleetArtefact, recipe: Recipe, request: Request
 ) -> FleetArtefact | None:
-    """The artefact with the newest wheel in a directory that matches it, or None if none does.
+    """Find the newest wheel in a directory that matches an artefact, or return None if none does.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
     linked as wished. Whether there is a later version is asked with --upgrade only.
@@ -131,7 +60,7 @@ def find_existing_wheel(
 
 
 def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: Request) -> str:
-    """The version of a wheel that is for this Python, with these levels, at the wished version; empty for others."""
+    """Find the version of a wheel for this Python, with these levels, at the wished version; empty for other wheels."""
     known = parse_filename(name) if name.endswith(".whl") else None
     if known is None or known.name != request.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
         return ""
@@ -142,7 +71,7 @@ def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: R
 
 
 def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
-    """Whether a wheel is as it was listed, and made as is requested."""
+    """Tell whether a wheel is as it was listed, and made as is requested."""
     try:
         if files.sha256(wheel) != sha256.lower():
             return False
@@ -162,7 +91,7 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
 
     Args:
         session: where variables, caches and directories come from.
-        fleet: as planned.
+        fleet: what `plan_hosts` has returned.
         wheelhouse: the directory, made where it is missing.
 
     Raises:
@@ -199,7 +128,7 @@ def _make_artefacts(session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: 
 
 
 def _build_artefact(session: Session, artefact: FleetArtefact, request: Request, directory: Path) -> FleetArtefact:
-    """The artefact with its wheel, or with what kept it from being built."""
+    """Return the artefact with its wheel, or with what kept it from being built."""
     target = NamedTarget(python=Path(artefact.builder) if artefact.builder is not None else None)
     try:
         result = build_wheel_into(session, target, request, directory).result
@@ -211,7 +140,7 @@ def _build_artefact(session: Session, artefact: FleetArtefact, request: Request,
 
 
 def _add_wheel(artefact: FleetArtefact, name: str, sha256: str) -> FleetArtefact:
-    """What made it says nothing of a wheel that is there, so a machine without that Python writes the same."""
+    """Add the wheel that is there, without what made it, so that a machine without that Python writes the same."""
     path = str(Path(artefact.directory, name))
     return replace(artefact, wheel=path, sha256=sha256, builder=None, problem="", hint="")
 
@@ -223,7 +152,7 @@ def _find_needed_glibc(wheel: str) -> str:
 
 @contextmanager
 def _lock_wheelhouse(wheelhouse: Path) -> Iterator[None]:
-    """One writer of a wheelhouse at a time."""
+    """Hold the lock of a wheelhouse, which has one writer at a time."""
     try:
         wheelhouse.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -44,12 +44,12 @@ AddPin = Callable[[Transaction], None]
 
 
 def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Project | None = None) -> AddPin | None:
-    """What puts the pin of an environment there, once all that could forbid it was looked at; nothing is changed.
+    """Return what puts the pin in place, once all that could forbid it was looked at; nothing is changed.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         facts: of the environment; `refuse_unpinnable` has let them pass.
-        receipt: of its stack.
+        receipt: of the setup whose stack is pinned.
         project: that the environment belongs to, if there is one.
 
     Returns:
@@ -83,7 +83,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
 
 
 def list_links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
-    """Places of wheels that a pin repeats; where pip installs nothing, its settings are passed over, and that is said.
+    """List places of wheels for a pin to repeat; if pip installs nothing here, say that its settings are passed over.
 
     Raises:
         RefusedError: a foreign setting is in the way.
@@ -107,7 +107,7 @@ def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
 
 
 def read_pin(prefix: Path) -> str:
-    """Our line in conda's pins, or what there is of ours for pip; empty if there is neither."""
+    """Return our line in conda's pins, or what there is of ours for pip; empty if there is neither."""
     told = pin_in(_read_conda_pins(prefix)) or "".join(block_in(read_configuration(prefix))[:1])
     return told or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
 
@@ -116,7 +116,7 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
     """Add our pin to conda's, unless it is there.
 
     Args:
-        prefix: the environment.
+        prefix: root of the environment that is pinned.
         facts: of it; `refuse_unpinnable` has let them pass.
         transaction: whose undo takes the line out again, and nothing that others add later.
     """
@@ -132,7 +132,7 @@ def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
     """List the moves that remove our pins, if any.
 
     Args:
-        store: of the environment.
+        store: the journal of the environment, which names it.
         stage: of the transaction; what is left of files of others is put there.
     """
     of_pip = list_pip_pin_removal_moves(store, stage)
@@ -154,8 +154,8 @@ def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *,
     """Return the very wheel that was installed: of the cache, or of the wheelhouse that it came from.
 
     Args:
-        session: the outside world.
-        prefix: the environment.
+        session: variables, directories, clock and event listener of this run.
+        prefix: root of the environment that the stack is in.
         receipt: of what is set up in it.
         rebuilt_by: the flag of `setup` that has it build the wheel again, for the hint.
 

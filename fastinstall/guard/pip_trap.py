@@ -43,10 +43,10 @@ from fastinstall.observe.pip_pins import (
 def find_forced_downgrades(
     there: Sequence[Distribution], free: Mapping[str, str], held: Mapping[str, str], names: Sequence[str]
 ) -> dict[str, str]:
-    """What would be older with the pin than it is, or than it could be.
+    """Find what would be older with the pin than it is, or than it could be.
 
     Args:
-        there: what is installed.
+        there: the distributions that are installed.
         free: what pip would install without the pin, normalised name to version.
         held: the same with it.
         names: of the distributions that matter.
@@ -74,12 +74,12 @@ def _is_older(one: str, other: str) -> bool:
 
 
 def wants_pip_pin(facts: Facts, request: Request) -> bool:
-    """Whether a setup leaves a pin for pip: where it is requested, and where there is one that has to go along."""
+    """Tell whether a setup leaves a pin for pip: where it is requested, and where there is one that has to go along."""
     return facts.environment.kind is EnvironmentKind.VENV and (request.pin or find_pip_pin(facts) is not None)
 
 
 def find_pip_pin(facts: Facts) -> PinState | None:
-    """The pin for pip that is there."""
+    """Find the pin for pip that is there."""
     return next((pin for pin in facts.pins if pin.kind == PinKind.PIP), None)
 
 
@@ -92,7 +92,7 @@ class PipPin:
     """A pin that is to be.
 
     Attributes:
-        prefix: of the environment.
+        prefix: root of the environment that is pinned.
         requirement: what it holds to.
         wheel: of our cache, of that very build; it is copied.
         links: further places of wheels, as of `rules.pip_pins.settings`.
@@ -124,7 +124,7 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     """Put wheel, constraint and exports into the environment, then the lines into pip's configuration.
 
     Args:
-        pin: what it is.
+        pin: the constraint, its wheel and its places.
         transaction: whose undo takes out the lines alone, and nothing that others write beside them.
 
     Raises:
@@ -157,7 +157,7 @@ def list_pip_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Mov
     """List the moves that remove the pin, its lines first. Yields nothing if there is no pin.
 
     Args:
-        store: of the environment.
+        store: the journal of the environment, which names it.
         stage: of the transaction; what is left of pip's configuration is put there.
     """
     content = read_configuration(store.prefix)
@@ -188,10 +188,10 @@ class PinTrial:
 
     Attributes:
         pin: that is to be.
-        facts: of the environment.
-        variables: of the shell.
+        facts: what was observed of the environment.
+        variables: the environment variables that pip is run with.
         space: a directory for temporary files.
-        emit: listens.
+        emit: gets what could not be tried.
         offline: no index may be asked.
     """
 
@@ -229,7 +229,7 @@ class PinTrial:
         return forecast_pip_install(self.facts.interpreter, words, settings, self.variables)
 
     def _try_with_the_index(self, free: Mapping[str, str], held: Mapping[str, str], names: tuple[str, ...]) -> str:
-        """Why it could not be tried, or "" if it was tried and passed."""
+        """Return why it could not be tried, or "" if it was tried and passed."""
         self.emit(Started(stage="pin", message=f"testing the pin: what would pip do with {listing(names)}?"))
         try:
             without, with_pin = (self._ask(settings, "--upgrade", *names) for settings in (free, held))
@@ -243,7 +243,7 @@ class PinTrial:
         return without.impossible
 
     def _try_with_the_wheel(self, held: Mapping[str, str]) -> None:
-        """Whether pip finds what the pin asks for, beside no index."""
+        """Object if pip does not find what the pin asks for without an index."""
         name = self.pin.requirement.partition("==")[0]
         try:
             found = self._ask(held, "--no-index", "--no-deps", "--force-reinstall", name)
@@ -256,7 +256,7 @@ class PinTrial:
 
         Args:
             impossible: pip's words, where it finds nothing at all with the pin.
-            downgrades: of `find_forced_downgrades`.
+            downgrades: what `find_forced_downgrades` has found.
         """
         if not impossible and not downgrades:
             return

@@ -12,21 +12,17 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck.lock_files import read_lock
+from fastinstall.lockcheck.lock_kinds import EXPORT, KNOWN, LockKind, kind_of
+from fastinstall.lockcheck.locked_names import archive, is_ours
 from fastinstall.lockcheck.requirement_files import RequirementsFile, is_afar
 from fastinstall.lockcheck.verdict import (
-    EXPORT,
-    KNOWN,
     LockedFile,
     LockEntry,
     LockFinding,
-    LockKind,
     LockReport,
     OurWheel,
     VerdictContext,
-    archive,
-    is_ours,
     judge,
-    kind_of,
     list_held_versions,
 )
 from fastinstall.model.finding import Status
@@ -76,7 +72,7 @@ def _check_file(kind: LockKind, file: Path, text: str) -> Iterator[LockFinding]:
 
 
 def _read_tree(kind: LockKind, file: Path, text: str) -> Iterator[tuple[Path, str, RequirementsFile]]:
-    """A file and, in its order, those that it includes, each once, with its text and what it says."""
+    """Read a file and, in its order, those that it includes, each once, with its text and what it says."""
     pending, seen = [(kind, file, text)], {file.absolute()}
     while pending:
         its_kind, its_file, its_text = pending.pop(0)
@@ -107,7 +103,7 @@ def _read_text(file: Path) -> str:
 
 
 def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterator[OurWheel]:
-    """The wheels of ours in local directories; as with pip, a path is tried beside the file that names it first."""
+    """List wheels of ours in local directories; as with pip, a path is tried first beside the file that names it."""
     from fastinstall.core.files import sha256  # noqa: PLC0415 (only where a file names directories)
 
     for file, link in links:
@@ -125,7 +121,7 @@ _COMMENT = re.compile(r"(?P<before>.*?)(?:^|\s)#\s*fastinstall:\s*stock\b")
 
 
 def _list_unaccepted(entries: Iterable[LockEntry], text: str) -> Iterator[LockEntry]:
-    """The entries that no comment accepts, on one of their lines or alone on the line before."""
+    """List the entries that no comment accepts, on one of their lines or alone on the line before."""
     comments = {
         number: each for number, line in enumerate(text.splitlines(), start=1) if (each := _COMMENT.match(line))
     }

@@ -20,15 +20,10 @@ from fastinstall.core.architecture import X86_64
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
+from fastinstall.lockcheck.lock_kinds import LockKind
+from fastinstall.lockcheck.locked_names import archive, conda_archive, file_name, normalise_locked_name
 from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
-from fastinstall.lockcheck.verdict import (
-    LockEntry,
-    LockKind,
-    archive,
-    conda_archive,
-    file_name,
-    normalise_locked_name,
-)
+from fastinstall.lockcheck.verdict import LockEntry
 from fastinstall.model.match_specs import bounds_of, name_of
 from fastinstall.model.recipe import PROVIDERS
 
@@ -47,9 +42,9 @@ def read_tables(text: str, file: PurePath, key: str = "package") -> Iterator[Loc
     """Read a lock of one of the four kinds that are TOML.
 
     Args:
-        text: of the file.
-        file: its path.
-        key: of its packages.
+        text: the TOML of the whole file.
+        file: its path, for messages and relative sources.
+        key: the key of the list of packages.
 
     Raises:
         DocumentError: no TOML, or no packages are listed as this format has them.
@@ -90,7 +85,7 @@ def _parse_packages(text: str, key: str, file: PurePath) -> list[dict[str, Any]]
 
 
 def _find_version_line(lines: list[str], first: int) -> int:
-    """The line of a package's version, or of its name where it has none."""
+    """Find the line of a package's version, or of its name where it has none."""
     own: dict[str, int] = {}
     for number, line in enumerate(lines[first:], start=first + 1):
         if line.lstrip().startswith("["):
@@ -100,7 +95,7 @@ def _find_version_line(lines: list[str], first: int) -> int:
 
 
 def _find_source(package: dict[str, Any]) -> str:
-    """The path or URL that a package is taken from; empty if an index is asked."""
+    """Find the path or URL that a package is taken from; empty if an index is asked."""
     tables = [package, *(package.get(key) for key in ("source", "archive", "vcs", "directory"))]
     told = [table for table in tables if isinstance(table, dict) and table.get("type") != "legacy"]
     places = (table.get(key) for table in told for key in ("path", "url", "git", "directory", "editable"))
@@ -108,7 +103,7 @@ def _find_source(package: dict[str, Any]) -> str:
 
 
 def _find_marker(package: dict[str, Any]) -> str:
-    """When it is installed: of several markers one has to hold."""
+    """Return when it is installed: of several markers one has to hold."""
     several = package.get("resolution-markers")
     if isinstance(several, list):
         return " or ".join(f"({each})" for each in several)
@@ -147,14 +142,14 @@ def read_environment(text: str, file: PurePath) -> RequirementsFile:
 
 
 def _list_items(text: str, key: str, file: PurePath) -> tuple[YamlNode, ...] | None:
-    """The items under a key at the top of a file; None if the key is not there."""
+    """List the items under a key at the top of a file; None if the key is not there."""
     document = read_yaml(text, file)
     listed = document.value(key) if document is not None else None
     return listed.items if listed is not None else None
 
 
 def _read_pip_item(item: YamlNode, file: PurePath) -> RequirementsFile:
-    """What an item of the list for pip says: conda writes each on a line of a requirement file."""
+    """Read what an item of the list for pip says: conda writes each on a line of a requirement file."""
     said = read_requirements(item.text, file)
     return RequirementsFile(
         entries=tuple(replace(each, line=item.line, last=item.last) for each in said.entries),
@@ -181,7 +176,7 @@ def _read_conda_item(item: YamlNode) -> Iterator[LockEntry]:
 
 
 def _split_bounds(bounds: str) -> tuple[str, str]:
-    """The one version that a spec allows, and its build string: of "=13.0.0=py311_0", "13.0.0 py311_0", "[build=x]"."""
+    """Return the only version that a spec ("=13.0.0=py311_0", "13.0.0 py311_0", "[build=x]") allows, and its build."""
     keyed = _BUILD_KEY.search(bounds)
     joined = _GAP.sub(r"\1", bounds.partition("[")[0])
     version, _, build = joined.strip().partition(" ")
@@ -224,7 +219,7 @@ _Words = dict[str, tuple[str, int]]
 
 
 def _list_packages(text: str, key: str, file: PurePath) -> Iterator[tuple[int, _Words]]:
-    """The packages of a list, each with its line."""
+    """List the packages of a list, each with its line."""
     items = _list_items(text, key, file)
     if items is None:
         raise DocumentError(file, key, "missing at the top level of the file")
@@ -234,12 +229,12 @@ def _list_packages(text: str, key: str, file: PurePath) -> Iterator[tuple[int, _
 
 
 def _find_key_line(key: YamlNode, value: YamlNode) -> int:
-    """Where a key and its value stand; those of an alias elsewhere."""
+    """Find where a key and its value stand; those of an alias elsewhere."""
     return max(key.line, value.line) if value.line <= key.last + 1 else key.line
 
 
 def _read_package(first: int, words: _Words, source: str, line: int, *, is_conda: bool) -> Iterator[LockEntry]:
-    """A package that is taken from a source, which stands on a line."""
+    """Read a package that is taken from a source, which stands on a line."""
     told = file_name(source)
     if is_conda:
         name, version, build = conda_archive(source)

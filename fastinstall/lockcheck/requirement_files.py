@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
-from fastinstall.lockcheck.verdict import LockEntry, LockFinding, archive, file_name, normalise_locked_name
+from fastinstall.lockcheck.locked_names import archive, file_name, normalise_locked_name
+from fastinstall.lockcheck.verdict import LockEntry, LockFinding
 from fastinstall.model.finding import Remedy, Status
 from fastinstall.model.recipe import PROVIDERS
 
@@ -80,7 +81,7 @@ def read_requirements(text: str, file: PurePath) -> RequirementsFile:
 
 
 def is_afar(place: str) -> bool:
-    """Whether what stands there is no path that can be looked at from here."""
+    """Tell whether what stands there is no path that can be looked at from here."""
     return "://" in place or "${" in place
 
 
@@ -107,13 +108,13 @@ def _report_unseen(file: PurePath, line: int, place: str) -> LockFinding:
 
 
 def _find_exact_version(clauses: str) -> str:
-    """The one version that specifiers allow: "13.0.0" of "==13.0.0"; empty if they allow several."""
+    """Find the one version that specifiers allow: "13.0.0" of "==13.0.0"; empty if they allow several."""
     found = _EXACT.fullmatch(clauses.strip())
     return found[1] if found is not None and not found[1].endswith(".*") else ""
 
 
 def _join_lines(text: str) -> Iterator[_Line]:
-    """Lines as pip joins them, without comments."""
+    """Yield lines as pip joins them, without comments."""
     parts: list[str] = []
     first = 1
     for number, physical in enumerate(text.splitlines(), start=1):
@@ -135,7 +136,7 @@ def _parse_option(line: _Line) -> tuple[str, str]:
 
 
 def _parse_subject(line: _Line) -> _Line | None:
-    """What a line asks for, apart from its options; None of one that is an option itself."""
+    """Parse what a line asks for, apart from its options; None of one that is an option itself."""
     text = line.text
     if text.startswith("-"):
         flag, text = _parse_option(line)
@@ -147,7 +148,7 @@ def _parse_subject(line: _Line) -> _Line | None:
 
 
 def _find_refusal(line: _Line) -> str:
-    """What pip's own parser finds wrong with a requirement; places, and what variables stand in, are left to pip."""
+    """Return what pip's own parser finds wrong with a requirement; places, and what variables hold, are left to pip."""
     if _is_place(line) or "${" in f"{line.text}{line.marker}" or _EXPORTED.fullmatch(line.text):
         return ""
     from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow, and not always needed)
@@ -164,7 +165,7 @@ def _is_place(line: _Line) -> bool:
 
 
 def _parse_entry(line: _Line) -> LockEntry | None:
-    """What a requirement says, where it has to do with PIL."""
+    """Parse what a requirement says, where it has to do with PIL."""
     exported, found = _EXPORTED.fullmatch(line.text), _REQUIREMENT.fullmatch(line.text)
     version = source = build = ""
     if _is_place(line):
@@ -199,5 +200,5 @@ def _parse_entry(line: _Line) -> LockEntry | None:
 
 
 def _name_repository(place: str) -> str:
-    """Of a checkout nothing tells the name but the last part of its address."""
+    """Name a checkout by the last part of its address: nothing else tells its name."""
     return file_name(place).partition("@")[0].removesuffix(".git") if "git" in place else ""

@@ -3,35 +3,17 @@
 A range that a build of fastinstall can satisfy is no finding: tools keep what is in place as long as it fits. One exact
 version is a finding, because a build of ours has a label behind it, and an index has none with that label. Only entries
 for machines that a stack can be on count: Linux on x86-64.
-
-Whose build an entry means is told by file names and versions. Sources: the wheel's file name convention, local version
-labels (PEP 440), conda's `NAME-VERSION-BUILD.conda`.
-
-Files that can be judged are known by name. `FILES` is also the expression in .pre-commit-hooks.yaml, so that pre-commit
-passes exactly these.
 """
 
-import re
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.architecture import X86_64
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
+from fastinstall.lockcheck.lock_kinds import LockKind
+from fastinstall.lockcheck.locked_names import archive, is_our_build, is_ours, public
 from fastinstall.model.finding import Remedy, Status
-
-
-class LockKind(StrEnum):
-    """The format of a file from which a tool installs."""
-
-    REQUIREMENTS = "requirements"
-    UV = "uv"
-    POETRY = "poetry"
-    PDM = "pdm"
-    PYLOCK = "pylock"
-    PIXI = "pixi"
-    ENVIRONMENT = "environment"
 
 
 @immutable
@@ -71,11 +53,11 @@ class LockFinding:
 
     Attributes:
         file: as it was named, or included.
-        line: from 1.
+        line: number of the line, counted from 1.
         says: what stands there, shortened.
         status: `error` where stock Pillow would come, `hint` where that is not certain.
-        message: one sentence.
-        remedy: what to change.
+        message: what an installation would do, in one sentence.
+        remedy: what to change, with a command if there is one.
     """
 
     file: PurePath
@@ -92,7 +74,7 @@ class LockedFile:
 
     Attributes:
         file: as it was named.
-        kind: its format.
+        kind: its format, by which it was read.
     """
 
     file: PurePath
@@ -125,8 +107,8 @@ class OurWheel:
 
     Attributes:
         name: of the distribution, normalised.
-        version: with its label.
-        hash: "sha256:...".
+        version: its version, with the label of our build.
+        hash: the digest as pip writes it, "sha256:...".
     """
 
     name: str
@@ -152,11 +134,11 @@ class VerdictContext:
 
 
 def judge(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFinding | None:
-    """What is wrong with an entry.
+    """Judge an entry, or return None if nothing is wrong with it.
 
     Args:
         entry: that no comment accepts.
-        file: where it stands.
+        file: path of the file that it stands in.
         around: what it is judged by.
     """
     if not may_apply(entry.marker):
@@ -176,7 +158,7 @@ def judge(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFindi
 
 
 def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
-    """The versions of ours that entries hold to, each for everything that is read together with it."""
+    """List the versions of ours that entries hold to, each for everything that is read together with it."""
     return tuple(dict.fromkeys(version for entry in entries if is_ours(version := _find_version(entry))))
 
 
@@ -202,12 +184,12 @@ def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
 
 
 def _is_met(wanted: str, version: str) -> bool:
-    """Whether a version of ours is one that is wanted: that very one, or any with its public part."""
+    """Tell whether a version of ours is one that is wanted: that very one, or any with its public part."""
     return wanted in ("", version) or (not is_ours(wanted) and public(wanted) == public(version))
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
-    """Where no wheel of ours is at hand, so that an index is asked."""
+    """Return the problem if no wheel of ours is at hand, so that an index is asked; empty if there is none."""
     if entry.name != _PILLOW:
         return _OTHER_PIL.format(entry.name)
     # The branch of a lock for where ours cannot be: no two branches are for the same machine.
@@ -219,7 +201,7 @@ def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) 
 
 
 def _find_version(entry: LockEntry) -> str:
-    """A file's name tells more than what stands beside it: pdm writes the public part there."""
+    """Return the version by the file's name, which tells more than the entry: pdm writes the public part there."""
     return archive(entry.source)[1] or entry.version
 
 
@@ -243,12 +225,12 @@ ACCEPTED = "fastinstall: stock"
 
 
 def remedy_for(kind: LockKind, entry: LockEntry, file: PurePath) -> Remedy:
-    """The remedy for an entry.
+    """Return the remedy for an entry.
 
     Args:
         kind: of the file that was named.
-        entry: what stands there.
-        file: where it stands.
+        entry: what the file asks for.
+        file: path of the file that it stands in.
     """
     if entry.name != "pillow":
         return Remedy(text="require pillow instead: fastinstall's builds have that name and contain the SIMD kernels")
@@ -289,7 +271,7 @@ _PYTHONS = tuple(
 
 
 def may_apply(marker: str) -> bool:
-    """Whether a marker may hold on Linux on x86-64, with any Python; one that cannot be read hides nothing."""
+    """Tell whether a marker may hold on Linux on x86-64, with any Python; one that cannot be read hides nothing."""
     if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
         return True
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
@@ -299,97 +281,3 @@ def may_apply(marker: str) -> bool:
     except InvalidMarker:
         return True
     return any(read.evaluate(_LINUX | versions) for versions in _PYTHONS)
-
-
-_LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")
-_BUILD = re.compile(r"(?!py_)[a-z]+_(?:(?:(?:v\d)+|native)_py\d+t?_\d+|\*)")
-_ENDS = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".conda")
-_ESCAPED_PLUS = re.compile("%2b", re.IGNORECASE)
-_PARTS_OF_A_CONDA_NAME = 3
-
-
-def normalise_locked_name(name: str) -> str:
-    """A distribution's name as it is compared. Source: PEP 503."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def is_ours(version: str) -> bool:
-    """Whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3"."""
-    return _LABEL.fullmatch(version.partition("+")[2]) is not None
-
-
-def is_our_build(build: str) -> bool:
-    """Whether a build string of conda's, or a pattern, is one of fastinstall: "simd_v2v3_py311_0", "simd_*"."""
-    return _BUILD.fullmatch(build) is not None
-
-
-def public(version: str) -> str:
-    """What two builds of the same version have in common: "13.0" of "13.0.0+simd.v3"."""
-    released = version.partition("+")[0].strip().lower().removeprefix("v")
-    return re.sub(r"(\.0)+$", "", released)
-
-
-def file_name(source: str) -> str:
-    """The last part of a path or URL, without query and fragment."""
-    bare = source.partition("#")[0].partition("?")[0]
-    return _ESCAPED_PLUS.sub("+", bare.rstrip("/").rpartition("/")[2])
-
-
-def archive(source: str) -> tuple[str, str]:
-    """Name and version of the wheel or sdist at a path or URL; empty if it is neither."""
-    name = file_name(source)
-    end = next((end for end in _ENDS if name.endswith(end)), "")
-    if not end:
-        return "", ""
-    stem = name.removesuffix(end)
-    if end == ".whl":
-        named, version = f"{stem}-".split("-")[:2]
-    else:
-        named, _, version = stem.rpartition("-")
-    return normalise_locked_name(named), version
-
-
-def conda_archive(source: str) -> tuple[str, str, str]:
-    """Name, version and build string of the conda package at a path or URL; empty if it is none."""
-    name = file_name(source)
-    end = next((end for end in (".conda", ".tar.bz2") if name.endswith(end)), "")
-    parts = name.removesuffix(end).rsplit("-", 2)
-    if not end or len(parts) < _PARTS_OF_A_CONDA_NAME:
-        return "", "", ""
-    return parts[0].lower(), parts[1], parts[2]
-
-
-_NAMES: dict[LockKind, str] = {
-    LockKind.UV: r"uv\.lock",
-    LockKind.POETRY: r"poetry\.lock",
-    LockKind.PDM: r"pdm(\.[\w-]+)?\.lock",
-    LockKind.PYLOCK: r"pylock(\.[^./]+)?\.toml",
-    LockKind.PIXI: r"pixi\.lock",
-    LockKind.ENVIRONMENT: r"([\w.-]*[-_.])?(environment|env|condaenv)([-_.][\w.-]*)?\.ya?ml|conda\.ya?ml",
-    LockKind.REQUIREMENTS: r"([\w.-]*[-_.])?(requirements?|reqs?|constraints?|overrides?)([-_.][\w.-]*)?"
-    r"\.(txt|in|pip|lock)|(requirements?|reqs?|constraints)/([\w.-]+/)?[\w.-]+\.(txt|in|pip)",
-}
-"""How the path ends, of each kind; those before go first. Sources: PEP 751 (pylock.toml) and each tool's manual."""
-
-_KEPT = ".fastinstall"
-"""Where a pin keeps a project's files as they were; nothing is installed from those."""
-
-FILES = rf"^(?!(.*/)?\.fastinstall/)(.*/)?({'|'.join(_NAMES.values())})$"
-"""Matches the path of a file that can be judged, with slashes."""
-
-KNOWN = (
-    "requirements*.txt, req*.txt, constraints*.txt, these as .in, .pip and .lock, too, uv.lock, poetry.lock, pdm.lock, "
-    "pylock.toml, pixi.lock, environment.yml and env.yml"
-)
-"""The names, for a person."""
-
-EXPORT = "export another format to one of them, such as: pipenv requirements > requirements.txt"
-"""What to do with a lock that is none of those."""
-
-
-def kind_of(path: PurePath) -> LockKind | None:
-    """Return the format of a file by its name, and for requirements by its directory; None if it cannot be judged."""
-    if _KEPT in path.parts:
-        return None
-    kinds = (kind for kind, pattern in _NAMES.items() if re.search(f"(^|/)({pattern})$", path.as_posix()))
-    return next(kinds, None)

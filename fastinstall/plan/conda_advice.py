@@ -51,7 +51,7 @@ def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) 
 
 
 def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
-    """What is weak about a wheel in a conda environment."""
+    """Return what is weak about a wheel in a conda environment."""
     there = [_describe(package) for package in conda.packages if package.name in providers(recipe)]
     stays = f" (its record of {there[0]} stays)" if there else ""
     return (
@@ -205,7 +205,7 @@ def refuse_foreign_jpeg(facts: Facts, conda: Conda) -> None:
 
 
 def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
-    """Headers of libjpeg, and its name for the linker, that libjpeg-turbo claims and another package holds."""
+    """Find headers of libjpeg, and its name for the linker, that libjpeg-turbo claims and another package holds."""
     files = ("jpeglib.h", "jconfig.h", "jmorecfg.h", "jerror.h", "libjpeg.so")
     return tuple(
         clash

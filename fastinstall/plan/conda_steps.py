@@ -23,11 +23,12 @@ from fastinstall.model.request import LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan import conda_advice
 from fastinstall.plan.decision import decide_build, make_build_step
-from fastinstall.plan.plan import Plan, Situation, Skipped
-from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.plan.protection import refuse_if_protected
+from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.steps.kinds import Step
+from fastinstall.steps.kinds import Step, find_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin import Pin
 
@@ -43,7 +44,7 @@ class CondaPart:
         records: conda packages that are replaced.
         entries: their top-level names in site-packages.
         risks: what a solver would change.
-        warnings: of `conda_advice`.
+        warnings: what `conda_advice` found weak about the target, for a person.
         note: a suffix of the plan's summary.
         guard: why the start-up guard is installed; empty for the usual reason.
     """
@@ -210,7 +211,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
 
 
 def _read_number(package: CondaPackage) -> int:
-    """The number at the end of a build string of ours; 0 where there is none."""
+    """Read the number at the end of a build string of ours; 0 where there is none."""
     number = package.build.rpartition("_")[2]
     return int(number) if number.isdigit() else 0
 
@@ -300,7 +301,7 @@ def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
 
 
 def is_conda(facts: Facts) -> bool:
-    """Whether the environment is one of conda's."""
+    """Tell whether the environment is one of conda's."""
     return facts.environment.kind is EnvironmentKind.CONDA
 
 
@@ -322,7 +323,7 @@ def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
     Unchanged if there is nothing to do, or if no engine can do it; `doctor` then keeps reporting it. libjpeg-turbo has
     its own step: the engine chooses the order within a transaction, and the last package keeps its files.
     """
-    making = next((step for step in plan.steps if isinstance(step, MakeCondaPackages)), None)
+    making = find_step(plan.steps, MakeCondaPackages)
     if making is None:
         return plan
     changed = [step.change for step in plan.steps if isinstance(step, ChangeCondaPackages)]

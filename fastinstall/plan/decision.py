@@ -22,15 +22,9 @@ from fastinstall.model.toolchain import Toolchain
 from fastinstall.model.version_labels import make_labelled_version, parse_labelled_levels
 from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan import level_choice
-from fastinstall.plan.native_libraries import (
-    NativeChoice,
-    NativeOffer,
-    StaticChoice,
-    choose_libraries,
-    choose_statics,
-    list_wanted_libraries,
-)
-from fastinstall.plan.plan import Situation
+from fastinstall.plan.native_libraries import NativeChoice, NativeOffer, choose_libraries, list_wanted_libraries
+from fastinstall.plan.situation import Situation
+from fastinstall.plan.static_libraries import StaticChoice, choose_statics
 from fastinstall.plan.versions import VersionChoice, choose_version
 from fastinstall.steps.build import Build
 
@@ -42,7 +36,7 @@ class BuildDecision:
     Attributes:
         situation: what it was decided from; in a repair, its request asks for the build of the receipt.
         choice: the version, with the files that belong to it.
-        levels: CPU levels.
+        levels: the CPU levels that the core is compiled for, and why.
         statics: libraries that are linked into the core.
         native: all libraries, and how to get the compiler and headers.
         compiler_wheel: the wheel whose compiler compiles; None if one does that is in none.
@@ -89,7 +83,7 @@ def _choose_compiler_wheel(need: CompilerNeed) -> Artefact | None:
 
 
 def needs_compiling(situation: Situation) -> bool:
-    """Whether a wheel must be built because none is ready-made; does not look at the toolchain."""
+    """Tell whether a wheel must be built because none is ready-made; does not look at the toolchain."""
     return _choose_release(situation)[2].prebuilt is None
 
 

@@ -24,7 +24,7 @@ class LevelChoice:
 
     Attributes:
         levels: of the recipe, the baseline first.
-        reason: for people.
+        reason: why these levels, in words for a person.
         plan_risk: the named risk of a level that this CPU does not report.
     """
 
@@ -42,7 +42,7 @@ def choose_levels(recipe: Recipe, cpu: Cpu, request: Request, *, hindrance: str 
     """Return the requested levels, or all that the recipe lets us choose and the CPU has.
 
     Args:
-        recipe: defines the levels.
+        recipe: it defines the levels and their flags.
         cpu: of this machine, where the build is proven.
         request: names levels, or leaves the choice to us.
         hindrance: why one wheel cannot carry several (`explain_single_level`); empty if it can.
@@ -133,7 +133,7 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
 
 
 def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
-    """Whether a wheel with these levels runs at its best on a CPU.
+    """Tell whether a wheel with these levels runs at its best on a CPU.
 
     Raises:
         RefusedError: the CPU is below the lowest level of the recipe.

@@ -1,7 +1,4 @@
-"""Which native libraries a build enables, and where their headers come from. Pure.
-
-Which libraries are built from an sdist and linked into the core, and which stay the system's.
-"""
+"""Choose which native libraries a build enables, and where their headers come from. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
@@ -12,10 +9,10 @@ from fastinstall.compilers.compiler import MissingInputs
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
+from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.model.toolchain import Compiler, Toolchain
 from fastinstall.observe.conda.channel_addresses import DEFAULTS, NO_DEFAULTS
@@ -64,7 +61,7 @@ def choose_libraries(
     sdist needs nothing of the machine.
 
     Args:
-        recipe: knows the libraries.
+        recipe: it lists the libraries with their packages by manager.
         facts: what this machine has.
         request: which of them must be there, and how the missing ones may come.
         offer: what can come without the system's packages.
@@ -105,7 +102,7 @@ def choose_libraries(
 
 
 def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool) -> tuple[str, ...]:
-    """The libraries that a build has where everything is there that it may need."""
+    """List the libraries that a build has where everything is there that it may need."""
     return tuple(
         name
         for name, library in recipe.libraries.items()
@@ -115,14 +112,14 @@ def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool)
 
 
 def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
-    """Whether a wheel that this compiler made is what would be made here.
+    """Tell whether a wheel that this compiler made is what would be made here.
 
     Where everything is here that compiles, it is the very compiler that would be used. Where something is missing,
     any compiler may have made it.
 
     Args:
         compiler: as `Compiler.text` has it.
-        facts: what is here.
+        facts: the toolchain and the headers that were found here.
         request: where compiler and headers come from.
         private: where compilers of our own lie.
     """
@@ -137,7 +134,7 @@ def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) 
 
 
 def _comes_with_headers(request: Request) -> bool:
-    """Whether a compiler is asked for that brings its headers, so that nothing of this machine is used."""
+    """Tell whether a compiler is asked for that brings its headers, so that nothing of this machine is used."""
     asked = find_compiler(request.toolchain)
     return asked is not None and asked.brings_headers
 
@@ -161,7 +158,7 @@ class _LibraryNeeds:
         return ".".join(self.facts.interpreter.version.split(".")[:2])
 
     def list_header_packages(self) -> tuple[Artefact, ...] | None:
-        """The packages of all headers that are missing; None where a header, or something else, comes by none."""
+        """List the packages of all headers that are missing; None where a header, or something else, comes by none."""
         python = self.facts.interpreter
         usual = python.libc == "glibc" and python.abi == f"cp{self.minor.replace('.', '')}"
         keys = {"Python.h": f"python{self.minor}" if usual else ""}
@@ -183,7 +180,7 @@ def _list_missing_tools(facts: Facts, compiler: Compiler | None) -> tuple[str, .
 
 
 def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeChoice:
-    """By the system's packages where that is requested, else without touching the system, else not at all."""
+    """Bring what is missing: by the system's packages if requested, else without touching the system, or not at all."""
     what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
     step = _plan_bringing(need, what, base_wheel=base_wheel)
     steps = () if step is None else (step,)
@@ -202,7 +199,7 @@ def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeCh
 
 
 def _plan_bringing(need: _LibraryNeeds, what: str, *, base_wheel: bool) -> Step | None:
-    """The step that brings what is missing, where libraries are to be linked by conda packages the compiler alone."""
+    """Return the step that brings what is missing; with linked libraries, conda packages bring the compiler alone."""
     request, manager = need.request, need.toolchain.package_manager
     from_conda = _comes_with_headers(request)
     if request.with_system_deps and manager is not None and need.toolchain.may_install and not from_conda:
@@ -228,7 +225,7 @@ def _explain_installation(need: _LibraryNeeds) -> str:
 
 
 def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToolchain | None:
-    """A private prefix with the tools, and the headers of libraries, where that is requested or the only way."""
+    """Return a private prefix with the tools, and the headers of libraries, where that is requested or the only way."""
     asked = find_compiler(need.request.toolchain)
     if asked is not None and asked.is_exclusive:
         return None
@@ -246,35 +243,3 @@ def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToo
     return CondaToolchain(
         channels=chosen.channels, packages=chosen.packages, libraries=tuple(names), reason=chosen.reason
     )
-
-
-@immutable
-class StaticChoice:
-    """Libraries that are linked into the core.
-
-    Attributes:
-        artefacts: their sdists, by the recipe's names of the libraries.
-        reasons: for people, one for each library that the recipe would link in.
-    """
-
-    artefacts: dict[str, Artefact]
-    reasons: tuple[str, ...]
-
-
-def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> StaticChoice:
-    """The newest sdist of each such library; where there is none, the system's library does.
-
-    With another link mode than "bundle" none is linked in: there the libraries are those that were asked for.
-    """
-    artefacts: dict[str, Artefact] = {}
-    reasons: list[str] = []
-    for name, library in recipe.libraries.items():
-        if library.static is None or link is not LinkMode.BUNDLE:
-            continue
-        sdists = releases.statics.get(name, ())
-        if sdists:
-            artefacts[name] = sdists[0]
-            reasons.append(f"{name} from {sdists[0].name} {sdists[0].version}, linked in: {library.static.reason}")
-        else:
-            reasons.append(f"the system's {name}: {releases.origin} has no sdist of {library.static.pypi}")
-    return StaticChoice(artefacts=artefacts, reasons=tuple(reasons))

@@ -1,22 +1,15 @@
 """A plan: the steps of a setup, in order and with reasons, as data that can be saved, read and refused.
 
-Also the situation that a plan is made from, and a digest of the facts that it depends on. A plan made from other facts
-is refused.
+It bears a digest of the facts that it depends on: a plan made from other facts is refused.
 """
 
-from dataclasses import field, replace
+from dataclasses import replace
 
 from fastinstall.core.codec import digest
 from fastinstall.core.values import immutable, keyed
-from fastinstall.model.artefact import Releases
-from fastinstall.model.conda import CondaChange
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, InstalledStack
-from fastinstall.model.pin_state import Project
-from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request
-from fastinstall.steps.create_environment import CreateEnvironment
 from fastinstall.steps.kinds import Step
 
 
@@ -33,14 +26,14 @@ class Plan:
     """What will be done to an environment.
 
     Attributes:
-        environment: the target.
+        environment: the environment that is changed, or that the first step makes.
         facts_digest: of the facts that it was made from; `apply` refuses it if they changed.
         request: the request that it answers.
         steps: in order; empty if there is nothing to do.
         skipped: what was not needed, and why.
-        risks: named risks.
+        risks: what needs to be allowed by name, allowed or not.
         warnings: what the user should know before consenting (advisories, weaknesses).
-        summary: one sentence.
+        summary: what the plan does, in one sentence.
         verb: the command, for the list of setups that can be undone.
     """
 
@@ -53,42 +46,6 @@ class Plan:
     warnings: tuple[str, ...] = ()
     summary: str
     verb: str = "setup"
-
-
-@immutable
-class Situation:
-    """Everything that a plan is made from.
-
-    Attributes:
-        facts: the target, with its toolchain if something may need building.
-        recipe: what to build.
-        request: the request.
-        releases: what the index or the wheelhouse offers.
-        receipt: of an earlier setup.
-        create: the environment to create first; `facts` then describe it as it will be.
-        restoring: the plan restores the build of the receipt, whose version needs no new consent.
-        microarchitectures: for each x86-64 level the names of its CPUs, as in conda's `__archspec`.
-        preview: what the engine's solver would change, or None if it was not asked yet.
-        cached: the hash of a cached wheel equal to what would be built; "" during the search, which assumes one; None
-            if there is none.
-        links: pip's find-links, for a pin to repeat.
-        project: whose manifest and lock file make the environment, or None if there is none.
-        foreign_checks: checks of other distributions that also verify the setup.
-    """
-
-    facts: Facts
-    recipe: Recipe
-    request: Request
-    releases: Releases
-    receipt: Receipt | None = None
-    create: CreateEnvironment | None = None
-    restoring: bool = False
-    microarchitectures: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    preview: CondaChange | None = None
-    cached: str | None = None
-    links: tuple[str, ...] = ()
-    project: Project | None = None
-    foreign_checks: tuple[str, ...] = ()
 
 
 def compute_facts_digest(facts: Facts) -> str:

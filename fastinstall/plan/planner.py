@@ -17,8 +17,10 @@ from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
 from fastinstall.plan import conda_steps, risks
 from fastinstall.plan.decision import BuildDecision, decide_build, make_build_step
-from fastinstall.plan.plan import Plan, Situation, Skipped, compute_facts_digest
+from fastinstall.plan.plan import Plan, Skipped, compute_facts_digest
+from fastinstall.plan.protection import refuse_if_protected
 from fastinstall.plan.satisfied import plan_nothing
+from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step
@@ -34,7 +36,7 @@ def plan_build_step(situation: Situation) -> Build:
     Raises:
         FastinstallError: as `make_plan` says.
     """
-    risks.refuse_if_protected(situation.facts)
+    refuse_if_protected(situation.facts)
     conda_steps.refuse_unsuited_engine(situation.facts, situation.request)
     return make_build_step(decide_build(conda_steps.merge_conda_dependants(situation)))
 
@@ -47,7 +49,7 @@ def make_plan(situation: Situation) -> Plan:
             this request does not allow to install.
         UsageError: an unknown level, version or library, or an engine for conda packages without conda.
     """
-    risks.refuse_if_protected(situation.facts)
+    refuse_if_protected(situation.facts)
     conda_steps.refuse_unsuited_engine(situation.facts, situation.request)
     decision = decide_build(conda_steps.merge_conda_dependants(situation))
     build = make_build_step(decision)
@@ -208,6 +210,6 @@ def _plan_pip_pin(situation: Situation, build: Build) -> tuple[PinForPip | Skipp
 
 
 def keeps_pip_pin(situation: Situation) -> bool:
-    """Whether the existing pin stays, because its own build is restored."""
+    """Tell whether the existing pin stays, because its own build is restored."""
     there = find_pip_pin(situation.facts)
     return situation.restoring and there is not None and not there.problems

@@ -1,12 +1,8 @@
-"""Find the named risks of a plan and its warnings, and refuse environments that must never change. Pure."""
+"""Find the named risks of a plan and its warnings. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 
-from fastinstall.conda.reinstall import name_of
-from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.messages import listing, quote, recover_command
 from fastinstall.core.version_numbers import base_version, is_version, parse_version_number
 from fastinstall.index.upgrades import advise_instead_of_risk, forecast_upgrade
 from fastinstall.model.advisories import (
@@ -16,10 +12,7 @@ from fastinstall.model.advisories import (
     select_applicable_advisories,
     select_critical_advisories,
 )
-from fastinstall.model.conda import Conda
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts, InstalledStack, Interpreter
-from fastinstall.model.history import way_out
+from fastinstall.model.facts import InstalledStack, Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
 
@@ -30,10 +23,10 @@ def find_version_risks(
     """Return the risks of installing a version: it may be older or more vulnerable than the installed one.
 
     Args:
-        recipe: whose advisories count.
-        stack: what is installed.
-        version: of the source.
-        interpreter: the target's Python.
+        recipe: its advisories are held against the version.
+        stack: the Pillow that would be replaced.
+        version: the version of the source that would be built.
+        interpreter: the Python of the target, for its version.
     """
     found, installed = list[PlanRisk](), _installed_version(stack)
     if installed and parse_version_number(base_version(installed)) > parse_version_number(base_version(version)):
@@ -67,7 +60,7 @@ def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> P
     """Return the risk of a version with a known critical vulnerability, or None if it has none.
 
     Args:
-        recipe: whose advisories count.
+        recipe: its advisories are held against the version.
         version: that would be installed; "12.1.1.post0" counts as 12.1.1.
         kernels: whether the core that would be installed has the SIMD kernels.
 
@@ -116,7 +109,7 @@ def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]
 
 
 def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
-    """Whether a version has no more critical advisories than the installed one."""
+    """Tell whether a version has no more critical advisories than the installed one."""
     installed = _installed_version(stack)
     if not installed:
         return False
@@ -133,101 +126,9 @@ def _has_kernels(stack: InstalledStack) -> bool:
     return stack.core is not None and bool(stack.core.simd_symbols)
 
 
-def refuse_if_protected(facts: Facts) -> None:
-    """Raise if the target must not be changed, whatever the request.
-
-    Raises:
-        RefusedError: not CPython, a system Python (PEP 668), a frozen environment, conda's own ("base"), one whose
-            conda records cannot be read, the tool's own environment, one that this user may not write to, or one
-            with an unfinished transaction, of ours or of conda.
-    """
-    _refuse_target(facts)
-    if facts.environment.kind is EnvironmentKind.CONDA:
-        _refuse_conda(facts.environment.prefix, facts.conda)
-    _refuse_state(facts)
-
-
-def _refuse_target(facts: Facts) -> None:
-    prefix, interpreter, kind = facts.environment.prefix, facts.interpreter, facts.environment.kind
-    marker = interpreter.externally_managed
-    another = f"fastinstall setup --new-env ./fast-env --python {quote(interpreter.executable)}"
-    if interpreter.implementation != "cpython":
-        raise RefusedError(
-            f"{interpreter.executable} is {interpreter.implementation}: the SIMD core is built for CPython only",
-            hint="keep stock Pillow there, or use a CPython environment: "
-            "fastinstall setup --new-env DIR --python python3",
-        )
-    if marker is not None and kind is not EnvironmentKind.CONDA:  # there it means: by conda
-        raise RefusedError(
-            f"{prefix} belongs to the operating system ({marker}, PEP 668)",
-            hint=f"create a virtual environment: {another}",
-        )
-    if facts.frozen is not None:
-        raise RefusedError(
-            f"{prefix} is frozen ({facts.frozen})",
-            hint=f"clone it: conda create --clone {quote(prefix)} --prefix ./clone; "
-            "and set up the clone: fastinstall setup --prefix ./clone",
-        )
-    if prefix == facts.tool_prefix:
-        raise RefusedError(
-            f"{prefix} is fastinstall's own environment", hint="name the environment to work on: --prefix DIR"
-        )
-    if kind is EnvironmentKind.SYSTEM:
-        raise RefusedError(
-            f"{prefix} is not a virtual environment: fastinstall never changes a global interpreter", hint=another
-        )
-
-
-def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
-    if conda is None:
-        raise RefusedError(f"{prefix}: conda's packages there were not observed")
-    if conda.is_base:
-        raise RefusedError(
-            f"{prefix} is conda's own environment (base): a failure there would break conda",
-            hint="use another environment: conda create --name images python pillow; fastinstall setup --prefix DIR",
-        )
-    if conda.unreadable:
-        # Without every record, the owners of files are unknown; conda itself stops here too.
-        names = sorted(conda.unreadable)
-        file, others = prefix / "conda-meta" / names[0], len(names) - 1
-        more = f", and {others} more" if others else ""
-        package = quote(name_of(names[0].removesuffix(".json")))
-        raise RefusedError(
-            f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
-            hint=f"move it away and reinstall its package: mv {quote(file)} {quote(f'{file}.damaged')}; "
-            f"conda install --prefix {quote(prefix)} --force-reinstall {package}",
-            details=tuple(f"{name}: {conda.unreadable[name]}" for name in names) if others else (),
-        )
-    if conda.debris:
-        raise RefusedError(
-            f"{prefix}: an interrupted conda transaction left {listing(conda.debris)}",
-            hint=f"repeat conda's last command (`conda list --prefix {quote(prefix)} --revisions` shows what it did), "
-            f"then remove what it left: rm -r {' '.join(quote(prefix / path) for path in conda.debris)}",
-        )
-
-
 def _name_number(advisories: Sequence[Advisory]) -> str:
     return "1 known advisory" if len(advisories) == 1 else f"{len(advisories)} known advisories"
 
 
 def _count_advisories(advisories: Iterable[Advisory]) -> str:
     return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())
-
-
-def _refuse_state(facts: Facts) -> None:
-    prefix = facts.environment.prefix
-    if not facts.writable:
-        records = f" or {prefix / 'conda-meta'}" if facts.conda is not None else ""
-        raise RefusedError(
-            f"{facts.interpreter.site_packages}{records} is not writable by this user",
-            hint="run as the environment's owner, or create your own: fastinstall setup --new-env ./fast-env",
-        )
-    damaged = next((each for each in facts.past.unreadable if each.transaction), None)
-    if damaged is not None:
-        out = way_out(damaged, prefix)
-        raise UsageError(damaged.problem, hint=f"move it aside, which deletes nothing: {out}" if out else None)
-    if facts.interrupted is not None:
-        raise RefusedError(
-            f"{prefix}: transaction {facts.interrupted} was interrupted",
-            hint=f"undo it: {recover_command(prefix)}",
-        )

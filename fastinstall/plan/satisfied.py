@@ -22,7 +22,7 @@ from fastinstall.model.request import Request
 from fastinstall.plan.conda_steps import is_conda, refuse_unsuited_engine
 from fastinstall.plan.level_choice import choose_levels, is_best_served, list_requested_levels
 from fastinstall.plan.plan import Plan, Skipped, compute_facts_digest
-from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.protection import refuse_if_protected
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step
 from fastinstall.steps.verify import Verify
@@ -136,7 +136,7 @@ def _find_request_mismatches(facts: Facts, recipe: Recipe, request: Request, rec
 
 
 def _is_labelled(built: str, asked: str) -> bool:
-    """Whether a ready-made wheel of ours, which has a version label, was built from the requested version."""
+    """Tell whether a ready-made wheel of ours, which has a version label, was built from the requested version."""
     return "+" in built and is_version(built) and is_version(asked) and base_version(built) == base_version(asked)
 
 
@@ -165,5 +165,5 @@ def _name_package(package: CondaPackage) -> str:
 
 
 def is_for_guard_alone(plan: Plan) -> bool:
-    """Whether a plan renews the start-up guard and nothing else."""
+    """Tell whether a plan renews the start-up guard and nothing else."""
     return bool(plan.steps) and all(isinstance(step, InstallGuard | Verify) for step in plan.steps)

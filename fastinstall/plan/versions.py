@@ -29,7 +29,7 @@ class VersionChoice:
         source: the sdist, or None if a prebuilt wheel is used.
         base_wheel: the official wheel of the same base version, or None if none fits the target.
         prebuilt: a ready-made wheel of ours.
-        reason: for people.
+        reason: why this version, in words for a person.
     """
 
     version: str
@@ -139,7 +139,7 @@ def _select_requested(releases: Releases, recipe: Recipe, request: Request) -> l
 
 
 def _is_named(artefact: Artefact, releases: Releases, version: str) -> bool:
-    """Whether an artefact has this version; a local label marks a wheel of ours, which matches its source's version."""
+    """Tell whether an artefact has this version; a wheel of ours, which has a local label, has its source's version."""
     from packaging.version import InvalidVersion  # noqa: PLC0415 (slow to import; only where versions are compared)
 
     try:

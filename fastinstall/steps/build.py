@@ -51,7 +51,7 @@ class Build(WheelOrder, StepDefaults):
         return f"{'take it from the cache, compiled' if self.cached else 'compile it'} for {listing(self.levels)}"
 
     def list_details(self) -> Iterable[str]:
-        """What else goes into it, and how each level is compiled."""
+        """List what else goes into it, and how each level is compiled."""
         if self.prebuilt is not None:
             yield self.prebuilt.filename
         if self.source is None:
@@ -70,12 +70,12 @@ class Build(WheelOrder, StepDefaults):
             yield f"{target.level}: CFLAGS={' '.join(target.cflags)!r}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """What it is made of, or the wheel that is taken."""
+        """List what it is made of, or the wheel that is taken."""
         named = (self.prebuilt, self.source, *self.statics.values(), self.clang, self.base_wheel)
         return tuple(each for each in named if each is not None)
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """What the recipe would not make, or not so."""
+        """Find what the recipe would not make, or not so."""
         recipe = saved.recipe
         if self.recipe != saved.request.recipe:
             yield "recipe", f"{self.recipe!r} is not the plan's recipe, {saved.request.recipe!r}"
@@ -157,7 +157,7 @@ class Build(WheelOrder, StepDefaults):
         )
 
     def _fetch_compiler(self, context: ExecutionContext) -> dict[str, str]:
-        """The variable that names the compiler, unpacked in our cache; none where that of the machine serves."""
+        """Return the variable that names the compiler, unpacked in our cache; none where that of the machine serves."""
         if self.clang is None:
             return {}
         compiler = get_wheel_compiler(self.clang.name)
@@ -184,7 +184,7 @@ class Build(WheelOrder, StepDefaults):
         return None
 
     def _find_origin_problems(self, recipe: Recipe) -> Iterator[Problem]:
-        """Where something else is built than what the recipe names."""
+        """Find where something else is built than what the recipe names."""
         expected: list[tuple[str, Artefact | None, str]] = [
             ("source", self.source, recipe.source.pypi),
             ("chassis", self.base_wheel, recipe.source.base_wheel),
@@ -202,7 +202,7 @@ class Build(WheelOrder, StepDefaults):
 
 
 def refuse_unusable_compiler(variables: Mapping[str, str]) -> NoReturn:
-    """Say that no compiler is there, or what the one that is named says instead of its version."""
+    """Raise what is wrong: there is no compiler, or what the named one says instead of its version."""
     named = shlex.split(variables.get("CC", ""))
     if not named or not find_program(named[0], variables):
         raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
@@ -216,7 +216,7 @@ def refuse_unusable_compiler(variables: Mapping[str, str]) -> NoReturn:
 
 
 def fetch_wheel(wheel: Artefact, context: ExecutionContext) -> BuildResult:
-    """A wheel that is ready, by its hash.
+    """Return a wheel that is ready, by its hash.
 
     Raises:
         FailedError: it cannot be had, or is another than was named.

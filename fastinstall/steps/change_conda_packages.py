@@ -23,9 +23,9 @@ class ChangeCondaPackages(StepDefaults):
     """Have the engine change other packages of the environment: exactly these, whatever a solver would say by then.
 
     Attributes:
-        engine: who does it.
+        engine: the installer of conda packages that makes the change.
         change: what comes and what goes.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     engine: CondaInstaller
@@ -41,7 +41,7 @@ class ChangeCondaPackages(StepDefaults):
         return (self.describe(), *self.list_details())
 
     def list_details(self) -> Iterable[str]:
-        """What comes, goes and is replaced, package by package."""
+        """List what comes, goes and is replaced, package by package."""
         before = {package.name: package for package in self.change.unlinked}
         after = {package.name: package for package in self.change.linked}
         for name in sorted({*before, *after}):
@@ -53,11 +53,11 @@ class ChangeCondaPackages(StepDefaults):
                 yield f"{name}: {'+ ' + told[1] if new is not None else '- ' + told[0]}"
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """What comes."""
+        """List what comes."""
         return self.change.linked
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Packages, coming or going, whose names or addresses are none."""
+        """Find packages, coming or going, whose names or addresses are none."""
         for package in (*self.change.linked, *self.change.unlinked):
             yield from find_word_problems((package.name, package.build), "change.linked", _NAME, "a name of conda's")
             if package.url and not ADDRESS.fullmatch(package.url):

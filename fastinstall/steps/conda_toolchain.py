@@ -29,9 +29,9 @@ class CondaToolchain(ExplainedStep):
 
     Attributes:
         channels: where they come from, the first one preferred.
-        packages: match specs.
+        packages: what is installed, as conda's match specs.
         libraries: the recipe's names of the libraries that they serve.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     channels: tuple[str, ...]
@@ -45,7 +45,7 @@ class CondaToolchain(ExplainedStep):
         return f"fetch a toolchain of conda packages from {where} into the cache: {what}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Words that are neither match specs nor channels."""
+        """Find words that are neither match specs nor channels."""
         yield from find_word_problems(self.packages, "packages", _SPEC, "a match spec")
         yield from find_word_problems(self.channels, "channels", _CHANNEL, "a channel")
 
@@ -89,7 +89,7 @@ class CondaToolchain(ExplainedStep):
         return prefix
 
     def _find_compiler(self, prefix: Path) -> dict[str, str]:
-        """The variable that names the compiler; none where only headers were asked for."""
+        """Find the variable that names the compiler; none where only headers were asked for."""
         if PACKAGE not in self.packages:
             return {}
         compilers = (path for name in PROGRAMS for path in sorted((prefix / "bin").glob(name)))

@@ -28,7 +28,7 @@ class CreateEnvironment(StepDefaults):
     Attributes:
         prefix: where; must not exist.
         python: the interpreter that makes it.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     prefix: PurePath
@@ -44,7 +44,7 @@ class CreateEnvironment(StepDefaults):
         yield f"{self.prefix}, by {self.python}"
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Paths that are not absolute, or another environment than the plan's."""
+        """Find paths that are not absolute, or another environment than the plan's."""
         yield from find_path_problems(self.prefix, "prefix")
         yield from find_path_problems(self.python, "python")
         if self.prefix != saved.environment.prefix:
@@ -133,7 +133,7 @@ class CreateEnvironment(StepDefaults):
                 process_group.pull()
 
     def _advise(self) -> str:
-        """What may have kept venv from its work; of pip's installation it shows nothing but the exit code."""
+        """Return what may have kept venv from its work; of pip's installation it shows nothing but the exit code."""
         try:
             process.run((self.python, "-I", "-c", "import ensurepip, venv"), timeout=60)
         except process.CommandError:

@@ -22,14 +22,14 @@ class InstallGuard(StepDefaults):
         return "add a start-up hook that warns when another tool replaces it"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """None: it says nothing but why."""
+        """Find no problem: it says nothing but why."""
         yield from ()
 
     def stage(self, site_packages: Path, core: BuiltCore, stack_version: str, python: Path) -> None:
         """Put the guard's files beside the staged stack.
 
         Args:
-            site_packages: the staged one.
+            site_packages: the staged directory that the guard's files go into.
             core: the imaging core that it shall find.
             stack_version: what `PIL/_version.py` says there.
             python: the target's, which compiles it.

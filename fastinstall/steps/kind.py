@@ -69,11 +69,11 @@ class StepDefaults:
         return ()
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """The files that it fetches from an index, or from a directory in its place."""
+        """List the files that it fetches from an index, or from a directory in its place."""
         return ()
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """The packages that it fetches from conda's channels."""
+        """List the packages that it fetches from conda's channels."""
         return ()
 
 
@@ -104,13 +104,13 @@ class StepKind(Protocol):
         """Further lines of a plan, below its words."""
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """The files that it fetches from an index, or from a directory in its place."""
+        """List the files that it fetches from an index, or from a directory in its place."""
 
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """The packages that it fetches from conda's channels."""
+        """List the packages that it fetches from conda's channels."""
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """What it says, in a saved plan, that none of ours would: the key of the step, and the problem."""
+        """Find what it says, in a saved plan, that none of ours would: the key of the step, and the problem."""
 
 
 class PreparingStep(Protocol):
@@ -133,7 +133,7 @@ class RecordingStep(Protocol):
         Args:
             wheel: that was built for the plan.
             before: facts of the environment.
-            context: tools and places.
+            context: cache, index and listeners that the step works with.
 
         Raises:
             RefusedError: as its kind says.
@@ -143,9 +143,9 @@ class RecordingStep(Protocol):
         """Write it.
 
         Args:
-            wheel: as above.
-            prefix: of the environment.
-            transaction: undoes it.
+            wheel: the wheel that the setup has put in place.
+            prefix: root of the environment that is changed.
+            transaction: records each change before it is made, to undo it.
 
         Raises:
             OSError: as the kernel says; the caller undoes.
@@ -153,7 +153,7 @@ class RecordingStep(Protocol):
 
 
 def find_word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
-    """Which of several words are not what they should be.
+    """Find which of several words are not what they should be.
 
     Args:
         words: of a saved plan.
@@ -169,6 +169,6 @@ def find_word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str
 
 
 def find_path_problems(path: PurePath, key: str) -> Iterator[Problem]:
-    """Whether a path of a saved plan depends on where the plan is carried out."""
+    """Find paths of a saved plan that depend on where the plan is carried out."""
     if not path.is_absolute():
         yield key, f"{path} is not absolute"

@@ -48,7 +48,7 @@ def find_step(steps: Iterable[Step], kind: type[S]) -> S | None:
 
 
 def get_required_step(steps: Iterable[Step], kind: type[S]) -> S:
-    """The step of that kind.
+    """Return the step of that kind.
 
     Raises:
         FailedError: there is none.
@@ -62,7 +62,7 @@ def get_required_step(steps: Iterable[Step], kind: type[S]) -> S:
 if TYPE_CHECKING:
 
     def _check_every_kind(step: Step, preparing: Preparing, recording: Recording) -> None:
-        """What mypy holds the kinds to."""
+        """Have mypy check that each kind keeps the protocol."""
         _has_what_all_have: StepKind = step
         _prepares: PreparingStep = preparing
         _records: RecordingStep = recording

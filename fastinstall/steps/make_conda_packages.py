@@ -34,11 +34,11 @@ class MakeCondaPackages(StepDefaults):
     """Make conda packages of the wheel, in a channel inside the environment, and link them beside it.
 
     Attributes:
-        engine: who links them.
+        engine: the installer that links the packages.
         package: what provides PIL, as it will be; its build number may turn out higher.
         guard: what keeps solvers from replacing it; None if that is declined.
         channel: the directory of the channel.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     engine: CondaInstaller
@@ -58,7 +58,7 @@ class MakeCondaPackages(StepDefaults):
         return (self.describe(), _KEEPING)
 
     def list_details(self) -> Iterable[str]:
-        """The guard package, and what it means."""
+        """List the guard package, and what it means."""
         if self.guard is not None:
             yield f"{_KEEPING} ({self.guard.dist})"
 

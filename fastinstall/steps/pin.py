@@ -20,8 +20,8 @@ class Pin(ExplainedStep):
 
     Attributes:
         file: relative to the prefix.
-        line: what is added.
-        reason: why.
+        line: the line that is added to conda's pins.
+        reason: why the plan has this step, for a person.
     """
 
     file: str
@@ -38,7 +38,7 @@ class Pin(ExplainedStep):
             yield "file", f"expected one line for {PINS}, found {self.line!r} for {self.file!r}"
 
     def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
-        """A line of conda's pins does none: the plan was made after its solver had been asked."""
+        """Refuse nothing: the plan was made after conda's solver had been asked about such a pin."""
 
     def write(self, _wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Add the line to the file that solvers read."""

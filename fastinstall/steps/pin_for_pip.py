@@ -24,7 +24,7 @@ class PinForPip(ExplainedStep):
         requirement: what it holds to ("pillow==13.0.0+simd.v2.v3").
         text: what is put into the file; without its header where the file has that section.
         links: places of wheels that pip is told of elsewhere, repeated in the text because it would hide them.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     file: str
@@ -39,7 +39,7 @@ class PinForPip(ExplainedStep):
         return f"pin it for pip in {self.file} and {self.directory}: {self.requirement}"
 
     def list_details(self) -> Iterable[str]:
-        """What is put into pip's configuration."""
+        """List what is put into pip's configuration."""
         return self.text.splitlines()
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:

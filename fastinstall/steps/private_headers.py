@@ -25,10 +25,10 @@ class PrivateHeaders(ExplainedStep):
 
     Attributes:
         manager: what fetched the packages in documents of earlier versions ("apt"); empty: they are `artefacts`.
-        packages: their names.
+        packages: names of the packages that hold the headers.
         libraries: the recipe's names of the libraries that they serve.
-        artefacts: the packages.
-        reason: why.
+        artefacts: the packages as files of an index, with hashes.
+        reason: why the plan has this step, for a person.
     """
 
     manager: str = ""
@@ -42,11 +42,11 @@ class PrivateHeaders(ExplainedStep):
         return f"fetch C headers into the cache: {' '.join(self.packages)}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """The packages."""
+        """Return the headers' packages."""
         return self.artefacts
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Words that are not names of packages."""
+        """Find words that are not names of packages."""
         yield from find_word_problems(self.packages, "packages", PACKAGE, "the name of a package")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
@@ -77,7 +77,7 @@ class PrivateHeaders(ExplainedStep):
             raise self._explain_failure(error, context) from error
 
     def _explain_failure(self, error: FailedError, context: ExecutionContext) -> FailedError:
-        """Say what works where only a package index is reached."""
+        """Explain what works if only a package index is reached."""
         manager = find_package_manager(context.variables)
         libraries = tuple(context.recipe.libraries[name] for name in self.libraries)
         python = next(

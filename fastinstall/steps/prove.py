@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import files, foreign
-from fastinstall.core.codec import document, dump, open_document
-from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.codec import document, dump
+from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
@@ -42,7 +41,7 @@ class Prove(StepDefaults):
         reference: the official wheel whose pixels are the standard; None: no comparison possible.
         baseline: the official wheel that speed is compared with; None: with the stack in place.
         timed: whether speed is measured; a repair puts back what has been measured before.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     reference: Artefact | None
@@ -63,11 +62,11 @@ class Prove(StepDefaults):
             yield f"speed: {self.baseline.filename if self.baseline else 'what is installed'}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
-        """The official wheels that it is compared with."""
+        """List the official wheels that it is compared with."""
         return tuple(each for each in (self.reference, self.baseline) if each is not None)
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """None but those of its files, which every step's are judged by."""
+        """Find no problem but those of its files, which every step's are judged by."""
         yield from ()
 
     def run_operations(self, stage: Path, built: BuildResult, before: Facts, context: ExecutionContext) -> Runtime:
@@ -87,12 +86,13 @@ class Prove(StepDefaults):
         return prove(stage, subject, Path(interpreter.executable), context)
 
     def find_known_speed(self, build: WheelOrder, cpu: str, cache: Path) -> SpeedTable | None:
-        """What an earlier setup measured of these two builds on such a CPU; None if nothing is on record."""
+        """Find what an earlier setup measured of these two builds on such a CPU; None if nothing is on record."""
         wheel = build.prebuilt.sha256 if build.prebuilt is not None else build.cached
         if not self.timed or not wheel or self.baseline is None or not self.baseline.sha256:
             return None
         labels = (_label_official(self.baseline), f"{build.distribution} {build.version}")
-        return _read_speed_table(_locate_speed_table(cache, f"{self.baseline.sha256} {wheel}", cpu, labels))
+        kept = _locate_speed_table(cache, f"{self.baseline.sha256} {wheel}", cpu, labels)
+        return foreign.read_kept(SpeedTable, "speed", kept)
 
     def time(
         self, after: MeasuredPil, built: BuildResult, before: Facts, context: ExecutionContext
@@ -114,21 +114,21 @@ class Prove(StepDefaults):
 def measure_speed(
     before: MeasuredPil, after: MeasuredPil, identity: str, facts: Facts, context: ExecutionContext
 ) -> SpeedTable | None:
-    """A speed table of two stacks.
+    """Return a speed table of two stacks.
 
     Args:
-        before: what is replaced.
-        after: what replaces it.
+        before: the PIL that is replaced.
+        after: the PIL that takes its place.
         identity: what tells these two builds from all others.
         facts: of the environment that it is measured for.
-        context: tools.
+        context: cache, clock and listeners.
 
     Returns:
         None if "before" cannot be measured, which is no reason not to replace it.
     """
     cpu = facts.cpu.name
     kept = _locate_speed_table(context.cache, identity, cpu, (before.label, after.label))
-    known = _read_speed_table(kept)
+    known = foreign.read_kept(SpeedTable, "speed", kept)
     if known is not None:
         return replace(known, reused=True)
     context.emit(Started(stage="measure", message=f"timing {after.label} against {before.label}"))
@@ -152,10 +152,3 @@ def _label_official(wheel: Artefact) -> str:
 
 def _locate_speed_table(cache: Path, identity: str, cpu: str, labels: tuple[str, str]) -> Path:
     return cache / "speed" / f"{hashlib.sha256(' '.join((identity, cpu, *labels)).encode()).hexdigest()}.json"
-
-
-def _read_speed_table(path: Path) -> SpeedTable | None:
-    try:
-        return open_document(SpeedTable, "speed", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None  # not there, or of another time: it is measured again

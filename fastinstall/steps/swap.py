@@ -32,7 +32,7 @@ class Swap(StepDefaults):
         entries: top-level names in site-packages that are moved aside.
         installs: metadata directory of what comes in.
         records: conda packages that make room ("pillow-12.1.1-py311h1234567_0"); their records move aside too.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     removes: tuple[str, ...]
@@ -47,13 +47,13 @@ class Swap(StepDefaults):
         return f"replace {leaving} with {coming}" if leaving else f"install {coming}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Names that are those of no entry of a directory."""
+        """Find names that are those of no entry of a directory."""
         for name in (*self.removes, *self.entries, self.installs, *self.records):
             if not name or "/" in name or name in (".", "..") or name.startswith("-"):
                 yield "removes", f"{name!r} is not the name of an entry"
 
     def list_moves(self, staged: Path, linked: Path | None, before: Facts) -> tuple[Move, ...]:
-        """Every rename of the swap, those that Python notices first.
+        """List every rename of the swap, those that Python notices first.
 
         Args:
             staged: what comes in, laid out as site-packages.
@@ -92,8 +92,8 @@ class SitePackagesSwap:
     """What changes place in site-packages.
 
     Attributes:
-        prefix: the environment.
-        site_packages: of the environment.
+        prefix: root of the environment that is changed.
+        site_packages: the environment's directory that PIL lies in.
         staged: what comes in, laid out as site-packages.
         kept: where `staged` lies, relative to the transaction's directory.
         leaving: further top-level names that make room.
@@ -107,7 +107,7 @@ class SitePackagesSwap:
 
 
 def list_site_packages_moves(exchange: SitePackagesSwap, stack: InstalledStack) -> tuple[Move, ...]:
-    """The moves, in an order in which PIL works after each of them where there was one before.
+    """List the moves, in an order in which PIL works after each of them where there was one before.
 
     What comes in and is there already is exchanged in one step; what only goes is moved aside;
     what only comes is moved in, libraries before the PIL that needs them.
@@ -140,14 +140,14 @@ def list_site_packages_moves(exchange: SitePackagesSwap, stack: InstalledStack) 
 
 
 def _rank_arrival(name: str, site_packages: Path) -> int:
-    """A PIL that comes finds its libraries there, and they change place with others after it has (`lay_out_bridge`)."""
+    """Rank an arrival: a library before PIL, or after it if it changes place with another (`lay_out_bridge`)."""
     if name in LIBRARIES:
         return 2 if os.path.lexists(site_packages / name) else 0
     return 1 if name == "PIL" else 3
 
 
 def _list_bridge_moves(exchange: SitePackagesSwap, site: Path, incoming: Iterable[str]) -> Iterator[Move]:
-    """Libraries that are let in beside those that are there, until these go."""
+    """List libraries that are let in beside those that are there, until these go."""
     work = exchange.staged.parents[len(PurePath(exchange.kept).parts) - 1]
     if not (exchange.site_packages / "PIL").is_dir():
         return
@@ -187,7 +187,7 @@ def lay_out_bridge(coming: Path, there: Path, space: Path) -> Iterator[str]:
     The files are links to those that come, or copies where links cannot be made.
 
     Args:
-        coming: a directory.
+        coming: the staged directory of libraries.
         there: the one that it will take the place of.
         space: a directory for the entries, on the same filesystem; made where it is needed.
 

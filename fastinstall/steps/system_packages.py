@@ -19,9 +19,9 @@ class SystemPackages(ExplainedStep):
     """Install packages of the operating system.
 
     Attributes:
-        manager: "apt" or "dnf".
-        packages: their names.
-        reason: why.
+        manager: the system's package manager, "apt" or "dnf".
+        packages: names of the packages, as the manager knows them.
+        reason: why the plan has this step, for a person.
     """
 
     manager: str
@@ -33,7 +33,7 @@ class SystemPackages(ExplainedStep):
         return f"install system packages by {self.manager}: {' '.join(self.packages)}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Words that are not names of packages."""
+        """Find words that are not names of packages."""
         yield from find_word_problems(self.packages, "packages", PACKAGE, "the name of a package")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:

@@ -16,7 +16,7 @@ class Verify(StepDefaults):
 
     Attributes:
         checks: names of the checks that must not report an error.
-        reason: why.
+        reason: why the plan has this step, for a person.
     """
 
     checks: tuple[str, ...]
@@ -31,7 +31,7 @@ class Verify(StepDefaults):
         return ()
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """None: which checks they are is decided anew where the plan is carried out."""
+        """Find no problem: which checks they are is decided anew when the plan is carried out."""
         yield from ()
 
 

@@ -1,1 +1,1 @@
-"""The API for programs: each verb as a function from values to values."""
+"""What a program calls: each verb of the command line as a function from values to values, with an example."""

@@ -1,110 +1,37 @@
-"""Where `bench` measures, and the PILs that it compares: target and machine, the official wheel and our build.
+"""The PILs that `bench` compares: the official wheel and our build.
 
 Both are fetched, built or taken from the cache, and unpacked beside each other; none is installed.
 """
 
-import os
-import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fastinstall.bench.candidates import UnpackedPackages
-from fastinstall.bench.effort import FULL, QUICK, BenchContext, describe_load
-from fastinstall.bench.report import BenchRequest
+from fastinstall.bench.effort import BenchContext
 from fastinstall.core import files, foreign, sealed_trees, temporary_directories
-from fastinstall.core.codec import open_document
-from fastinstall.core.errors import DocumentError, FastinstallError, UndeterminedError
-from fastinstall.core.events import Noted, Started
-from fastinstall.core.parsing import json_data
+from fastinstall.core.errors import FastinstallError, UndeterminedError
+from fastinstall.core.events import Started
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index import downloads
-from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_if_readable
-from fastinstall.observe.recipes import recipe_named
-from fastinstall.observe.session import Session
-from fastinstall.plan.make import defer_pip_settings, make_index
+from fastinstall.observe.observation import receipt_if_readable
 from fastinstall.proof.stack_operations import unpack_official_wheel
+from fastinstall.verbs.bench_context import make_bench_execution_context
 from fastinstall.wheelbuild.wheel_cache import CachedWheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 
-def observe_context(
-    session: Session, environment: Environment, request: BenchRequest, space: Path, remarks: list[str]
-) -> BenchContext:
-    """Observe target and machine.
-
-    Args:
-        session: the outside world.
-        environment: the target.
-        request: what was asked for.
-        space: a temporary directory.
-        remarks: where lines for the reader are collected.
-
-    Raises:
-        UndeterminedError: there is no PIL to measure.
-    """
-    from fastinstall.observe.loader_limits import observe_machine  # noqa: PLC0415 (only bench looks at it)
-
-    started, load = time.monotonic(), os.getloadavg()[0]
-    facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
-    if facts.stack.core is None:
-        raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
-
-    def remark(line: str) -> None:
-        if line not in remarks:
-            remarks.append(line)
-            session.emit(Noted(message=line))
-
-    libc = facts.interpreter.libc_version if facts.interpreter.libc == "glibc" else ""
-    machine = observe_machine(facts.cpu, libc, session.variables)
-    return BenchContext(
-        session=session,
-        environment=environment,
-        request=request,
-        facts=facts,
-        core=facts.stack.core,
-        machine=machine,
-        effort=QUICK if request.quick else FULL,
-        space=space,
-        remark=remark,
-        elapsed=lambda: time.monotonic() - started,
-        busy=describe_load(load, machine.usable_cpus),
-    )
-
-
-def make_bench_execution_context(context: BenchContext, *, offline: bool) -> ExecutionContext:
-    """Tools to fetch an official wheel with.
-
-    Args:
-        context: where it is measured.
-        offline: from our cache alone.
-    """
-    request = Request(offline=offline)
-    session = context.session
-    return ExecutionContext(
-        recipe=recipe_named(session, request.recipe),
-        index=make_index(session, request, defer_pip_settings(session, context.python)),
-        cache=session.own_cache(),
-        variables=session.variables,
-        emit=session.emit,
-        now=session.now(),
-        cpu=context.facts.cpu,
-    )
-
-
 def holds_our_build(context: BenchContext) -> bool:
-    """Whether the PIL in place is a build of ours, by the receipt of its setup."""
+    """Tell whether the PIL in place is a build of ours, by the receipt of its setup."""
     receipt = receipt_if_readable(context.environment)
     return receipt is not None and receipt.core.sha256 == context.core.sha256
 
 
 def prepare_stacks(context: BenchContext) -> tuple[UnpackedPackages | None, UnpackedPackages | None]:
-    """The newest official wheel and our build, as far as may be; None for what is in place."""
+    """Return the newest official wheel and our build, as far as may be; None for what is in place."""
     official = _unpack(context, "the newest official wheel", _find_official_stack)
     if holds_our_build(context):
         return official, None
@@ -114,7 +41,7 @@ def prepare_stacks(context: BenchContext) -> tuple[UnpackedPackages | None, Unpa
 def _unpack(
     context: BenchContext, title: str, find: Callable[[BenchContext], tuple[str, Path]]
 ) -> UnpackedPackages | None:
-    """What is found, with its own title, or why there is none; None for what is in place."""
+    """Return what is found, with its own title, or why there is none; None for what is in place."""
     try:
         title, stage = find(context)
     except FastinstallError as error:
@@ -151,7 +78,7 @@ def _find_our_stack(context: BenchContext) -> tuple[str, Path]:
 
 
 def _build_wheel(context: BenchContext) -> Path:
-    """Our build as a setup would make it; compiling takes about half a minute, and is said before."""
+    """Build our wheel as a setup would; that takes about half a minute, which is said first."""
     from fastinstall.apply.wheel_only import build_wheel_into  # noqa: PLC0415 (only where it may be built)
 
     message = "building the fast stack, to measure it before it is installed (--no-build skips this)"
@@ -161,7 +88,7 @@ def _build_wheel(context: BenchContext) -> Path:
 
 
 def _stage(wheel: Path, cache: Path) -> Path:
-    """A wheel of ours as a directory that can go on `sys.path`; kept in the cache like the official ones."""
+    """Unpack a wheel of ours into a directory for `sys.path`, kept in the cache as the official ones are."""
     target = cache / "unpacked" / files.sha256(wheel)
     if not sealed_trees.is_intact(target, cache=cache):
         with temporary_directories.temporary_directory("unpack", within=cache / "tmp") as scratch:
@@ -171,7 +98,7 @@ def _stage(wheel: Path, cache: Path) -> Path:
 
 
 def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Artefact | None:
-    """The newest official wheel of Pillow that was ever fetched and fits.
+    """Find the newest official wheel of Pillow that was ever fetched and fits.
 
     Args:
         cache: root of our cache.
@@ -200,7 +127,7 @@ def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collectio
 
 
 def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[str]) -> Path | None:
-    """The newest wheel of the usual recipe that was built for this Python before; of several, that with most levels.
+    """Return the newest wheel of the usual recipe built for this Python before; of several, that with most levels.
 
     Args:
         cache: root of our cache.
@@ -213,9 +140,8 @@ def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[
     wanted = {"recipe": Request().recipe, "link": LinkMode.BUNDLE.value, "python": python}
     found = []
     for result in (cache / "wheels").glob("*/result.json"):
-        try:
-            entry = open_document(CachedWheel, "build", json_data(foreign.read_text(result)), file=result)
-        except (OSError, ValueError, DocumentError):
+        entry = foreign.read_kept(CachedWheel, "build", result)
+        if entry is None:
             continue
         wheel, version = result.parent / entry.wheel, entry.wheel.split("-")[1]
         is_pillow = entry.inputs.get("distribution", "").startswith("pillow ") and "wheelhouse" not in entry.inputs

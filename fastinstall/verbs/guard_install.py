@@ -20,7 +20,7 @@ from fastinstall.conda.moves import list_linked_moves
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import immutable
-from fastinstall.doctor.examine import judge
+from fastinstall.doctor.registry import judge
 from fastinstall.guard.pinning import (
     find_named_project_pins,
     find_pin_hidden_by_shell,
@@ -28,7 +28,8 @@ from fastinstall.guard.pinning import (
     prepare_pin,
     read_pin,
 )
-from fastinstall.guard.status import Guards, list_guard_removal_moves, measure_cost, read_events, renew_guard_files
+from fastinstall.guard.startup_cost import measure_cost
+from fastinstall.guard.status import Guards, list_guard_removal_moves, read_events, renew_guard_files
 from fastinstall.journal.conda_records import claims
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.store import JournalStore
@@ -48,7 +49,7 @@ from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.protection import refuse_if_protected
 
 _SWAPPED = "swapped"
 _STAGED = "conda"
@@ -73,11 +74,15 @@ def guards_of(
     """Return which guards are installed, and what is wrong with them.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         measured: also measure the cost of the start-up guard, read what it reported, and say where this shell has pip
             disobey a pin.
         project: a project whose pin is also reported, besides that of the environment's own project.
+
+    Example:
+        guards = guards_of(session, environment, measured=True)
+        print(guards.installed, guards.cost)
     """
     receipt = receipt_of(environment)
     facts = recorded_facts(session, environment, receipt)
@@ -104,12 +109,15 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
     """Install or renew the guards of a stack that a setup installed.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         pin: also pin the stack, in the configuration of the environment.
 
     Raises:
         RefusedError: nothing is set up, the stack was replaced, or it cannot be pinned.
+
+    Example:
+        guards = install_guard(session, environment, pin=True)
     """
     verb = "guard install --pin" if pin else "guard install"
     with change_environment(session, environment, verb) as locked:
@@ -142,12 +150,15 @@ def remove_guard(session: Session, environment: Environment, *, is_needed: bool 
     """Move the guards aside, out of reach of Python, installers and conda, and remove the pins.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         is_needed: refuse an environment in which nothing is set up.
 
     Raises:
         RefusedError: nothing is set up here.
+
+    Example:
+        guards = remove_guard(session, environment)
     """
     verb = "guard remove"
     with change_environment(session, environment, verb) as locked:
@@ -165,7 +176,12 @@ def remove_guard(session: Session, environment: Environment, *, is_needed: bool 
 
 
 def replacement_of(session: Session, environment: Environment) -> Replacement | None:
-    """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place."""
+    """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place.
+
+    Example:
+        replacement = replacement_of(session, environment)
+        print(replacement.story if replacement is not None else "ours is in place")
+    """
     receipt = JournalStore(Path(environment.prefix)).read_receipt()
     if receipt is None:
         return None
@@ -181,6 +197,9 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
     Raises:
         RefusedError: the environment is protected, or locked by a running one.
         EnvironmentDamagedError: something failed, and could not be undone.
+
+    Example:
+        accepted = accept(session, environment)
     """
     verb = "guard accept"
     with change_environment(session, environment, verb) as locked:
@@ -239,7 +258,7 @@ def _bring_package(
     session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
 ) -> None:
     """Have it linked beside the environment by the engine that has set it up, and move it in."""
-    from fastinstall.plan.make import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
+    from fastinstall.plan.conda_preview import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
 
     prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED
     tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None

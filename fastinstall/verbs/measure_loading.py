@@ -1,7 +1,4 @@
-"""Is the loader the bottleneck, and what would help? Measured on the user's images; the target stays as it is.
-
-The operations of PIL, before and after: the stack in place against the official wheel, or our build against it.
-"""
+"""Is the loader the bottleneck, and what would help? Measured on the user's images; the target stays as it is."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +7,7 @@ from fastinstall import __version__
 from fastinstall.bench.adoption import AdviceContext
 from fastinstall.bench.advice import advice_for
 from fastinstall.bench.bottleneck import verdict_of
-from fastinstall.bench.candidates import CandidateRun, UnpackedPackages
+from fastinstall.bench.candidates import CandidateRun
 from fastinstall.bench.effort import (
     BUSY_FACTOR,
     BenchContext,
@@ -25,36 +22,34 @@ from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
 from fastinstall.bench.workloads import task_names, task_of
 from fastinstall.core import temporary_directories
-from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Noted, Started
+from fastinstall.core.events import Noted
 from fastinstall.core.messages import listing
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.dependants import dependants_of
 from fastinstall.model.environment import Environment
-from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.session import Session
-from fastinstall.proof.stack_operations import (
-    SHORT,
-    MeasuredPil,
-    MeasurementConditions,
-    TimingEffort,
-    measure,
-)
-from fastinstall.verbs.bench_stacks import observe_context, prepare_stacks
+from fastinstall.verbs.bench_context import observe_context
+from fastinstall.verbs.bench_operations import compare_operations
+from fastinstall.verbs.bench_stacks import prepare_stacks
 
 
 def bench(session: Session, environment: Environment, request: BenchRequest) -> BenchReport:
     """Measure, judge and advise.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         request: what is measured, and how long.
 
     Raises:
         UndeterminedError: there is no PIL, no image, or none that can be measured.
         UsageError: a workload or a candidate has no such name.
         FailedError: what is there already dies, hangs or fails.
+
+    Example:
+        report = bench(session, environment, BenchRequest(paths=(Path("photos"),), quick=True))
+        for result in report.workloads:
+            print(result.verdict.sentence)
     """
     remarks: list[str] = []
     with temporary_directories.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
@@ -80,7 +75,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
 
 
 def _announce(context: BenchContext, count: int, candidate_runs: Sequence[CandidateRun]) -> BenchContext:
-    """Say how long it takes from here on, builds and downloads aside, and hold it to that."""
+    """Announce how long it takes from here on, builds and downloads aside, and return the context with that limit."""
     effort, request, emit = context.effort, context.request, context.session.emit
     if context.busy:
         context.remark(f"other programs are running ({context.busy}): every comparison takes twice as many rounds")
@@ -141,58 +136,3 @@ def _measure_workload(
         verdict=verdict,
         advice=advice_for(candidates, verdict, advice_context),
     )
-
-
-_QUICK_ROUNDS = 2
-_QUICK_SECONDS = 0.015
-_START_SECONDS = 0.8
-_OPERATION_SECONDS = 0.14
-_FEWEST = 5
-
-
-def compare_operations(
-    context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
-) -> SpeedTable | None:
-    """Measure them; None, and a remark, where there is nothing to compare with.
-
-    Where our build is in place, it is held against the official wheel; elsewhere what is in place is held against
-    our build, so that the table always reads: this is what fastinstall brings.
-    """
-    here = MeasuredPil(label=context.label, python=context.python)
-    if ours is not None and ours.directory is not None:
-        before, after = here, replace(here, label=ours.title, stage=ours.directory)
-    elif official is not None and official.directory is not None:
-        before, after = replace(here, label=official.title, stage=official.directory), here
-    else:
-        context.remark("no table of operations: found neither another official wheel nor a fast build to compare with")
-        return None
-    effort = _choose_effort(context)
-    if effort is None:
-        context.remark("no table of operations: no time was left; --only operations measures it alone")
-        return None
-    session = context.session
-    session.emit(Started(stage="measure", message=f"operations: {before.label} against {after.label}"))
-    conditions = MeasurementConditions(
-        cpu=context.facts.cpu.name,
-        measured_at=session.now().isoformat(timespec="seconds"),
-        variables=session.variables,
-        emit=session.emit,
-    )
-    try:
-        return measure(before, after, effort, conditions)
-    except FailedError as error:
-        context.remark(f"no table of operations: {error.message}")
-        return None
-
-
-def _choose_effort(context: BenchContext) -> TimingEffort | None:
-    """Every operation; in quick mode those of a short table that there is time for, the decisive ones first."""
-    if not context.request.quick:
-        return TimingEffort(operations=())
-    left = context.effort.seconds - context.elapsed() - _START_SECONDS
-    operations = SHORT[: max(0, int(left / _OPERATION_SECONDS))]
-    if len(operations) < _FEWEST:
-        return None
-    if len(operations) < len(SHORT):
-        context.remark(f"there was time for {len(operations)} of {len(SHORT)} operations only")
-    return TimingEffort(operations=operations, rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)

@@ -23,7 +23,7 @@ def pin_project(
     """Return the change that pins the stack of an environment in its project; keep the build where that finds it.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         environment: where the stack is in place.
         project: its directory; None for the one that the environment lies in.
         wheels: the directory where the build is kept; None for one of the user's data.
@@ -32,6 +32,10 @@ def pin_project(
         UsageError: the environment belongs to no project.
         RefusedError: nothing is set up, the stack was replaced, or the project cannot be pinned.
         DocumentError: a file of the project cannot be read.
+
+    Example:
+        change = pin_project(session, environment, project=Path("app"))
+        print(change.diff)
     """
     prefix, receipt = Path(environment.prefix), receipt_of(environment)
     if receipt is None:
@@ -68,6 +72,9 @@ def unpin_project(environment: Environment, project: Path | None = None) -> Proj
     Raises:
         DocumentError: the record of the pin cannot be read.
         RefusedError: something of it is a link.
+
+    Example:
+        change = unpin_project(environment, Path("app"))
     """
     found = project_of(Path(environment.prefix), project)
     return unpin_earlier(found) if found is not None else None

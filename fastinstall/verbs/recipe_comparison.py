@@ -1,6 +1,6 @@
 """Compare the recipes by version, advisories and measured speed. Changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fastinstall.core import foreign
@@ -9,16 +9,16 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.advisories import Advisory, select_applicable_advisories
 from fastinstall.model.artefact import Releases
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.active_environment import NamedTarget, base_python, find
 from fastinstall.observe.recipes import load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import select_buildable
+from fastinstall.plan.index_settings import defer_pip_settings, make_index
 from fastinstall.plan.level_choice import refuse_unsuited
-from fastinstall.plan.make import find_releases
 from fastinstall.plan.versions import VersionChoice, choose_version
 
 
@@ -27,7 +27,7 @@ class RecipePreview:
     """What a recipe would give.
 
     Attributes:
-        recipe: which one.
+        recipe: the recipe that is previewed.
         choice: the version that would be built, or None if no version fits.
         problem: why none does; empty if one does.
         advisories: known against that version, the gravest first.
@@ -45,16 +45,21 @@ def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request
     """Return what each recipe would give for a target, the recommended ones first.
 
     Args:
-        session: the outside world.
-        target: what is meant.
-        facts: of it.
+        session: variables, directories, clock and event listener of this run.
+        target: the environment, which may be yet to be made.
+        facts: what was observed of that target.
         request: its version and levels are ignored, because they belong to one recipe.
 
     Raises:
         FailedError: the index cannot be reached.
+
+    Example:
+        facts = observe_facts(session, target, recipe)
+        for preview in compare_recipes(session, target, facts, Request()):
+            print(preview.recipe.name, preview.problem or preview.choice.version)
     """
     recipes = sorted(load_recipes(session.recipe_directories).values(), key=lambda recipe: not recipe.recommended)
-    releases = find_releases(session, target, recipes, facts.interpreter, request)
+    releases = _find_releases(session, target, recipes, facts.interpreter, request)
     speeds = tuple(_read_measured_tables(session.directories.cache, facts.cpu.name))
     plain = Request(recipe=request.recipe, dist_name=request.dist_name)
     return tuple(_offer(recipe, releases[recipe.name], facts, plain, speeds) for recipe in recipes)
@@ -79,7 +84,19 @@ def _offer(
 
 
 def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
-    """The speed tables of our cache for a CPU, the latest first."""
+    """Read the speed tables of our cache for a CPU, the latest first."""
     tables = (foreign.read_kept(SpeedTable, "speed", path) for path in (cache / "speed").glob("*.json"))
     found = (table for table in tables if table is not None and table.cpu == cpu)
     yield from sorted(found, key=lambda table: table.measured_at, reverse=True)
+
+
+def _find_releases(
+    session: Session, target: NamedTarget, recipes: Sequence[Recipe], interpreter: Interpreter, request: Request
+) -> dict[str, Releases]:
+    """Return what there is for each of several recipes, by their names; everything is looked up at the same time.
+
+    Raises:
+        FailedError: the index cannot be reached.
+    """
+    python = target.python or base_python(session) if target.new else Path(find(session, target).python)
+    return make_index(session, request, defer_pip_settings(session, python)).releases_for(recipes, interpreter)

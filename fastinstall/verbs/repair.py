@@ -29,11 +29,12 @@ from fastinstall.observe.observation import ObservationRequest, facts_of, receip
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import add_reinstallations
-from fastinstall.plan.make import defer_pip_settings, make_index, plan_restoration, plan_setup
+from fastinstall.plan.index_settings import defer_pip_settings, make_index
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.risks import find_vulnerability_risk
 from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.steps.prove import Prove
+from fastinstall.verbs.plan import plan_restoration, plan_setup
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
 _VERB = "doctor --fix"
@@ -52,6 +53,9 @@ def plan_repair(session: Session, environment: Environment, request: Request) ->
     Raises:
         RefusedError: neither is possible; says what to do instead.
         FastinstallError: as a setup's planning.
+
+    Example:
+        plan = plan_repair(session, environment, Request())
     """
     return replace(_plan_repair(session, environment, request), verb=_VERB)
 
@@ -82,13 +86,17 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
     """Carry out what `plan_repair` has decided.
 
     Args:
-        session: the outside world.
+        session: variables, directories, clock and event listener of this run.
         planned: the plan, consented to.
-        request: as of `plan_repair`.
+        request: what this run asks for: allowed risks, and whether there is a network.
         agree: asks for consent to another plan, where the version that somebody wanted does not prove.
 
     Raises:
         FastinstallError: as `carry_out`, `agree` and `plan_repair` say.
+
+    Example:
+        plan = plan_repair(session, environment, Request())
+        receipt = repair(session, plan, Request(), agree=lambda other: other)
     """
     try:
         return _announce_repair_eta(session, planned)
@@ -138,7 +146,7 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> P
 
 
 def _add_reinstalls(session: Session, planned: Plan) -> Plan:
-    """In a conda environment, reinstall packages whose files were overwritten, in the same transaction."""
+    """Add to a plan, in a conda environment, the packages whose files were overwritten, to be reinstalled with it."""
     environment = planned.environment
     if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
         return planned
@@ -153,8 +161,8 @@ def _plan_following(
     """Plan our build of the version in place: by the receipt's recipe, else with our kernels.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         receipt: of the setup that was replaced; its request is kept, but for the version.
         intent: what took its place.
         request: of this run: risks, and whether there is a network.
@@ -266,7 +274,7 @@ def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, rec
     Args:
         plan: that restores what the receipt says.
         intent: what took its place, or None if nothing did.
-        receipt: of ours.
+        receipt: of our setup that was replaced.
         recipe: of ours, for what is known against the version that was asked for.
     """
     if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 from support.bench.adapters import adapter_named
 
-from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import all_adapters
 from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
+from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")

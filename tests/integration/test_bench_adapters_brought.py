@@ -12,10 +12,10 @@ from support.matrix.index import stub_wheel
 from support.sandbox import UNREACHABLE, Sandbox
 from support.suite import extent
 
-from fastinstall.bench.adoption import render_code
 from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
 from fastinstall.bench.materials import PackageFetching, fetch_packages
+from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.interpreter import observe_interpreter

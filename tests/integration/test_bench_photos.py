@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 from fastinstall.bench.loading import NotLoadedError
+from fastinstall.bench.photos import _MOST as WORKLOADS_BOUND
+from fastinstall.bench.photos import WORKLOADS, generate_photos
 from fastinstall.bench.report import CandidateOutcome
-from fastinstall.bench.survey import _MOST as WORKLOADS_BOUND
-from fastinstall.bench.survey import WORKLOADS, generate_photos
 
 PYTHON = Path(sys.executable)
 

@@ -15,7 +15,7 @@ import pytest
 from support.environments import interpreters
 
 from fastinstall.bench import _pool_own
-from fastinstall.bench.image_search import filesystem_of
+from fastinstall.bench.filesystem import filesystem_of
 from fastinstall.bench.loading import (
     Job,
     LoadingProcess,

@@ -18,9 +18,7 @@ from PIL import Image
 from support.environments import interpreters
 
 from fastinstall.bench import _storage, temporary_store
-from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import StoreKind, all_kinds, kind_named
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import (
     ImageStore,
     Job,
@@ -31,7 +29,9 @@ from fastinstall.bench.loading import (
     measure_rates,
     start_loading,
 )
+from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, WorkerStart
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.bench.temporary_store import MadeStore, Maker
 from fastinstall.bench.temporary_store import temporary_store as temporary_store_stores
 from fastinstall.core.events import Event, Noted

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import CandidateOutcome
 from fastinstall.bench.survey import judge_images
+from fastinstall.bench.surveyed_image import SurveyedImage
 
 SIZE = (64, 48)
 PYTHON = Path(sys.executable)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.environments.guarded import Guarded, make_environment, make_guarded
 
-from fastinstall.guard.status import measure_cost
+from fastinstall.guard.startup_cost import measure_cost
 
 
 @pytest.fixture

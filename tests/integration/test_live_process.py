@@ -14,13 +14,13 @@ from support.environments.observed import PILLOW, install_wheel, make_environmen
 from support.environments.running_processes import living
 
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.doctor.examine import Examination, examine
 from fastinstall.elf.description import Binding
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Finding, Status
 from fastinstall.observe.running_process import observe_process
 from fastinstall.observe.session import open_session
-from fastinstall.verbs.everywhere import process_target
+from fastinstall.verbs.examine import Examination, examine
+from fastinstall.verbs.process_target import process_target
 
 
 @pytest.fixture(scope="module")

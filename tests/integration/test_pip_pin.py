@@ -19,7 +19,8 @@ from fastinstall.journal.transaction import begin
 from fastinstall.observe.installed_pins import observe_pins
 from fastinstall.observe.pip_pins import DIRECTORY, read_pinned_settings, remove_pin_block
 from fastinstall.verbs.guard_install import guards_of, install_guard, remove_guard
-from fastinstall.verbs.undo_setup import history, undo
+from fastinstall.verbs.history import history
+from fastinstall.verbs.rollback import roll_back
 
 USERS = b"# of the user's\n[global]\ntimeout = 30\n\n[install] ; theirs\n# why\nno-compile = true\n"
 
@@ -45,7 +46,7 @@ def _pin(ready: Pinned) -> Guards:
 
 def _undo_last(ready: Pinned) -> None:
     last = history(ready.environment).transactions[0].id
-    undo(ready.session, ready.environment, to=last, force=False)
+    roll_back(ready.session, ready.environment, to=last, force=False)
 
 
 def test_a_pin_comes_is_told_and_goes_to_the_byte(ready: Pinned) -> None:
@@ -92,7 +93,7 @@ def test_a_pin_and_its_removal_leave_nothing_once_both_are_undone(ready: Pinned)
     _undo_last(ready)
     assert tree_hash(ready.prefix) == pinned
     remove_guard(ready.session, ready.environment)
-    undo(ready.session, ready.environment, to=history(ready.environment).transactions[-1].id, force=False)
+    roll_back(ready.session, ready.environment, to=history(ready.environment).transactions[-1].id, force=False)
     assert tree_hash(ready.prefix) == before
 
 

@@ -14,12 +14,12 @@ from support.values.written_trees import CASES as ALL
 from support.values.written_trees import find_differences, put_tree, read_case, read_tree
 
 from fastinstall.cli.main import main
+from fastinstall.cli.wizard.answers import Answers
 from fastinstall.core.codec import document, open_document
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.saved_plan import open_plan
-from fastinstall.verbs.answers import Answers
 
 CASES = ALL / "written_by_97718e6"
 PLANS = sorted(CASES.glob("plan-*.json"))

@@ -1,6 +1,6 @@
 """One file per way to store images; discovered by file name, run inside the target.
 
-The code that measures a store is the code that a user gets for keeping it: `adoption.py` prints a file of this
+The code that measures a store is the code that a user gets for keeping it: `printed_code.py` prints a file of this
 package as a self-contained script, including what it imports from its neighbours. So at import a file imports only the
 standard library and names of its neighbours (`from .preparing import ...`), and runs on Python 3.8 or later. It has:
 

@@ -20,7 +20,7 @@ def cropping(wanted: Dict[str, Any], axes: Tuple[int, int] = (0, 1)) -> Stages:
     """Return the stage that crops the centre, if requested.
 
     Args:
-        wanted: as of `stages`.
+        wanted: what is done to every image, as `stages` gets it.
         axes: of height and width.
     """
     return [("crop", partial(crop, wanted["crop"], axes))] if wanted["crop"] else []

@@ -37,7 +37,7 @@ def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
 
 
 def scaled(wanted: Dict[str, Any]) -> _arrays.Stages:
-    """The same for `simplejpeg_scaled`."""
+    """Return the stages with decoding to a fraction of the size, for `simplejpeg_scaled`."""
     import simplejpeg
 
     shorter = wanted["shorter"]

@@ -57,7 +57,7 @@ def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
 
 
 def scaled(wanted: Dict[str, Any]) -> _arrays.Stages:
-    """The same for `turbojpeg_scaled`."""
+    """Return the stages with decoding to a fraction of the size, for `turbojpeg_scaled`."""
     import turbojpeg
 
     decode = partial(decode_scaled, turbojpeg.TurboJPEG(), turbojpeg.TJPF_RGB, wanted["shorter"])

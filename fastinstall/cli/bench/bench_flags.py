@@ -22,7 +22,7 @@ _LARGEST = 16384
 
 
 def make_bench_request(arguments: Namespace) -> BenchRequest:
-    """The request.
+    """Return the request that the flags of `bench` make.
 
     Raises:
         UsageError: a value that cannot be read, a file that is not there, flags that exclude each other.
@@ -47,7 +47,7 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
 
 
 def pipeline_of(arguments: Namespace) -> ImagePipeline:
-    """What is done to every image, for --print-code too.
+    """Return what is done to every image, for --print-code too.
 
     Raises:
         UsageError: --size or --crop cannot be read, or do not fit together.
@@ -151,7 +151,7 @@ def _parse_loader(text: str | None) -> str:
 
 
 def add_images(parser: argparse.ArgumentParser) -> None:
-    """The images that are loaded."""
+    """Add the arguments that name the images to load."""
     images = "images, or directories of them; without any, photos are generated"
     parser.add_argument("paths", metavar="DIR|FILE", nargs="*", help=images)
 

@@ -18,7 +18,7 @@ from fastinstall.cli.console import strip_control_characters
 
 
 def bench_html(report: BenchReport) -> str:
-    """The page."""
+    """Return the report as an HTML page that needs no other file."""
     loader = FileSystemLoader(Path(__file__).parent)
     jinja = Environment(
         loader=loader,
@@ -33,5 +33,5 @@ def bench_html(report: BenchReport) -> str:
 
 
 def _finalize(value: object) -> object:
-    """Text as a page takes it: nothing that would steer a terminal or the direction of writing."""
+    """Return text as a page takes it: nothing that would steer a terminal or the direction of writing."""
     return value if hasattr(value, "__html__") else strip_control_characters(str(value))

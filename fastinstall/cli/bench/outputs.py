@@ -9,7 +9,7 @@ from fastinstall.core.home import expand_home
 
 
 def parse_page_path(text: str | None) -> Path | None:
-    """Where the page goes, or None for nowhere.
+    """Parse where the page goes, or None for nowhere.
 
     Raises:
         UsageError: it cannot be written there.

@@ -22,7 +22,7 @@ class Column:
     """One column of a table.
 
     Attributes:
-        title: its head.
+        title: the words at its head.
         is_figures: whether it holds figures, which stand to the right and are never broken.
         least: it is never narrower, in columns of the terminal.
     """
@@ -37,7 +37,7 @@ class Bar:
     """A field that shows a value as a length.
 
     Attributes:
-        value: what it shows.
+        value: the figure that its length shows.
         most: the greatest value among its neighbours.
         one: whether a line marks 1, and less than that has another colour; on a page.
         width: the longest bar, in columns of the terminal.
@@ -61,7 +61,7 @@ class Table:
 
 
 def stage_table(costs: Sequence[StageCost]) -> Table:
-    """Milliseconds and share of every stage, as the verdict counts them."""
+    """Return milliseconds and share of every stage, as the verdict counts them."""
     rows: list[tuple[Cell, ...]] = [
         (each.name, f"{each.ms:.3f}", f"{each.share:.0%}", Bar(value=each.share, most=1.0)) for each in costs
     ]
@@ -70,7 +70,7 @@ def stage_table(costs: Sequence[StageCost]) -> Table:
 
 
 def rate_table(rates: Sequence[LoadingRate]) -> Table:
-    """Images per second by number of workers, how they start, and page cache."""
+    """Return images per second by number of workers, how they start, and page cache."""
     most = max(each.images_per_second for each in rates) or 1.0
     rows = [
         (
@@ -87,10 +87,10 @@ def rate_table(rates: Sequence[LoadingRate]) -> Table:
 
 
 def candidate_table(result: WorkloadResult, *, is_detailed: bool = False) -> Table:
-    """The baseline, then whatever was measured against it.
+    """Return the baseline, then whatever was measured against it.
 
     Args:
-        result: of a workload.
+        result: what was measured of one workload.
         is_detailed: whether threads, bars, titles and versions are shown too.
     """
     shown = words.select_measured((result.baseline, *result.candidates))
@@ -109,14 +109,14 @@ def candidate_table(result: WorkloadResult, *, is_detailed: bool = False) -> Tab
 
 
 def operation_table(rows: Sequence[SpeedRow], *, has_bars: bool = False) -> Table:
-    """Operations of PIL, before and after."""
+    """Return operations of PIL, before and after."""
     most = max(map(words.ratio_of, rows), default=1.0)
     columns = (_text("operation"), "before ms", "after ms", "faster", *((_text(""),) if has_bars else ()))
     return _make_table(columns, [_list_operation_cells(row, most)[: len(columns)] for row in rows])
 
 
 def table_lines(table: Table, page: Page, *, unicode: bool = True) -> list[str]:
-    """A table with a head, indented; words are broken where the page is narrow, figures never.
+    """Return a table with a head, indented; words are broken where the page is narrow, figures never.
 
     Args:
         table: what is shown; "2.10x" is painted as a gain, "0.85x" as a loss.
@@ -151,7 +151,7 @@ def table_lines(table: Table, page: Page, *, unicode: bool = True) -> list[str]:
 
 
 def word_table(titles: Iterable[tuple[str, int]], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of words alone, by the titles of its columns and how narrow they may be."""
+    """Return a table of words alone, by the titles of its columns and how narrow they may be."""
     return _make_table([_text(title, least=least) for title, least in titles], rows)
 
 
@@ -160,7 +160,7 @@ def _text(title: str, *, least: int = 1) -> Column:
 
 
 def _make_table(columns: Iterable[str | Column], rows: Iterable[Sequence[Cell]]) -> Table:
-    """A column that is named by a string holds figures."""
+    """Return a table; a column that is named by a string holds figures."""
     made = [each if isinstance(each, Column) else Column(title=each) for each in columns]
     kept = [(column, cells) for column, cells in zip(made, zip(*rows, strict=True), strict=True) if any(cells)]
     cells = zip(*(cells for _, cells in kept), strict=True)
@@ -185,7 +185,7 @@ def _list_candidate_cells(
 
 
 def _name(result: CandidateResult) -> str:
-    """By which flags know it; the size of a store, and how many of the images it cannot load."""
+    """Name a candidate as flags do; with the size of a store, and how many of the images it cannot load."""
     told = ["control"] if result.is_control and result.candidate.name != "control" else []
     if result.stored_bytes is not None:
         ratio = "" if result.stored_ratio is None else f", {result.stored_ratio:.3g}x"
@@ -204,7 +204,7 @@ def _list_operation_cells(row: SpeedRow, most: float) -> tuple[Cell, ...]:
 
 
 def _choose_style(text: str, page: Page) -> str:
-    """Of one field, by what it says; colours repeat it and add nothing."""
+    """Choose the style of a field by what it says; colours repeat it and add nothing."""
     found = _TIMES.match(text) if page.colour else None
     if found is None:
         return ""
@@ -213,7 +213,7 @@ def _choose_style(text: str, page: Page) -> str:
 
 
 def _draw_bar(bar: Bar, *, unicode: bool) -> str:
-    """In eighths of a column with Unicode, in whole ones without."""
+    """Draw a bar in eighths of a column with Unicode, in whole ones without."""
     length = min(max(bar.value / bar.most, 0.0), 1.0) * bar.width
     if not unicode:
         return "#" * round(length)

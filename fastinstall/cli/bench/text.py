@@ -26,10 +26,10 @@ _LEGEND = {
 
 
 def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
-    """The report; details where the page is verbose.
+    """Return the report; details where the page is verbose.
 
     Args:
-        report: what was measured.
+        report: the measurements with verdicts and advice.
         page: how it is laid out; wide tables are broken at its width.
         unicode: whether bars may be drawn with block characters.
     """
@@ -51,7 +51,7 @@ def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
 
 
 def bench_brief(report: BenchReport, page: Page) -> str:
-    """What --quiet says: of each workload the verdict and the first advice."""
+    """Return what --quiet says: of each workload the verdict and the first advice."""
     lines = [line for each in report.workloads for line in _render_verdict(each, page)]
     if report.operations is not None:
         table = report.operations
@@ -60,7 +60,7 @@ def bench_brief(report: BenchReport, page: Page) -> str:
 
 
 def _render_verdict(result: WorkloadResult, page: Page) -> Iterator[str]:
-    """The bottleneck, what is known already, and the one change to make."""
+    """Yield the bottleneck, what is known already, and the one change to make."""
     verdict = result.verdict
     style = {LoadingLimit.FAST_ENOUGH: "ok", LoadingLimit.UNTOLD: "unknown"}.get(verdict.bound, "hint")
     yield from page.lines(f"{result.workload.name}: {verdict.bound}", rest="  ", style=style)
@@ -70,7 +70,7 @@ def _render_verdict(result: WorkloadResult, page: Page) -> Iterator[str]:
 
 
 def choose_first_advice(advice: Sequence[SpeedAdvice]) -> tuple[SpeedAdvice, ...]:
-    """What is recommended, after what needs no change; where nothing is recommended, the first advice."""
+    """Return what is recommended, after what needs no change; where nothing is recommended, the first advice."""
     passed = [each for each in advice if each.finding.status is Status.OK]
     first = next((each for each in advice if each.recommended), None)
     return (*passed, first) if first is not None else tuple(passed) or tuple(advice[:1])
@@ -121,7 +121,7 @@ class _Writer:
         yield from self._indent(words.pipeline_words(result.pipeline), "  each: ")
 
     def _render_stages(self, result: WorkloadResult) -> Iterator[str]:
-        """Milliseconds and share of every stage, with bars; why not, where it was not measured."""
+        """Yield milliseconds and share of every stage, with bars; why not, where it was not measured."""
         baseline, timing = result.baseline, result.baseline.timing
         if timing is None:
             yield from self._indent(f"not measured: {baseline.outcome}: {baseline.reason}")
@@ -135,20 +135,20 @@ class _Writer:
         yield from self._indent(told)
 
     def _render_rates(self, baseline: CandidateResult) -> Iterator[str]:
-        """Images per second by number of workers, how they start, and page cache."""
+        """Yield images per second by number of workers, how they start, and page cache."""
         rates = (*baseline.rates, *baseline.thread_rates)
         if rates:
             yield from self._lay_out(tables.rate_table(rates))
             yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")
 
     def _render_candidates(self, result: WorkloadResult) -> Iterator[str]:
-        """The baseline, then whatever was measured against it."""
+        """Yield the baseline, then whatever was measured against it."""
         if words.select_measured(result.candidates):
             yield from self._indent(f"baseline: {result.baseline.candidate.title}")
             yield from self._lay_out(tables.candidate_table(result))
 
     def _render_unmeasured(self, result: WorkloadResult) -> Iterator[str]:
-        """Each says what to do to have it measured."""
+        """Yield what was not measured, each with what to do to have it measured."""
         told = list(words.describe_unmeasured(result.candidates))
         if told:
             yield "  not measured"
@@ -164,7 +164,7 @@ class _Writer:
             yield from _render_advice(each, self.page, f"  {number}. ", " " * 5)
 
     def render_legend(self, results: Sequence[WorkloadResult]) -> Iterator[str]:
-        """What the columns of the candidates' tables mean, once for all workloads; empty if there is no such table."""
+        """Yield what the columns of the candidates' tables mean, once for all workloads, if there is such a table."""
         shown = [each for result in results for each in words.select_measured(result.candidates)]
         needed = {
             "gain": bool(shown),
@@ -177,7 +177,7 @@ class _Writer:
                 yield from self.page.lines(text, first="  ", rest="    ", style="dim")
 
     def render_operations(self, table: SpeedTable) -> Iterator[str]:
-        """How many were won and lost; the fastest and the slowest, or all of them where the page is verbose."""
+        """Yield how many were won and lost; the fastest and the slowest, or all of them where the page is verbose."""
         rows = words.sort_operations(table)
         shown = rows if self.page.verbose or len(rows) <= 2 * _FEW + 1 else [*rows[:_FEW], *rows[-_FEW:]]
         title = f"operations of PIL: {table.candidate} against {table.baseline}"
@@ -193,7 +193,7 @@ class _Writer:
 
 
 def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> Iterator[str]:
-    """The message; then the line of code and the command, never broken, so that they can be pasted."""
+    """Yield the message; then the line of code and the command, never broken, so that they can be pasted."""
     gain = f"{words.gain_words(advice.gain)}: " if advice.gain is not None else ""
     begin = "change this first: " if advice.recommended else ""
     yield from page.lines(begin + gain + advice.finding.message, first=first, rest=below)
@@ -210,7 +210,7 @@ def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> I
 
 
 def candidates_text(known: Sequence[PossibleCandidate], page: Page) -> str:
-    """Every candidate: its name, what it is, the packages that it needs."""
+    """Return every candidate: its name, what it is, the packages that it needs."""
     titles = (("name", 20), ("what it is", 20), ("needs", 12))
     table = tables.word_table(titles, [(each.name, each.title, ", ".join(each.requirements)) for each in known])
     hint = "what needs packages is measured where they are installed, or with --with NAME, which fetches them for this"

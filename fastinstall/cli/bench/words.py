@@ -36,7 +36,7 @@ def machine_words(machine: LoaderLimits) -> str:
 
 
 def moment_words(report: BenchReport) -> str:
-    """When, how thoroughly and how long."""
+    """Return when, how thoroughly and how long it was measured."""
     date, _, rest = report.measured_at.partition("T")
     minutes, seconds = divmod(round(report.seconds), 60)
     length = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
@@ -44,7 +44,7 @@ def moment_words(report: BenchReport) -> str:
 
 
 def images_words(workload: Workload) -> str:
-    """What is measured: how many, of which formats and sizes, where."""
+    """Return what is measured: how many, of which formats and sizes, where."""
     formats = ", ".join(f"{number} {name}" for name, number in workload.formats.items())
     place = f"; {place_words(workload.filesystem)}" if workload.filesystem is not None else ""
     found = f" of {workload.files} files" if workload.files != workload.images else ""
@@ -55,7 +55,7 @@ def images_words(workload: Workload) -> str:
 
 
 def place_words(filesystem: Filesystem) -> str:
-    """Where files lie, as far as it matters to a loader."""
+    """Return where files lie, as far as it matters to a loader."""
     kind = {True: "turning disk", False: "solid-state disk", None: "disk"}[filesystem.rotational]
     if filesystem.memory:
         kind = "in memory"
@@ -65,43 +65,51 @@ def place_words(filesystem: Filesystem) -> str:
 
 
 def describe_left_out_images(unmeasured: Unmeasured) -> str:
-    """Images that were left out for one reason, with some of their names."""
+    """Return images that were left out for one reason, with some of their names."""
     names = ", ".join(unmeasured.examples[:_EXAMPLES])
     more = ", ..." if unmeasured.count > min(len(unmeasured.examples), _EXAMPLES) and names else ""
     return f"{unmeasured.count} {unmeasured.reason}" + (f": {names}{more}" if names else "")
 
 
 def describe_reasons(workload: Workload) -> str:
-    """How many images were left out for which reason: "4 truncated, 1 CMYK"."""
+    """Return how many images were left out for which reason: "4 truncated, 1 CMYK"."""
     return ", ".join(f"{each.count} {each.reason}" for each in workload.unmeasured)
 
 
 def pipeline_words(pipeline: ImagePipeline) -> str:
-    """What is done to every image."""
+    """Return what is done to every image."""
     crop = f", crop {pipeline.crop}" if pipeline.crop else ""
     return f"decode, shorter side to {pipeline.shorter} ({pipeline.filter}){crop}"
 
 
 def gain_words(gain: Gain) -> str:
-    """How many times as fast, and within which bounds: "1.92x (1.88-1.95)"."""
+    """Return how many times as fast, and within which bounds: "1.92x (1.88-1.95)"."""
     low, high = (times_words(each).removesuffix("x") for each in (gain.low, gain.high))
     bounds = "" if gain.low == gain.high else f" ({low}-{high})"
     return f"{times_words(gain.ratio)}{bounds}"
 
 
 def times_words(ratio: float) -> str:
-    """How many times, with no more digits than mean something: "1.92x", "24.1x", "189x"."""
+    """Return how many times, with no more digits than mean something: "1.92x", "24.1x", "189x".
+
+    >>> times_words(24.06)
+    '24.1x'
+    """
     digits = 2 if ratio < _PRECISE_TIMES else 1 if ratio < _ROUGH_TIMES else 0
     return f"{ratio:.{digits}f}x"
 
 
 def rate_words(images_per_second: float) -> str:
-    """Images per second, with no more digits than mean something."""
+    """Return images per second, with no more digits than mean something."""
     return f"{images_per_second:.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"
 
 
 def bytes_words(number: int) -> str:
-    """A size in the unit that suits it: "45 kB", "4.9 GB"."""
+    """Return a size in the unit that suits it: "45 kB", "4.9 GB".
+
+    >>> bytes_words(44_900)
+    '44.9 kB'
+    """
     size, unit = float(number), "B"
     for larger in ("kB", "MB", "GB", "TB"):
         if size < _KILO:
@@ -111,7 +119,7 @@ def bytes_words(number: int) -> str:
 
 
 def difference_words(result: CandidateResult) -> str:
-    """How far the pixels lie from the baseline's, and whether the resize is known to alias."""
+    """Return how far the pixels lie from the baseline's, and whether the resize is known to alias."""
     difference, far = result.difference, ""
     if difference is not None and not difference.same_shape:
         far = "another shape"
@@ -126,20 +134,20 @@ def select_measured(results: Iterable[CandidateResult]) -> list[CandidateResult]
 
 
 def describe_unmeasured(results: Iterable[CandidateResult]) -> Iterator[tuple[str, str]]:
-    """The name of each that was not measured, and why."""
+    """Yield the name of each that was not measured, and why."""
     for each in results:
         if each.outcome is not CandidateOutcome.MEASURED or each.timing is None:
             yield name_words(each.candidate), f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome)
 
 
 def find_best_warm_rate(rates: Iterable[LoadingRate]) -> LoadingRate | None:
-    """The best of some rates, with workers and a warm page cache."""
+    """Find the best of some rates, with workers and a warm page cache."""
     warm = [each for each in rates if each.workers and not each.cold]
     return max(warm, key=lambda each: each.images_per_second, default=None)
 
 
 def rate_with(result: CandidateResult, workers: LoadingRate | None) -> str:
-    """Its images per second with as many workers or threads, started alike; empty if that was not measured."""
+    """Return images per second with as many workers or threads, started alike; empty if that was not measured."""
     if workers is None:
         return ""
     manner = (workers.workers, workers.start, workers.cold)
@@ -149,18 +157,18 @@ def rate_with(result: CandidateResult, workers: LoadingRate | None) -> str:
 
 
 def name_words(candidate: Candidate) -> str:
-    """By which flags know it; of several at once, which ones."""
+    """Name a candidate as flags do; of several at once, which ones."""
     return candidate.title if candidate.kind is CandidateKind.TOGETHER else candidate.name
 
 
 def start_words(rate: LoadingRate) -> str:
-    """How its workers came to be, and whether the files had to come from the disk."""
+    """Return how its workers came to be, and whether the files had to come from the disk."""
     cache = "cold" if rate.cold else "warm"
     return cache if rate.start is WorkerStart.NONE else f"{rate.start}, {cache}"
 
 
 def format_count(number: int, noun: str) -> str:
-    """A number with its noun: "1 image", "3 images"."""
+    """Format a number with its noun: "1 image", "3 images"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -169,7 +177,7 @@ SAME = 0.05
 
 
 def summarize_operations(table: SpeedTable) -> str:
-    """How many are faster and slower, and the geometric mean."""
+    """Return how many are faster and slower, and the geometric mean."""
     faster = sum(ratio_of(row) > 1 + SAME for row in table.rows)
     slower = sum(ratio_of(row) < 1 - SAME for row in table.rows)
     same = len(table.rows) - faster - slower
@@ -180,10 +188,10 @@ def summarize_operations(table: SpeedTable) -> str:
 
 
 def sort_operations(table: SpeedTable) -> list[SpeedRow]:
-    """The fastest first."""
+    """Sort operations, the fastest first."""
     return sorted(table.rows, key=ratio_of, reverse=True)
 
 
 def ratio_of(row: SpeedRow) -> float:
-    """How many times as fast after as before."""
+    """Return how many times as fast after as before."""
     return row.before_ms / row.after_ms if row.after_ms else math.inf

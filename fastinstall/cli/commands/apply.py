@@ -18,15 +18,9 @@ from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import decide_saved_plan_again, refuse_another_environment
 from fastinstall.plan.plan import Plan
-from fastinstall.plan.saved_plan import (
-    PLAN_AGAIN,
-    allow_risks,
-    find_plan_problems,
-    list_fetched_artefacts,
-    open_plan,
-)
+from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_plan_problems, list_fetched_artefacts, open_plan
+from fastinstall.verbs.saved_plan import decide_saved_plan_again, refuse_another_environment
 
 
 def run(arguments: Namespace, context: Context) -> int:

@@ -41,7 +41,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 @contextmanager
 def explain_vanished_tool() -> Iterator[None]:
-    """Say so where what failed is that fastinstall's own files were removed or replaced meanwhile.
+    """Say so if what failed is that fastinstall's own files were removed or replaced meanwhile.
 
     Raises:
         FailedError: they were.
@@ -75,7 +75,7 @@ def _tell(report: BenchReport, console: Console) -> None:
 
 
 def _can_print_bars() -> bool:
-    """Whether stdout takes block characters."""
+    """Tell whether stdout takes block characters."""
     try:
         _BARS.encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -100,7 +100,7 @@ def _list(context: Context) -> int:
 
 
 def _print_code(arguments: Namespace, context: Context) -> int:
-    from fastinstall.bench.adoption import render_code  # noqa: PLC0415 (only with --print-code)
+    from fastinstall.bench.printed_code import render_code  # noqa: PLC0415 (only with --print-code)
 
     context.console.data(render_code(arguments.print_code, pipeline_of(arguments)))
     return ExitCode.OK

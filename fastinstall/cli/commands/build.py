@@ -22,7 +22,8 @@ from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
-from fastinstall.fleet.wheels import build_fleet, plan_hosts
+from fastinstall.fleet.host_plan import plan_hosts
+from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
@@ -92,13 +93,13 @@ def _report(built: BuildOutcome, tool: ToolWheels | None) -> BuildReport:
 
 
 def _list_packages(built: BuildOutcome) -> list[CondaPackage]:
-    """The conda packages, the stack first."""
+    """List the conda packages, the stack first."""
     stack = built.stack
     return [each for each in (stack.package, stack.guard) if each is not None] if stack is not None else []
 
 
 def _list_built_files(built: BuildOutcome) -> list[Path]:
-    """What was asked for: the wheel, or the conda packages."""
+    """List what was asked for: the wheel, or the conda packages."""
     if built.stack is None:
         return [built.result.wheel]
     return [Path(built.stack.channel) / each.subdir / f"{each.dist}.conda" for each in _list_packages(built)]

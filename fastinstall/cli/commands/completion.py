@@ -23,7 +23,7 @@ class Completion:
     """A script for a shell to read.
 
     Attributes:
-        shell: which one.
+        shell: the shell whose code is printed.
         script: the whole of it.
     """
 

@@ -25,11 +25,11 @@ from fastinstall.observe.observation import receipt_if_readable
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
-    from fastinstall.doctor.examine import Examination
     from fastinstall.elf.cpu import Host
     from fastinstall.fleet.reports import Collected
     from fastinstall.model.facts import Facts
     from fastinstall.plan.plan import Plan
+    from fastinstall.verbs.examine import Examination
 
 _NOT_BESIDE_COLLECT = ("--prefix", "--python", "--all", "--pid", "--quick", "--fix", "--host-flags", "--junit")
 _NEVER = "never"
@@ -95,7 +95,7 @@ def _refuse_contradictions(arguments: Namespace) -> None:
 
 
 def _get_named_target(arguments: Namespace) -> PurePath:
-    """The target that could not be looked at, as it was named."""
+    """Return the target that could not be looked at, as it was named."""
     if arguments.pid:
         return PurePath("/proc", str(arguments.pid))
     return PurePath(arguments.prefix or arguments.python or ".")
@@ -107,7 +107,7 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
     answer = ask(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:
-    from fastinstall.doctor.examine import Examination, examine_facts  # noqa: PLC0415
+    from fastinstall.verbs.examine import Examination, examine_facts  # noqa: PLC0415
 
     examination = Examination(
         checks=tuple(arguments.checks),
@@ -133,25 +133,25 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
 def _examine_again(
     session: Session, environment: Environment, examination: "Examination"
 ) -> "tuple[EnvironmentReport, Facts]":
-    """What a repair has come to."""
+    """Examine what a repair has come to."""
     from fastinstall.apply.late_interrupts import report_interruption_after_completion  # noqa: PLC0415 (likewise)
-    from fastinstall.doctor.examine import examine_facts  # noqa: PLC0415 (only with --fix)
+    from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415 (only with --fix)
 
     with report_interruption_after_completion(environment.prefix, "doctor --fix"):
         return examine_facts(session, environment, examination)
 
 
 def _tell_speed(environment: Environment, outlet: ResultOutput) -> None:
-    """The speed table that the setup measured."""
+    """Print the speed table that the setup measured."""
     receipt = receipt_if_readable(environment)
     if receipt is not None and receipt.speed is not None and outlet.is_text:
         outlet.console.data(render_speed_table(receipt.speed, outlet.console.out))
 
 
 def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
-    from fastinstall.doctor.examine import Examination, examine  # noqa: PLC0415 (only what is asked for)
     from fastinstall.observe.running_process import observe_process  # noqa: PLC0415
-    from fastinstall.verbs.everywhere import process_target  # noqa: PLC0415
+    from fastinstall.verbs.examine import Examination, examine  # noqa: PLC0415 (only what is asked for)
+    from fastinstall.verbs.process_target import process_target  # noqa: PLC0415
 
     process = observe_process(arguments.pid)
     environment = process_target(process, session.variables)
@@ -162,8 +162,8 @@ def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -
 
 
 def _run_all(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
-    from fastinstall.doctor.examine import Examination  # noqa: PLC0415 (only what is asked for)
     from fastinstall.verbs.everywhere import examine_everywhere  # noqa: PLC0415
+    from fastinstall.verbs.examine import Examination  # noqa: PLC0415 (only what is asked for)
 
     examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments))
     return tell_survey(examine_everywhere(session, examination), outlet)
@@ -197,7 +197,7 @@ def _list(context: Context) -> int:
 
 
 def _is_repairable(report: EnvironmentReport) -> bool:
-    """An error that a setup may mend, or whatever a check says that --fix repairs."""
+    """Tell whether there is an error that a setup may mend, or anything that a check says --fix repairs."""
     from fastinstall.doctor.registry import load_check  # noqa: PLC0415 (only with --fix)
 
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)

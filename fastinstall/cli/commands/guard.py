@@ -105,7 +105,7 @@ def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
 
 
 def _advise(pins: "tuple[PinState, ...]", context: Context) -> None:
-    """What else a pin of conda's needs, where environments are made of a file."""
+    """Say what else a pin of conda's needs, for environments that are made from a file."""
     from fastinstall.model.pin_state import PinKind  # noqa: PLC0415 (only with --pin)
     from fastinstall.observe.installed_pins import environment_lines  # noqa: PLC0415 (likewise)
 

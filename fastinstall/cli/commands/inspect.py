@@ -46,7 +46,7 @@ _UNTELLING = ("", "root", "localhost")
 
 
 def redact(facts: T, *, home: PurePath, user: str, host: str = "", known: tuple[str, ...] = ()) -> T:
-    """The same value with home directories as "~", the user's and the machine's name as words, and no secrets.
+    """Return the same value with home directories as "~", the user's and the machine's name as words, and no secrets.
 
     Args:
         facts: a value of the model.

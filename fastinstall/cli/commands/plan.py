@@ -24,11 +24,11 @@ from fastinstall.core.errors import ExitCode, FailedError, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
-from fastinstall.plan.make import plan_setup
+from fastinstall.verbs.plan import plan_setup
 
 if TYPE_CHECKING:
     from fastinstall.fleet.fleet import Fleet
-    from fastinstall.fleet.wheels import FleetRequest
+    from fastinstall.fleet.host_plan import FleetRequest
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -58,7 +58,7 @@ def _wants_json(arguments: Namespace, context: Context) -> bool:
 
 def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
     """Plan for the hosts of facts files; save it with -o."""
-    from fastinstall.fleet.wheels import plan_hosts  # noqa: PLC0415 (only with --hosts)
+    from fastinstall.fleet.host_plan import plan_hosts  # noqa: PLC0415 (only with --hosts)
 
     fleet = plan_hosts(session_of(context), fleet_request(arguments), make_request(arguments, context))
     text = dump(document("fleet", fleet))
@@ -74,7 +74,7 @@ def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
 
 
 def fleet_request(arguments: Namespace) -> "FleetRequest":
-    """What --hosts, --python and --max-age name.
+    """Return what --hosts, --python and --max-age name.
 
     Raises:
         UsageError: an environment is named beside --hosts.
@@ -82,7 +82,7 @@ def fleet_request(arguments: Namespace) -> "FleetRequest":
     refuse_together(arguments, "--hosts", ("--prefix",))
     if getattr(arguments, "new_env", None):
         raise UsageError("--hosts and --new-env exclude each other", hint="give one of the two, --hosts or --new-env")
-    from fastinstall.fleet.wheels import FleetRequest  # noqa: PLC0415 (only with --hosts)
+    from fastinstall.fleet.host_plan import FleetRequest  # noqa: PLC0415 (only with --hosts)
 
     return FleetRequest(
         hosts=expand_home(arguments.hosts), python=target_of(arguments).python, max_age=arguments.max_age
@@ -90,7 +90,7 @@ def fleet_request(arguments: Namespace) -> "FleetRequest":
 
 
 def code_of(fleet: "Fleet") -> int:
-    """The exit code: whether anything can be done for any host."""
+    """Return the exit code: whether anything can be done for any host."""
     from fastinstall.fleet.fleet import Cause  # noqa: PLC0415 (only with --hosts)
 
     if any(artefact.hosts for artefact in fleet.artefacts):

@@ -25,14 +25,8 @@ from fastinstall.model.history import Phase, Transactions
 from fastinstall.model.request import Risk
 from fastinstall.observe.active_environment import find
 from fastinstall.observe.session import Session
-from fastinstall.verbs.undo_setup import (
-    end_interrupted_run,
-    forget_in,
-    history,
-    list_forgettable_history,
-    list_rollback_notices,
-    undo,
-)
+from fastinstall.verbs.history import forget_in, history, list_forgettable_history
+from fastinstall.verbs.rollback import end_interrupted_run, list_rollback_notices, roll_back
 
 _ALONE = ("--list", "--to", "--forget", "--interrupted")
 
@@ -58,13 +52,13 @@ def run(arguments: Namespace, context: Context) -> int:
         context.console.complain(f"warning: {notice}")
     question = f"Put {environment.prefix} back as it was before {arguments.to or 'the last setup'}?"
     agree(question, arguments, context.console, command)
-    lines = undo(session, environment, to=arguments.to, force=force)
+    lines = roll_back(session, environment, to=arguments.to, force=force)
     with report_interruption_after_completion(environment.prefix, "rollback"):
         return _tell("fastinstall.rollback/1", lines, context)
 
 
 def _forget(session: Session, environment: Environment, arguments: Namespace, context: Context) -> int:
-    """What goes is shown before anybody is asked."""
+    """Show what goes, ask, and forget it."""
     identifier = None if arguments.forget == EVERYTHING else arguments.forget
     recover_or_report(session.listening(progress_for(context)), environment, arguments, context)
     coming = list_forgettable_history(environment, identifier)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from fastinstall.apply.carry_out import SetupOutcome, examine_result, set_up
+from fastinstall.apply.carry_out import SetupOutcome
 from fastinstall.apply.eta import announce_eta
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.apply.recovery import recover_first
@@ -17,14 +17,13 @@ from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.reports import render_speed_table, report_text
 from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.wizard.answers import forget
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
-from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import plan_setup
 from fastinstall.plan.plan import Plan
-from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.verbs.answers import forget
+from fastinstall.verbs.plan import plan_setup
+from fastinstall.verbs.setup import examine_result, set_up
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -47,7 +46,7 @@ def run(arguments: Namespace, context: Context) -> int:
             return ExitCode.OK
         _refuse_without_consent(agreed, session, arguments, context)
     with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
-        outcome = set_up(telling, _name_plan_target(agreed), agreed, partial(_confirm_other_plan, arguments, context))
+        outcome = set_up(telling, agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
     with report_interruption_after_completion(carried, outcome.plan.verb):
         forget(session, Path(carried))
@@ -78,14 +77,6 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
     return ExitCode.OK
 
 
-def _name_plan_target(plan: Plan) -> NamedTarget:
-    """The target of a plan, as flags would name it."""
-    create = next((step for step in plan.steps if isinstance(step, CreateEnvironment)), None)
-    if create is not None:
-        return NamedTarget(new=Path(create.prefix), python=Path(create.python))
-    return NamedTarget(prefix=Path(plan.environment.prefix))
-
-
 def _confirm_other_plan(arguments: Namespace, context: Context, other: Plan) -> Plan:
     """Consent to the plan that takes the place of one that did not prove."""
     if arguments.yes and not context.console.json:
@@ -95,7 +86,7 @@ def _confirm_other_plan(arguments: Namespace, context: Context, other: Plan) -> 
 
 @contextmanager
 def _report_kept_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
-    """Where a person interrupts the work, say what remains of it."""
+    """Say what remains of the work if a person interrupts it."""
     try:
         yield
     except KeyboardInterrupt as interruption:

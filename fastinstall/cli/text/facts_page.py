@@ -18,7 +18,7 @@ _DETAIL = re.compile(
 
 
 def facts_text(facts: Facts, page: Page) -> str:
-    """The facts for a person."""
+    """Return the facts for a person."""
     machine = (*_list_machine_rows(facts), *_list_gpu_rows(facts.gpu))
     rows = [*_list_environment_rows(facts), *_list_conda_rows(facts, page), *machine, *_list_stack_rows(facts)]
     rows = [row for row in rows if page.verbose or not _DETAIL.fullmatch(row[0])]
@@ -40,7 +40,7 @@ def _list_environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
-    """What conda knows of the environment; nothing where it is none of conda's."""
+    """List what conda knows of the environment; nothing where it is none of conda's."""
     conda = facts.conda
     if conda is None:
         return
@@ -68,7 +68,7 @@ def _format_conda_tool(tool: CondaTool) -> str:
 
 
 def _group_clashes(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
-    """Files that several claim, by who claims them and whose content they have."""
+    """Return files that several claim, by who claims them and whose content they have."""
     found: dict[str, list[str]] = {}
     for clash in clashes:
         holder = f"content of {clash.holder}" if clash.holder else "content of neither"
@@ -77,7 +77,7 @@ def _group_clashes(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:
 
 
 def _shorten_items(items: Sequence[str], page: Page) -> str:
-    """A list, as long as it is to be shown."""
+    """Return a list, as long as it is to be shown."""
     shown = items if page.verbose else items[:SHOWN]
     more = f" and {len(items) - len(shown)} more" if len(shown) < len(items) else ""
     return ", ".join(shown) + more
@@ -102,7 +102,7 @@ def _list_machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _list_gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
-    """The GPUs with their driver, and what frameworks were built for; nothing where there is neither."""
+    """List the GPUs with their driver, and what frameworks were built for; nothing where there is neither."""
     if gpu is None:
         return
     for device in gpu.devices:
@@ -145,7 +145,7 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _list_codec_rows(facts: Facts) -> Iterator[tuple[str, str]]:
-    """The libraries behind the codecs; where they were not asked for, the libjpeg of the core alone."""
+    """List the libraries behind the codecs; where they were not asked for, the libjpeg of the core alone."""
     core = facts.stack.core
     if facts.linkage is None:
         libraries = core.libraries if core is not None else ()
@@ -160,7 +160,7 @@ def _format_library(library: LoadedLibrary) -> str:
 
 
 def _list_cpu_demands(facts: Facts) -> Iterator[tuple[str, str]]:
-    """What the code asks of a CPU, file by file, where it asks for anything."""
+    """List what the code asks of a CPU, file by file, where it asks for anything."""
     for scan in facts.isa:
         if scan.requires:
             sure = "" if scan.confidence is Confidence.CERTAIN else f" ({scan.confidence})"
@@ -178,7 +178,7 @@ def _list_compiler_rows(making: BuildTraces | None) -> Iterator[tuple[str, str]]
 
 
 def _list_core_copies(core: ImagingCore) -> Iterator[tuple[str, str]]:
-    """One row for each copy of a core that has one per CPU level."""
+    """List each copy of a core that has one per CPU level."""
     for number, copy in enumerate(core.levels):
         state = copy.problem or ("loaded here" if copy.loaded else "not loaded here")
         kernels = "" if copy.problem else f", {len(copy.simd_symbols)} SIMD symbols"

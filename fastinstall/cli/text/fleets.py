@@ -19,7 +19,7 @@ _BELOW = " " * 4
 
 
 def fleet_text(fleet: Fleet, page: Page) -> str:
-    """Artefacts, groups of hosts, and who is left out: counts and the first few names."""
+    """Return artefacts, groups of hosts, and who is left out: counts and the first few names."""
     lines = [page.paint(fleet.summary, "bold")]
     for artefact in fleet.artefacts:
         lines += _render_artefact(artefact, page)
@@ -33,14 +33,14 @@ def fleet_text(fleet: Fleet, page: Page) -> str:
 
 
 def first_names(names: Sequence[str], page: Page) -> str:
-    """The first few names, and how many more there are; all of them with --verbose."""
+    """Return the first few names, and how many more there are; all of them with --verbose."""
     if page.verbose or len(names) <= _NAMES:
         return ", ".join(names)
     return f"{', '.join(names[:_NAMES])} and {len(names) - _NAMES:,} more"
 
 
 def render_excluded_hosts(left_out: Sequence[ExcludedHost], page: Page) -> Iterator[str]:
-    """Why hosts are left out, the most frequent cause first, with the first few reasons of each."""
+    """Yield why hosts are left out, the most frequent cause first, with the first few reasons of each."""
     yield page.paint(f"left out: {format_quantity(len(left_out), 'host')}", "warning")
     by_cause: dict[str, dict[tuple[str, str], list[str]]] = {}
     for each in left_out:
@@ -96,7 +96,7 @@ def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
 
 
 def _append_names(row: str, names: str, page: Page) -> str:
-    """A row of the table, with the names behind it where there is room for them."""
+    """Return a row of the table, with the names behind it where there is room for them."""
     room = page.width is None or len(row) + 2 + len(names) <= page.width
     return f"{row}  {names}" if names and room else row
 
@@ -107,7 +107,7 @@ _COLLECTED_BELOW = " " * 11
 
 
 def render_collected(collected: Collected, page: Page) -> str:
-    """Hosts by status, what they share, the gravest first, and whose state nobody knows."""
+    """Return hosts by status, what they share, the gravest first, and whose state nobody knows."""
     lines: list[str] = []
     for status, names in collected.hosts.items():
         named = "" if status == Status.OK else f"  {first_names(names, page)}"

@@ -28,7 +28,7 @@ _COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 def junit_xml(
     reports: Sequence[EnvironmentReport], unobservable: Sequence[Unobservable], least: Status, at: datetime
 ) -> str:
-    """The document.
+    """Return reports of doctor as JUnit XML.
 
     Args:
         reports: of the environments that were examined.
@@ -65,7 +65,7 @@ def _make_suite(prefix: str, cases: Sequence[ET.Element], at: datetime) -> ET.El
 
 
 def _make_case(findings: Sequence[Finding], least: Status) -> ET.Element:
-    """One check; of several findings the gravest one decides, and all of them are told."""
+    """Return one check as a case; of several findings the gravest one decides, and all of them are told."""
     worst = max(findings, key=lambda each: each.status.gravity)
     case = ET.Element("testcase", name=worst.check)
     outcome = _choose_outcome(worst.status, least)
@@ -103,5 +103,5 @@ def _describe_finding(finding: Finding) -> str:
 
 
 def _strip_illegal_characters(text: str) -> str:
-    """What XML 1.0 can hold: no control characters, and no bytes of a path that are no text."""
+    """Return what XML 1.0 can hold: no control characters, and no bytes of a path that are no text."""
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)

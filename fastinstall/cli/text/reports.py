@@ -38,11 +38,11 @@ NOISE = 0.95
 
 
 def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | None = None) -> str:
-    """A report of doctor: what is wrong, then a summary; with --verbose, or for named checks, a line for every check.
+    """Return a report of doctor: what is wrong, then a summary; with --verbose or named checks, every check in a line.
 
     Args:
-        report: the findings.
-        page: the layout.
+        report: the findings of one environment.
+        page: width, colours and verbosity of the stream.
         healthy: lines that say what is in place, for where there is no error; None if checks were named.
     """
     told = [each for each in report.findings if page.verbose or healthy is None or each.status.gravity]
@@ -65,7 +65,7 @@ def _leave_out_repair(finding: Finding) -> Finding:
 
 
 def list_stack(facts: Facts) -> tuple[str, str]:
-    """What is in place, and for which CPU level and with which libjpeg it runs."""
+    """List what is in place, and for which CPU level and with which libjpeg it runs."""
     stack, core, cpu = facts.stack, facts.stack.core, facts.cpu
     names = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
     libraries = core.libraries if core is not None else ()
@@ -78,13 +78,13 @@ def list_stack(facts: Facts) -> tuple[str, str]:
 
 
 def count_passed(findings: Iterable[Finding]) -> str:
-    """How many of them are ok."""
+    """Count the checks that are ok."""
     number = sum(finding.status is Status.OK for finding in findings)
     return f"{number} check{'' if number == 1 else 's'} passed"
 
 
 def _summarize(findings: Sequence[Finding]) -> str:
-    """How many findings of each kind there are, and the command that repairs what can be repaired."""
+    """Return how many findings of each kind there are, and the command that repairs what can be repaired."""
     wrong = sorted((each for each in findings if each.status.gravity), key=_rank, reverse=True)
     if not wrong:
         return count_passed(findings)
@@ -105,12 +105,12 @@ def _plural(status: Status, number: int) -> str:
 
 
 def finding_text(finding: Finding, page: Page) -> str:
-    """One finding, as in a report of doctor."""
+    """Return one finding, as in a report of doctor."""
     return join_lines(finding_lines(finding, len(finding.check), page))
 
 
 def render_speed_table(table: SpeedTable, page: Page) -> str:
-    """A speed table: milliseconds before and after, and how many times faster."""
+    """Return a speed table: milliseconds before and after, and how many times faster."""
     source = "of an earlier setup of the same two builds: " if table.reused else ""
     rows = []
     for row in table.rows:
@@ -128,7 +128,7 @@ def render_speed_table(table: SpeedTable, page: Page) -> str:
 
 
 def error_text(error: FastinstallError, page: Page) -> str:
-    """An error: what and where, its details, then the hint."""
+    """Return an error: what and where, its details, then the hint."""
     lines = _render_labelled("error: ", error.message, page, indent="")
     for detail in error.details:
         lines += page.lines(detail, first="  ", rest="    ")
@@ -143,7 +143,7 @@ def _render_labelled(label: str, text: str, page: Page, *, indent: str) -> list[
 
 
 def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
-    """One finding: its line, and below it what there is to know where it is not ok."""
+    """Yield one finding: its line, and below it what there is to know if it is not ok."""
     before = f"  {finding.status:<8} "
     first, *others = page.lines(
         finding.message, first=f"{before}{finding.check:<{width}}  ", rest=" " * (len(before) + width + 2)
@@ -161,7 +161,7 @@ def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
 
 
 def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:
-    """What a finding rests on."""
+    """List what a finding rests on."""
     if finding.expected or finding.observed:
         told = f"expected {finding.expected or '-'}; observed {finding.observed or '-'}"
         yield from page.lines(told, first=_DETAIL, rest=_DETAIL + "  ")
@@ -180,7 +180,7 @@ def _count(statuses: Iterable[Status]) -> str:
 def quiet_lines(
     reports: Iterable[EnvironmentReport], unobservable: Iterable[Unobservable], least: Status
 ) -> Iterator[str]:
-    """The lines.
+    """Yield what --quiet prints: a line for each environment in which something is wrong.
 
     Args:
         reports: of the environments that were examined.
@@ -206,7 +206,7 @@ def _render_report_line(report: EnvironmentReport, told: list[Finding]) -> str:
 
 
 def _rank(finding: Finding) -> tuple[int, bool, bool]:
-    """The gravest goes first; among those, what a repair puts right, and what tells the cause."""
+    """Rank the gravest first; among those, what a repair puts right, and what tells the cause."""
     command = finding.remedy.command if finding.remedy is not None else None
     return finding.status.gravity, "--fix" in (command or ""), finding.check == "swapped"
 
@@ -219,7 +219,7 @@ _BELOW = " " * 9
 
 
 def survey_text(survey: Survey, page: Page) -> str:
-    """Every environment in a line; below it what is wrong there, and with --verbose all that is not ok."""
+    """Return every environment in a line; below it what is wrong there, and with --verbose all that is not ok."""
     width = max((len(finding.check) for report in survey.reports for finding in report.findings), default=0)
     lines = [line for report in survey.reports for line in _report_lines(report, width, page)]
     for each in survey.unobservable:
@@ -255,7 +255,7 @@ class ResultOutput:
         console: for text and JSON.
         fail_on: "error", "warning" or "never".
         junit: the file for JUnit XML; "-" for stdout, which then bears nothing else; empty for none.
-        now: the clock.
+        now: tells the time, for the report's own date.
     """
 
     console: Console
@@ -275,7 +275,7 @@ class ResultOutput:
 
 
 def open_outlet(arguments: Namespace, console: Console, now: Callable[[], datetime]) -> ResultOutput:
-    """The outlet that the flags ask for, before anything is examined.
+    """Return the outlet that the flags ask for, before anything is examined.
 
     Raises:
         UsageError: the file for JUnit XML cannot be written, or stdout was promised to JSON as well.
@@ -343,7 +343,7 @@ def _write_junit(outlet: ResultOutput, survey: Survey, least: Status) -> None:
 
 
 def _refuse_unwritable(file: Path) -> None:
-    """Before the examination, which may take a while, and whose result would be lost."""
+    """Refuse a file that cannot be written before the examination, which may take a while and would be lost."""
     if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
         raise _make_unwritable_error(file, "no regular file")
     directory = next(each for each in file.absolute().parents if os.path.lexists(each))

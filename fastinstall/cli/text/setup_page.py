@@ -42,7 +42,7 @@ def list_changes(plan: Plan, page: Page) -> Iterator[str]:
 
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """What is in place, how fast it is, how it is guarded, and how to undo it."""
+    """Return what is in place, how fast it is, how it is guarded, and how to undo it."""
     is_built = find_step(plan.steps, Build) is not None
     stack = f"{receipt.distribution} {receipt.version} is in place in {plan.environment.prefix}"
     done = stack if is_built else f"done: {plan.summary}"
@@ -69,7 +69,7 @@ def _describe_guard(plan: Plan, receipt: Receipt) -> str:
 
 
 def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:
-    """The mean, the rows that matter to most, and what is slower."""
+    """List the mean, the rows that matter to most, and what is slower."""
     ratios = {row.operation: row.before_ms / row.after_ms if row.after_ms else math.inf for row in table.rows}
     earlier = f", measured on {table.measured_at[:10]}" if table.reused else ""
     mean = f"{table.geomean:.1f} times as fast as {table.baseline}, mean of {len(ratios)} operations{earlier}"

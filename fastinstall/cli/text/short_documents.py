@@ -26,7 +26,7 @@ from fastinstall.observe.pip_pins import describe_pin_for_uv
 
 
 def guards_text(guards: Guards, page: Page) -> str:
-    """The guards one by one, what is wrong with them, what they cost, and what they have told."""
+    """Return the guards one by one, what is wrong with them, what they cost, and what they have told."""
     return "\n".join(_render_guards(guards, page))
 
 
@@ -62,7 +62,7 @@ _HOLDS = _HEAD.index("HOLDS")
 
 
 def history_text(found: Transactions, page: Page) -> str:
-    """One line for each transaction, the newest first, and what they hold together."""
+    """Return one line for each transaction, the newest first, and what they hold together."""
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
     rows = page.table(_HEAD, map(_make_row, found.transactions), right=(_HOLDS,))
@@ -76,7 +76,7 @@ def _make_row(each: PastTransaction) -> tuple[str, ...]:
 
 
 def locks_text(report: LockReport, page: Page) -> str:
-    """Two or three lines a finding, and how many files were judged."""
+    """Return two or three lines a finding, and how many files were judged."""
     lines = [line for finding in report.findings for line in _render_finding(finding, page)]
     number = len(report.files)
     files = f"{number} file{'s' if number != 1 else ''} checked, {len(report.findings) or 'no'} finding"
@@ -94,11 +94,11 @@ def _render_finding(finding: LockFinding, page: Page) -> Iterator[str]:
 
 
 def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
-    """A plan in a few lines, and what to weigh before consenting; with --verbose every step and skip with its reason.
+    """Return a plan in a few lines, and what to weigh before consenting; with --verbose every step with its reason.
 
     Args:
-        plan: the plan.
-        page: the layout.
+        plan: what would be done, or is about to be.
+        page: width, colours and verbosity of the stream.
         expected: what it is expected to take and to bring.
     """
     from fastinstall.cli.text.setup_page import list_changes  # noqa: PLC0415 (only where there is a plan)
@@ -114,7 +114,7 @@ def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
 
 
 def _list_steps(plan: "Plan", page: Page) -> list[str]:
-    """Every step and skip with its reason."""
+    """List every step and skip with its reason."""
     lines = list(page.lines(plan.summary, rest="  ", style="bold"))
     for number, step in enumerate(plan.steps, start=1):
         lines += page.lines(step.describe(), first=f"  {number}. ", rest="     ")

@@ -34,10 +34,10 @@ class WizardConversation:
     """A conversation about one target.
 
     Attributes:
-        session: the outside world.
-        target: what is meant.
+        session: variables, directories, clock and event listener of this run.
+        target: the environment that is set up, or made.
         facts: of it, as they were shown.
-        asker: how to ask.
+        asker: asks by cursor or in lines, by the terminal.
         console: where to say something.
         offers: the recipes side by side; looked up when they are first asked for.
     """
@@ -50,14 +50,14 @@ class WizardConversation:
     offers: list[RecipePreview] = field(default_factory=list)
 
     def list_previews(self, request: Request) -> list[RecipePreview]:
-        """The recipes side by side."""
+        """List the recipes side by side."""
         if not self.offers:
             self.session.emit(Started(stage="index", message="looking up what each recipe gives here"))
             self.offers.extend(compare_recipes(self.session, self.target, self.facts, request))
         return self.offers
 
     def say(self, text: str) -> None:
-        """Say a paragraph."""
+        """Print a paragraph."""
         self.console.talk("\n".join(self.console.err.lines(text, first="  ", rest="  ")))
 
 
@@ -106,7 +106,7 @@ def customise_request(
 
 
 def _write(value: object, comma: str = ",") -> str:
-    """A value as a person reads or types it."""
+    """Return a value as a person reads or types it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return comma.join(map(str, value)) if isinstance(value, tuple) else str(value or "")
@@ -251,7 +251,7 @@ _ENGINES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
 
 
 def ask_engine(asker: Asker, facts: Facts, request: Request) -> CondaInstaller | None:
-    """What `Request.engine` takes, asked in conda environments only; None if the person goes back."""
+    """Ask for `Request.engine`, in conda environments only; None if the person goes back."""
     if not is_conda(facts):
         return request.engine
     there = list_available_engines(facts)
@@ -276,7 +276,7 @@ _LEVELS = {
 
 
 def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tuple[str, ...]] | None:
-    """What `Request.level` and `Request.levels` take, from the levels of a recipe; None if the person goes back."""
+    """Ask for `Request.level` and `Request.levels`, from the levels of a recipe; None if the person goes back."""
     usual = [level.name for level in reversed(recipe.levels) if level.automatic]
     meanings = {
         AUTO: f"{listing(usual)} in one wheel; right for nearly everyone",

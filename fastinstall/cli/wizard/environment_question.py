@@ -6,14 +6,14 @@ from pathlib import Path
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import Asker, ask_text_or_go_back
+from fastinstall.cli.wizard.answers import read_kept_answers
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.values import immutable
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.observe.active_environment import USUAL_NAMES, NamedTarget, active_prefixes
 from fastinstall.observe.session import Session
-from fastinstall.verbs.answers import read_kept_answers
-from fastinstall.verbs.everywhere import NEARBY, FoundEnvironment, discover_environments
+from fastinstall.verbs.discover_environments import NEARBY, FoundEnvironment, discover_environments
 
 CANCELLED = "cancelled; nothing was changed"
 
@@ -25,10 +25,10 @@ class EnvironmentChooser:
     """Asks for an environment.
 
     Attributes:
-        session: the outside world.
-        asker: how to ask.
+        session: variables, directories, clock and event listener of this run.
+        asker: asks by cursor or in lines, by the terminal.
         console: where to complain about a directory.
-        directory: the working directory.
+        directory: the working directory, whose environments are offered.
     """
 
     session: Session
@@ -69,7 +69,7 @@ class EnvironmentChooser:
                 return self._read_target(typed)
 
     def shorten(self, prefix: Path) -> str:
-        """The shortest way to write a path."""
+        """Return the shortest way to write a path."""
         ways = [str(prefix)]
         if prefix.is_relative_to(self.directory):
             ways.append(f"./{prefix.relative_to(self.directory)}")
@@ -92,14 +92,14 @@ class EnvironmentChooser:
 
 
 def is_left_open(target: NamedTarget, session: Session) -> bool:
-    """Whether neither flags nor the shell say which one environment is meant; fastinstall's own never is."""
+    """Tell whether neither flags nor the shell say which environment is meant; fastinstall's own never is."""
     if target.prefix or target.python or target.new:
         return False
     return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
 
 
 def describe_found_environment(each: FoundEnvironment) -> str:
-    """What is in an environment, and how it is known, in one line."""
+    """Return what is in an environment, and how it is known, in one line."""
     seen = each.seen
     parts = ["conda"] if seen.kind is EnvironmentKind.CONDA else []
     parts += [f"Python {seen.python}"] if seen.python else []

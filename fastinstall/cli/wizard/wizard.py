@@ -19,6 +19,8 @@ from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
 from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.wizard import answers
+from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
 from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError, UsageError
@@ -32,12 +34,10 @@ from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import observe_facts, plan_setup
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import Preliminary, find_step
-from fastinstall.verbs import answers
-from fastinstall.verbs.answers import Answers
+from fastinstall.verbs.plan import observe_facts, plan_setup
 
 PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
 _COLUMN = 13
@@ -118,7 +118,7 @@ class _Wizard:
         return plan
 
     def _make_first_plan(self) -> Plan:
-        """The plan to begin with: for the answers of an interrupted run, or without them where they lead nowhere."""
+        """Make the first plan: for the answers of an interrupted run, or without them if they lead nowhere."""
         kept = answers.read_kept_answers(self.talk.session, self.prefix)
         request = self.before if kept is None else answers.apply_kept_answers(kept, self.before)
         if kept is not None and request != self.before:
@@ -147,7 +147,7 @@ class _Wizard:
         return plan_setup(self.talk.session, self.talk.target, request)
 
     def _try_plan(self, request: Request) -> Plan | None:
-        """The plan for a request; None, and the reason is told, where there is none."""
+        """Return the plan for a request, or None if there is none; the reason is told."""
         try:
             return self._plan(request)
         except (RefusedError, UsageError) as error:
@@ -199,7 +199,7 @@ class _Wizard:
 
 
 def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:
-    """Names and values in two columns; a name that comes again is left out."""
+    """Yield names and values in two columns; a name that comes again is left out."""
     last, margin = "", " " * _COLUMN
     for name, value in rows:
         first, *others = page.lines(value, first=margin, rest=margin)
@@ -213,10 +213,10 @@ def _name_value(name: str, value: str, page: Page) -> str:
 
 
 def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
-    """What there is, by name.
+    """List what there is, by name.
 
     Args:
-        facts: of the target.
+        facts: what was observed of the target.
         place: how the target is called.
     """
     cpu, stack, kind = facts.cpu, facts.stack, facts.environment.kind
@@ -241,7 +241,7 @@ def list_changes(plan: Plan) -> Iterator[str]:
 
 
 def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
-    """Warnings, and risks with what they bring."""
+    """List warnings, and risks with what they bring."""
     for warning in plan.warnings:
         yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
     for plan_risk in plan.risks:
@@ -252,7 +252,7 @@ def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
 
 
 def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """The last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
+    """Return the last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
 
     Args:
         plan: that was carried out.

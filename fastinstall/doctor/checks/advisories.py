@@ -142,7 +142,7 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory
 
 
 def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
-    """How grave they are together, and what to say of the risk that was accepted."""
+    """Return how grave the advisories are together, and what to say of the risk that was accepted."""
     if is_of_the_system(context.facts):
         return Status.WARNING, "; the operating system may have patched its own build"
     critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
@@ -159,7 +159,7 @@ def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) ->
 
 
 def _find_pin(context: CheckContext) -> PinState | None:
-    """A pin that holds the stack in place, as far as it is ours."""
+    """Find a pin that holds the stack in place, as far as it is ours."""
     return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
 
 
@@ -172,7 +172,7 @@ def _describe_advisory(context: CheckContext, advisory: Advisory) -> Iterator[st
 
 
 def _make_remedy(context: CheckContext) -> Remedy:
-    """The way to a later version, as far as the installed distributions and this Python take one.
+    """Return the way to a later version, as far as the installed distributions and this Python take one.
 
     What is known of Pillow decides for its kernels and libraries too: they come with it.
     """
@@ -213,7 +213,7 @@ _OTHERWISE_NUMBERED = ("zlib-ng", "zlib-ng compat")
 
 
 def library_versions(context: CheckContext) -> dict[str, str]:
-    """The libraries' versions, as far as they are known, by name.
+    """Return the libraries' versions, as far as they are known, by name.
 
     What a library says of itself when asked counts before what its file shows. Of libjpeg the file that would be
     loaded counts: what `PIL.features` says of it is the version of the headers that the core was compiled with. It

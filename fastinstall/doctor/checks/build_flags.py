@@ -50,7 +50,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """The core, or its copies; recorded switches are known of the one that is loaded, and excuse no other."""
+    """Judge the core, or its copies; recorded switches are known of the one that is loaded, and excuse no other."""
     told = _describe_provenance(context, core)
     codes = [("the core", core.path, core.unoptimised_share, True)]
     if core.levels:
@@ -79,7 +79,7 @@ def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
 
 
 def _describe_provenance(context: CheckContext, core: ImagingCore) -> tuple[str, ...]:
-    """What the binary shows, and what the receipt says of the making of the core in place."""
+    """Return what the binary shows, and what the receipt says of the making of the core in place."""
     told = [str(core.path), *_describe_frames(core.unoptimised_share)]
     if core.isa_note:
         told.append(f"declared CPU level: {core.isa_note}")

@@ -179,7 +179,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
 
 
 def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """The baseline is held against what it was built for; untold, against the level below the least of the others."""
+    """Report copies at a wrong level; without a record, the baseline must be below the least of the others."""
     baseline, *others = core.levels
     least = min((rank(copy.level) for copy in others if rank(copy.level)), default=0)
     below = next((level for level in LEVELS if rank(level) == least - 1), "")

@@ -101,7 +101,7 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
 
 
 def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
-    """What has fastinstall leave this environment alone, and where that stands."""
+    """List what has fastinstall leave this environment alone, and where that stands."""
     leaves, kind, marker = (
         "fastinstall does not change it",
         facts.environment.kind,
@@ -122,7 +122,7 @@ def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _report_foreign_interpreter(context: CheckContext) -> Iterator[Finding]:
-    """A conda environment whose `bin/python` leads out of it: what is installed through it lands elsewhere."""
+    """Report a `bin/python` that leads out of the conda environment: what is installed through it lands elsewhere."""
     facts = context.facts
     mine, theirs = facts.environment.prefix, facts.interpreter.prefix
     if facts.conda is not None and theirs != mine and theirs.name != mine.name:

@@ -69,7 +69,7 @@ def _report_complete(context: CheckContext, runtime: Runtime) -> Finding:
 
 
 def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding]:
-    """What was lost since the setup, and what was never there, though the recipe expects it."""
+    """Report what was lost since the setup, and what was never there, though the recipe expects it."""
     before = context.receipt.features if context.receipt is not None else {}
     expected, verify = context.recipe.expect.features, run_python(context, PRINT_FEATURES)
     lost = {name: version for name, version in before.items() if name not in runtime.features}
@@ -96,7 +96,7 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
 
 
 def _report_belied(context: CheckContext) -> Iterator[Finding]:
-    """Claims that what loads does not bear out; of zlib-ng nothing is broken by it, it is slower."""
+    """Report claims that the loaded libraries do not bear out; without zlib-ng nothing is broken, only slower."""
     features = claimed_features(context)
     for name, (kind, implementations, symbol) in _COMPILED_FOR.items():
         codec = codec_in_use(context, kind)
@@ -127,7 +127,7 @@ def _report_claim(context: CheckContext, name: str, codec: Codec, verify: str) -
 
 
 def _is_different(claimed: str, loaded: str) -> bool:
-    """Whether two versions differ in what both of them tell: "2.17" and "2.17.0" don't; unknown ones don't."""
+    """Tell whether two versions differ in what both of them tell: "2.17" and "2.17.0" don't; unknown ones don't."""
     told, found = _parse_numbers(claimed), _parse_numbers(loaded)
     shorter = min(len(told), len(found))
     return shorter > 1 and told[:shorter] != found[:shorter]

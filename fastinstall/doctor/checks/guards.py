@@ -117,7 +117,7 @@ def _pin_project(pin: PinState, prefix: PurePath) -> Remedy:
 
 
 def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
-    """Whether the environment's own configuration has the pin, however it is spelt; pixi's has none."""
+    """Tell whether the environment's own configuration has the pin, however it is spelt; pixi's has none."""
     from fastinstall.model.conda_pins import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
     from fastinstall.observe.installed_pins import is_of_pixi  # noqa: PLC0415 (likewise)
 

@@ -85,8 +85,8 @@ class FileVerdict:
     """What becomes of one file on one CPU.
 
     Attributes:
-        scan: of the file.
-        outcome: what happens.
+        scan: which instructions the file has, by function.
+        outcome: what happens when a CPU runs it.
         lacking: features that it requires and the CPU has not.
     """
 
@@ -107,7 +107,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
-    """Say what becomes of a file's code on a CPU.
+    """Judge what becomes of a file's code on a CPU.
 
     A loader of glibc 2.33 or later refuses a file whose declared level the CPU lacks. Else code dies at the
     first instruction that the CPU does not know; where all that is lacking is taken for other instructions, it
@@ -128,7 +128,7 @@ def judge(scan: IsaScan, cpu: Cpu) -> FileVerdict:
 
 
 def find_features_beyond_level(scan: IsaScan, level: str) -> tuple[str, ...]:
-    """What a file requires and CPUs of a level need not have."""
+    """Find what a file requires and CPUs of a level need not have."""
     return tuple(feature for feature in scan.requires if feature not in list_level_features(level))
 
 
@@ -136,7 +136,7 @@ def choose_core_for_cpu(core: ImagingCore, cpu: Cpu, *, knows_levels: bool) -> C
     """Return the copy of a core that a CPU's loader takes, or None if it has no copies.
 
     Args:
-        core: the core.
+        core: the core in place, with its copies for levels.
         cpu: the processor; its level is what its loader goes by.
         knows_levels: whether the C library there is one that looks for copies by level.
     """
@@ -152,7 +152,7 @@ def _name_host(host: Host) -> str:
 
 
 def _find_taken_copy(context: CheckContext, host: Host) -> CoreLevel | None:
-    """The copy of the core that a CPU's loader would take; None if there are no copies."""
+    """Find the copy of the core that a CPU's loader would take; None if there are no copies."""
     core, python = context.facts.stack.core, context.facts.interpreter
     if core is None:
         return None
@@ -195,7 +195,7 @@ def _report_fatal(context: CheckContext, host: Host, verdicts: list[FileVerdict]
 
 
 def _name_files(context: CheckContext, scans: list[IsaScan]) -> str:
-    """Files for a person: "the core", "the copy for x86-64-v3 of the core", "_webp.cpython-311...so and 2 others"."""
+    """Name files: "the core", "the copy for x86-64-v3 of the core", "_webp.cpython-311...so and 2 others"."""
     names, core = {}, context.facts.stack.core
     if core is not None:
         names = {copy.path: f"{name_core_copy(core, copy)} of the core" for copy in core.levels}
@@ -257,7 +257,7 @@ def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan
 
 
 def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
-    """Copies that ask for more than the CPUs have which they are there for."""
+    """Report copies that ask for more than the CPUs have which they are there for."""
     core, scans = context.facts.stack.core, {scan.path: scan for scan in context.facts.isa}
     if core is None:
         return

@@ -77,7 +77,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_taken(context: CheckContext, process: LiveProcess) -> Finding:
-    """A library that was loaded for everybody, before PIL, has its functions called in the place of ours."""
+    """Report a library that was loaded for everybody before PIL: its functions are called in the place of ours."""
     codecs: _Codecs = {library.path: Codec(kind="jpeg", library=library) for library in process.libjpegs}
     return _report_crossed(context, codecs, process.taken, process)
 
@@ -111,7 +111,7 @@ def _report_crossed(
 
 
 def _is_compatible(binding: Binding, codecs: _Codecs, *, is_known: bool) -> bool:
-    """Whether both are of one implementation and interface; of one that was not identified nothing is known."""
+    """Tell whether both are of one implementation and interface; of one that was not identified nothing is known."""
     paths = (binding.provider, binding.wanted)
     pair = [codecs[path].library for path in paths if path in codecs]
     alike = len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
@@ -131,7 +131,7 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
-    """One libjpeg, or several of which each is for itself; of those beside PIL's a process may know more."""
+    """Report one libjpeg, or several that are each for themselves; beside PIL's, a process may know more of them."""
     mapped, core, process = mapped_files(context), context.facts.stack.core, context.facts.process
     known = set(codecs) | {each.mapped for each in disagreements(context.linkage, mapped)}
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
@@ -168,7 +168,7 @@ def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
 
 
 def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
-    """One line for each user: the first of its functions, and how many more."""
+    """Describe each user in a line: the first of its functions, and how many more."""
     groups: dict[tuple[PurePath | None, ...], list[str]] = {}
     for binding in crossed:
         symbol = f"{binding.symbol}@{binding.version}" if binding.version else f"{binding.symbol} without a version"
@@ -180,7 +180,7 @@ def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
 
 
 def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
-    """One of them may be there by a variable of the shell alone."""
+    """Return the remedy: unset the variable of the shell that brings one of them, else repair."""
     paths = {codec.library.path for codec in codecs}
     by_variable = any(is_by_variable(file) for file in context.linkage.files if file.path in paths)
     return UNSET_VARIABLES if by_variable else repair(context)

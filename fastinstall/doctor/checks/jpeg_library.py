@@ -86,7 +86,7 @@ class Jpeg:
     """A libjpeg that is there.
 
     Attributes:
-        library: what it is.
+        library: the libjpeg: its file and what it was identified as.
         path: the file that holds it.
         inside: whether that is the file of the core itself.
     """
@@ -270,7 +270,7 @@ def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 def describe_change_since_setup(
     context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary
 ) -> tuple[str, ...]:
-    """Say what changed, as evidence; empty if it is the same library.
+    """Describe what changed, as evidence; empty if it is the same library.
 
     The same contents at another place, or in another inode, are the same library. Where one of the two has no
     sha256, the build-ids and sizes decide, if both have them.
@@ -323,7 +323,7 @@ def _describe_record_author(context: CheckContext, path: PurePath) -> tuple[str,
 
 
 def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
-    """Say why the core cannot work with this libjpeg; empty if it can, or if nothing is known of either.
+    """Explain why the core cannot work with this libjpeg; empty if it can, or if nothing is known of either.
 
     A libjpeg refuses callers that were compiled for another interface ("Wrong JPEG library version"). The IJG's
     does not know the colour spaces that a core which was compiled for libjpeg-turbo asks for when it writes. Where
@@ -343,7 +343,7 @@ def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
 
 
 def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
-    """What `PIL.features` says all the same, and the operations that failed."""
+    """List what `PIL.features` says all the same, and the operations that failed."""
     features, runtime = claimed_features(context), context.facts.runtime
     claims = (f"PIL.features says {name} {features[name]}" for name in ("jpg", "libjpeg_turbo") if name in features)
     operations = runtime.operations if runtime is not None else ()
@@ -352,7 +352,7 @@ def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
 
 
 def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
-    """The libjpeg whose absence keeps the core from being loaded."""
+    """Find the libjpeg whose absence keeps the core from being loaded."""
     linkage = context.linkage
     missing = linkage.missing if linkage.modules else list_needs_of(core)
     is_loaded = any(file.path == core.path for file in linkage.files)
@@ -360,7 +360,7 @@ def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibra
 
 
 def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
-    """The libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
+    """Find the libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
     codec = core_codec(context, "jpeg")
     if codec is not None and codec.library.path is not None:
         return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
@@ -371,7 +371,7 @@ def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
 
 
 def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
-    """What can be seen of it: where it is and why there, SIMD and interface, whose it is."""
+    """Describe what can be seen of it: where it is and why there, SIMD and interface, whose it is."""
     library = jpeg.library
     where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
     reason = "" if jpeg.inside else reason_for(context, jpeg.path)
@@ -383,6 +383,6 @@ def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
 
 
 def _is_jpeg(name: str) -> bool:
-    """Whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
+    """Tell whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
     file = name.rpartition("/")[2]  # a library without a soname is asked for by the path that the linker was given
     return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and is_bundled(file))

@@ -112,7 +112,7 @@ def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Findi
 
 
 def _explain_failure(context: CheckContext, needs: list[MissingLibrary], name: str) -> str:
-    """The name of a module is its path: nothing but Python asks for it."""
+    """Explain why a library is missing; a name that is a path is a module's: nothing but Python asks for it."""
     problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
     verb, libc = "need" if needs[1:] else "needs", context.facts.interpreter.libc
     if is_other_libc(context.facts, name) and problem == "not found":
@@ -126,7 +126,7 @@ def _explain_failure(context: CheckContext, needs: list[MissingLibrary], name: s
 
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    """One finding for each file at a wrong place, together with those that only it brings to the same one."""
+    """Report each file at a wrong place, together with those that only it brings to the same one."""
     problems = {file.path: _explain_displacement(context, file) for file in linkage.files[1:]}
     wrong = [file for file in linkage.files[1:] if problems[file.path]]
     for file in wrong:
@@ -162,7 +162,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
 
 
 def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[LoadedFile]:
-    """The files that came in on behalf of the first, which stand behind it in load order."""
+    """Yield the files that came in on behalf of the first, which follow it in load order."""
     known = {first.path}
     for file in files:
         if file.needed_by in known:
@@ -202,7 +202,7 @@ def _name(file: LoadedFile) -> str:
 
 
 def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
-    """Say why a file should not come from its place; empty if it may.
+    """Explain why a file should not come from its place; empty if it may.
 
     What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
     """
@@ -224,7 +224,7 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
 
 
 def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | None) -> bool:
-    """Whether a library that wheels leave to the system is this environment's own.
+    """Tell whether a library that wheels leave to the system is this environment's own.
 
     The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
     one. Without them the loader would take the system's; either will do.
@@ -237,7 +237,7 @@ def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | No
 
 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
-    """Say how to get a library back.
+    """Return how to get a library back.
 
     One that was bundled comes with the stack. Of others the recipe knows packages; a package brings the version
     that is current there, which may be another soname: then only a build here helps.

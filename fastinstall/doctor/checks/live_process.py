@@ -66,21 +66,21 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _list_outdated_files(context: CheckContext, process: LiveProcess) -> tuple[PurePath, ...]:
-    """Files of PIL's that it has mapped and that are not what a fresh process would get, the core first."""
+    """List files of PIL's that it has mapped and that are not what a fresh process would get, the core first."""
     replaced = [path for path in process.replaced if packages_of(path) is not None or _is_codec(context, path)]
     found = dict.fromkeys((*replaced, *filter(_is_moved_aside, process.mapped)))
     return tuple(sorted(found, key=lambda path: "_imaging" not in path.name))
 
 
 def _is_codec(context: CheckContext, path: PurePath) -> bool:
-    """Whether a file is a library behind PIL's codecs, by its soname: the kernel names what a link leads to."""
+    """Tell whether a file is a library behind PIL's codecs, by its soname: the kernel names what a link leads to."""
     linkage = context.facts.linkage
     sonames = [codec.library.soname for codec in linkage.codecs if codec.library.soname] if linkage is not None else []
     return any(path.name == soname or path.name.startswith(soname + ".") for soname in sonames)
 
 
 def _is_moved_aside(path: PurePath) -> bool:
-    """Whether a file of PIL's was moved aside, by a setup of ours or by pip; the kernel follows it there."""
+    """Tell whether a file of PIL's was moved aside, by a setup of ours or by pip; the kernel follows it there."""
     parts = path.parts
     if "site-packages" in parts and any(part.startswith(_ASIDE_THERE) for part in parts):
         return True
@@ -88,7 +88,7 @@ def _is_moved_aside(path: PurePath) -> bool:
 
 
 def _is_elsewhere(context: CheckContext, process: LiveProcess, core: PurePath) -> bool:
-    """Whether its PIL is not the one that is examined.
+    """Tell whether its PIL is another than the examined one.
 
     The kernel names files without links, which may be on the way to the environment; what it is called by says more.
     """

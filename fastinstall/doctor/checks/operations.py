@@ -104,7 +104,7 @@ def _describe_cause(context: CheckContext, runtime: Runtime) -> str:
 
 
 def _find_truncated_file(context: CheckContext, runtime: Runtime) -> PurePath | None:
-    """The file that a SIGBUS is due to; where the process could not tell, one that RECORD has with another size."""
+    """Find the file that a SIGBUS is due to; if the process could not tell, one that RECORD has with another size."""
     if runtime.signal != "SIGBUS":
         return None
     told = runtime.fault.truncated if runtime.fault is not None else ()
@@ -114,7 +114,7 @@ def _find_truncated_file(context: CheckContext, runtime: Runtime) -> PurePath | 
 
 
 def _judge_instruction(context: CheckContext, fault: Fault) -> str:
-    """What is wrong with an instruction that the processor refused."""
+    """Judge an instruction that the processor refused."""
     lacking = [feature for feature in fault.features if feature not in context.facts.cpu.flags]
     if lacking:
         return f"needs {' and '.join(lacking)}, which this CPU lacks"
@@ -124,7 +124,7 @@ def _judge_instruction(context: CheckContext, fault: Fault) -> str:
 
 
 def _name_file(context: CheckContext, path: PurePath) -> str:
-    """A file by its place in the target's site-packages, or in full where it lies elsewhere."""
+    """Name a file by its place in the target's site-packages, or in full if it lies elsewhere."""
     site_packages = context.facts.interpreter.site_packages
     return str(path.relative_to(site_packages) if path.is_relative_to(site_packages) else path)
 
@@ -147,7 +147,7 @@ def _make_remedy(context: CheckContext, runtime: Runtime, short: PurePath | None
 
 
 def _reproduce(operation: str) -> str:
-    """A line of Python that fails as the operation did, for the kinds that fail most."""
+    """Return a line of Python that fails as the operation did, for the kinds that fail most."""
     if operation.startswith(_IMPORT):
         return f"import PIL.{operation.removeprefix(_IMPORT)}"
     kind = operation.partition("-")[0]

@@ -97,7 +97,7 @@ def _report_recorded(context: CheckContext, record: "Recorded | None") -> Iterat
 
 
 def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[Finding]:
-    """Files that nobody claims, and modules that this Python passes over."""
+    """Report files that nobody claims, and modules that this Python passes over."""
     stack, packages = context.facts.stack, context.facts.interpreter.site_packages
     unclaimed, cores = _find_unclaimed_files(context), stack.foreign_cores
     suffix = context.facts.interpreter.extension_suffix
@@ -120,12 +120,12 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
 
 
 def _name_foreign_python(context: CheckContext, names: tuple[str, ...]) -> str:
-    """What modules are for that this Python passes over."""
+    """Name the Pythons that modules are for which this Python passes over."""
     return "a Python on another C library" if names_of_other_libc(context.facts, names) == names else "another Python"
 
 
 def _find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
-    """The files below `PIL/` that neither a RECORD nor a record of conda's names."""
+    """Find the files below `PIL/` that neither a RECORD nor a record of conda's names."""
     claims = (claimant.claim for claimant in claimants(context.facts) if claimant.claim is not None)
     known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
     return tuple(name for name in context.facts.stack.unclaimed if name not in known)
@@ -155,7 +155,7 @@ class Recorded:
     Attributes:
         title: whose they are: "pillow 12.1.1".
         place: where it is recorded.
-        files: how many.
+        files: number of files that the record lists.
         altered: those whose contents differ, relative to site-packages where they lie there.
         missing: those that are not on disk, likewise.
         verify: a command that compares them.
@@ -184,6 +184,6 @@ def _read_record(context: CheckContext, claimant: Claimant) -> Recorded | None:
 
 
 def _list_record_paths(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Paths of the prefix as a RECORD has them; compiled modules aside, which Python writes anew as it likes."""
+    """List paths of the prefix as a RECORD has them; compiled modules aside, which Python writes anew as it likes."""
     packages = f"{relative_to_prefix(context.facts, context.facts.interpreter.site_packages)}/"
     return tuple(path.removeprefix(packages) for path in paths if not path.endswith(".pyc"))

@@ -78,7 +78,7 @@ def _report_absent(context: CheckContext) -> Finding:
 
 
 def _report_by_files(context: CheckContext, runtime: Runtime | None) -> Finding:
-    """Why it cannot be imported, or could not; what lies in PIL's directory tells where nothing was executed."""
+    """Report why it cannot be imported; if nothing was executed, by what lies in PIL's directory."""
     stack, directory = context.facts.stack, show_files(context.facts.interpreter.site_packages / "PIL")
     core = (f"{stack.core.path}, {stack.core.size} bytes",) if stack.core is not None else ()
     evidence, remedy = (str(stack.directory), *core, *listing(stack.foreign_cores)), repair(context)
@@ -103,7 +103,7 @@ _NOT_MAPPED = "failed to map segment from shared object"
 
 
 def _report_noexec(context: CheckContext, runtime: Runtime, evidence: tuple[str, ...]) -> Finding:
-    """What the loader says of intact files on a disk that nothing can be run from; another stack would fail there."""
+    """Report intact files on a disk that nothing can be run from; another stack would fail there."""
     return _SAY.error(
         f"PIL cannot be imported: {runtime.error}, as on a disk that is mounted noexec",
         evidence=evidence,
@@ -128,7 +128,7 @@ def _describe_cause(context: CheckContext) -> str:
 
 
 def _describe_damaged_library(context: CheckContext) -> str:
-    """A library of the core that is there and cannot be loaded."""
+    """Describe a library of the core that is there and cannot be loaded."""
     mine = code_files(context)
     needs = (need for need in lacking(context) if need.needed_by in mine and need.problem != "not found")
     return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")

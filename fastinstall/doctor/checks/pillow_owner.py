@@ -133,7 +133,7 @@ def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Fin
 
 
 def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
-    """A single owner whose name does not protect it, or that conda does not know; ours the guards' check tells of."""
+    """Report an only owner whose name does not protect it, or that conda does not know; check `guards` reports ours."""
     conda, is_conda = context.facts.conda, context.facts.environment.kind is EnvironmentKind.CONDA
     if len(found) != 1:
         return
@@ -156,7 +156,7 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
 
 
 def _describe_claimant(context: CheckContext, claimant: Claimant) -> str:
-    """What it is, since when, what it lost, and whether the core is its own."""
+    """Describe a claimant: what it is, since when, what it lost, and whether the core is its own."""
     told = [claimant.description]
     if claimant.package is not None:
         told[0] += describe_arrival(context.facts, claimant.package.dist)
@@ -168,14 +168,14 @@ def _describe_claimant(context: CheckContext, claimant: Claimant) -> str:
 
 
 def _show_claim(context: CheckContext, claimant: Claimant) -> str:
-    """What it recorded."""
+    """Return what it recorded."""
     if claimant.package is None:
         return show_owner(context, claimant.name)
     return show_lines(_CORE, *records(context, claimant.package))
 
 
 def _show_claims(context: CheckContext, found: _Claimants) -> str:
-    """The line of each RECORD that lists the core, with its hash, and of each record of conda's."""
+    """Return the line of each RECORD that lists the core, with its hash, and of each record of conda's."""
     owners = (claimant.owner for claimant in found if claimant.owner is not None)
     named = [owner.distribution.metadata for owner in owners if owner.has_record]
     packages = context.facts.interpreter.site_packages

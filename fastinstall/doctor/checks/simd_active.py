@@ -50,7 +50,7 @@ def _list_missing_symbols(context: CheckContext, symbols: tuple[str, ...]) -> tu
 
 
 def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
-    """What the core in place lacked already when it was set up, because a part of the kernels was left out."""
+    """List what the core in place lacked already when it was set up, because a part of the kernels was left out."""
     receipt = context.own_receipt
     if receipt is None or not receipt.core.simd_symbols:
         return ()
@@ -85,7 +85,7 @@ def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator
 
 
 def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
-    """Some of the kernels are missing, or all of them, which somebody may have taken for there."""
+    """Report that kernels are missing, some or all, which somebody may take for present."""
     wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")

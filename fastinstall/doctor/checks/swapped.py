@@ -73,7 +73,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    """Whether it was meant, and what was missing of that which keeps conda from it."""
+    """Describe whether it was meant, and what was missing of that which keeps conda from it."""
     from fastinstall.doctor.intent import intent_of  # noqa: PLC0415 (only where something was replaced)
 
     intent = intent_of(facts, receipt)
@@ -109,7 +109,7 @@ def _describe_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 
 def _describe_cause(facts: Facts, receipt: Receipt, ours: str) -> str:
-    """The one cause that explains the differences best."""
+    """Return the one cause that explains the differences best."""
     stack = facts.stack
     if minor(facts.interpreter.version) != minor(receipt.python_version):
         return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
@@ -122,7 +122,7 @@ def _describe_cause(facts: Facts, receipt: Receipt, ours: str) -> str:
 
 
 def _name_replacement(facts: Facts, receipt: Receipt) -> str:
-    """What took its place: the owner whose record lists this core, else the latest that is not ours, else a package.
+    """Name what took its place: the owner whose record lists this core, else the latest that is not ours, or a package.
 
     One of conda's comes with the command that brought it. Empty if nothing says so.
     """
@@ -153,7 +153,7 @@ def _describe_unattributed_change(stack: InstalledStack, receipt: Receipt, ours:
 
 
 def _list_changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
-    """Copies of the core that are missing or altered, by our RECORD."""
+    """List copies of the core that are missing or altered, by our RECORD."""
     names = {copy.path.name for copy in stack.core.levels} if stack.core is not None else set()
     ours = (owner for owner in stack.owners if owner.distribution.metadata == receipt.metadata)
     wrong = (path for owner in ours for path in (*owner.mismatched, *owner.missing))

@@ -12,8 +12,8 @@ from fastinstall.bench.candidates import (
     select_candidate_runs,
 )
 from fastinstall.bench.catalogue import SETTINGS, Adapter, ProcessVariables, find_preloads, kind_named, variables_of
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.report import CandidateKind
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.model.machine import LoaderLimits
 
 MACHINE = LoaderLimits(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")

@@ -8,9 +8,10 @@ import pytest
 
 from fastinstall.cli.commands import bench
 from fastinstall.cli.console import Console
-from fastinstall.cli.main import Context, RunLog
+from fastinstall.cli.main import Context
 from fastinstall.cli.options import Settings, Sources
 from fastinstall.cli.parser import parse
+from fastinstall.cli.run_log import RunLog
 from fastinstall.core.errors import FailedError, UsageError
 
 

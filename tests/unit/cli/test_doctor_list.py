@@ -6,8 +6,9 @@ import pytest
 
 from fastinstall.cli.commands import doctor
 from fastinstall.cli.console import Console
-from fastinstall.cli.main import Context, RunLog
+from fastinstall.cli.main import Context
 from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.run_log import RunLog
 from fastinstall.doctor.registry import check_names
 
 

@@ -9,12 +9,12 @@ from support.terminal.answers import AskedPerson
 from support.values.sessions import a_session
 
 from fastinstall.cli.console import Console
+from fastinstall.cli.wizard import answers
+from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.environment_question import EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.verbs import answers
-from fastinstall.verbs.answers import Answers
 
 
 def _chooser(home: Path, person: AskedPerson, **variables: str) -> EnvironmentChooser:

@@ -8,7 +8,7 @@ from support.values.sessions import a_session
 
 from fastinstall.observe.environment_summary import scan_environment
 from fastinstall.observe.nearby_environments import nearby_environments
-from fastinstall.verbs.everywhere import discover_environments
+from fastinstall.verbs.discover_environments import discover_environments
 
 OURS = "13.0.0+simd.v2.v3"
 

@@ -17,7 +17,7 @@ from fastinstall.doctor.remedies import is_changeable
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import Request
 from fastinstall.plan.conda_steps import refuse_unsuited_engine
-from fastinstall.plan.risks import refuse_if_protected
+from fastinstall.plan.protection import refuse_if_protected
 
 PREFIX = "/srv/images/env"
 

@@ -11,7 +11,7 @@ import pytest
 from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.request import Risk
-from fastinstall.plan.plan import Plan, Situation
+from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import make_plan
 from fastinstall.plan.saved_plan import (
     allow_risks,
@@ -20,6 +20,7 @@ from fastinstall.plan.saved_plan import (
     list_fetched_artefacts,
     select_named_releases,
 )
+from fastinstall.plan.situation import Situation
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
 _situation = importlib.import_module("test_planner")._situation  # what a case describes, made in one place

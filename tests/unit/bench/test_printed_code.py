@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import all_adapters
+from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import ImagePipeline
 from fastinstall.core.errors import UsageError
 

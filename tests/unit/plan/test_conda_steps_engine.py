@@ -17,7 +17,7 @@ from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import Request
 from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
-from fastinstall.plan.plan import Situation
+from fastinstall.plan.situation import Situation
 
 NOTHING = Releases(sources=(), wheels=(), origin="the package index")
 

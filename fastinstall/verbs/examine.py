@@ -4,18 +4,15 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from fastinstall import __version__
 from fastinstall.core.errors import UsageError
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.registry import check_names, ignored_findings, needs_runtime, report, run_checks
+from fastinstall.doctor.registry import check_names, ignored_findings, make_context, needs_runtime, report, run_checks
 from fastinstall.elf.cpu import Cpu, Host
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.live_process import LiveProcess
-from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_if_readable
@@ -54,6 +51,11 @@ def examine(session: Session, environment: Environment, examination: Examination
     Raises:
         UsageError: there is no check of that name.
         UndeterminedError: the target cannot be observed.
+
+    Example:
+        environment = find(session, NamedTarget(prefix=Path(".venv")))
+        report = examine(session, environment, Examination(quick=True))
+        print(report.status, [finding.message for finding in report.findings])
     """
     return examine_facts(session, environment, examination)[0]
 
@@ -61,7 +63,11 @@ def examine(session: Session, environment: Environment, examination: Examination
 def examine_facts(
     session: Session, environment: Environment, examination: Examination
 ) -> tuple[EnvironmentReport, Facts]:
-    """Like `examine`, with what was observed."""
+    """Like `examine`, with what was observed.
+
+    Example:
+        report, facts = examine_facts(session, environment, Examination())
+    """
     asked, process, started = examination.checks, examination.process, examination.started
     names = check_names(asked, foreign=not examination.quick)
     receipt = receipt_if_readable(environment)
@@ -86,7 +92,7 @@ def examine_facts(
     fork = _find_recipe_of_fork(session, facts, recipe) if receipt is None else None
     if fork is not None:
         recipe, facts = fork, facts_of(session, environment, replace(request, recipe=fork))
-    context = _make_context(session, facts, receipt, recipe)
+    context = make_context(session, facts, receipt, recipe)
     findings = run_checks(replace(context, hosts=examination.hosts), names)
     ignored = () if examination.quick or asked else ignored_findings()
     return report(environment, (*findings, *ignored)), facts
@@ -99,16 +105,3 @@ def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Reci
     with contextlib.suppress(UsageError):
         return recipe_named(session, owners.pop()) if len(owners) == 1 else None
     return None
-
-
-def judge(
-    session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]
-) -> EnvironmentReport:
-    """Run checks on facts that were observed already."""
-    return report(facts.environment, run_checks(_make_context(session, facts, receipt, recipe), checks))
-
-
-def _make_context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:
-    return CheckContext(
-        facts=facts, receipt=receipt, recipe=recipe, today=session.now().date(), tool_version=__version__
-    )

@@ -10,9 +10,9 @@ import pytest
 from published_schemas import SCHEMAS
 from support.values.sessions import a_session
 
+from fastinstall.cli.wizard import answers
+from fastinstall.cli.wizard.answers import Answers
 from fastinstall.model.request import Request, Risk
-from fastinstall.verbs import answers
-from fastinstall.verbs.answers import Answers
 
 BEFORE = Request(jobs=2)
 AFTER = Request(jobs=2, level="x86-64-v2", allow=(Risk.VULNERABLE,))

@@ -28,7 +28,7 @@ class Answers:
         target: the environment, or the directory in which one was to be made.
         before: the request that flags, variables and settings gave.
         after: the request as it was customised; without accepted risks, which are asked for each time.
-        kept_at: ISO 8601, UTC.
+        kept_at: when they were kept, ISO 8601 in UTC.
         at_work: whether the plan was being carried out.
     """
 
@@ -74,7 +74,7 @@ def forget(session: Session, target: Path) -> None:
 
 
 def apply_kept_answers(answers: Answers, request: Request) -> Request:
-    """The request of this run with what was changed by the answers."""
+    """Return the request of this run with what was changed by the answers."""
     names = (field.name for field in fields(Request))
     changed = (name for name in names if getattr(answers.after, name) != getattr(answers.before, name))
     wished = replace(request, **{name: getattr(answers.after, name) for name in changed})

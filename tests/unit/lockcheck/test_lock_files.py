@@ -8,17 +8,9 @@ import pytest
 
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck.files import check_locks
-from fastinstall.lockcheck.verdict import (
-    FILES,
-    LockFinding,
-    LockKind,
-    archive,
-    conda_archive,
-    is_our_build,
-    is_ours,
-    kind_of,
-    public,
-)
+from fastinstall.lockcheck.lock_kinds import FILES, LockKind, kind_of
+from fastinstall.lockcheck.locked_names import archive, conda_archive, is_our_build, is_ours, public
+from fastinstall.lockcheck.verdict import LockFinding
 
 BOMB = "dependencies: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefghijk")

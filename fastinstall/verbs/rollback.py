@@ -1,30 +1,23 @@
-"""Undo setups, list what can be undone, and forget it.
-
-Also finds what replaced the stack since its setup and conflicts with a rollback.
-"""
+"""Undo setups, the newest first; what replaced the stack since then is moved aside, or refused."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
-from fastinstall.apply.exclusive import hold_environment_lock
 from fastinstall.apply.late_interrupts import report_interruption_after_recovery
 from fastinstall.apply.recovery import change_environment, find_pin_left_behind
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
-from fastinstall.core.messages import format_bytes, quote
+from fastinstall.core.messages import quote
 from fastinstall.core.version_numbers import base_version
-from fastinstall.journal.damaged_transactions import move_damaged_transaction_away, unreadable_named
 from fastinstall.journal.entries import Moving
 from fastinstall.journal.foresee import extend_to_intact_stack
-from fastinstall.journal.forget import forget, list_forgettable_transactions
 from fastinstall.journal.layout import KEPT
 from fastinstall.journal.rollback import RolledBack, receipt_if_readable, rollback
 from fastinstall.journal.selection import is_known, list_undoable_transactions, position
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable
 from fastinstall.model.move import MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -41,22 +34,15 @@ from fastinstall.wheelbuild.installed_wheels import discard_unneeded_wheels, has
 _SITES = ("site-packages", "dist-packages")
 
 
-def history(environment: Environment) -> Transactions:
-    """Return what can be undone, newest first; transactions with an unreadable journal come first."""
-    store = JournalStore(Path(environment.prefix))
-    damaged = (_make_damaged_transaction(store, each) for each in store.unreadable())
-    return _sum_up((*damaged, *map(_make_past_transaction, store.readable())))
-
-
-def undo(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
+def roll_back(session: Session, environment: Environment, *, to: str | None, force: bool) -> tuple[str, ...]:
     """Undo the last setup, or everything back to before `to`.
 
     Where a run was interrupted, that is brought to its end instead, and nothing that was finished is undone: whoever
     repeats a command that failed does not mean one more setup. With `to`, which says how far, it goes on.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         to: identifier of a transaction, or its beginning; None for the current setup.
         force: move aside what replaced ours since, instead of refusing.
 
@@ -66,6 +52,10 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
     Raises:
         RefusedError: there is nothing to undo, the originals are missing, or another tool replaced the stack.
         UsageError: there is no transaction `to`, or there are several.
+
+    Example:
+        for line in roll_back(session, environment, to=None, force=False):
+            print(line)
     """
     alone = report_interruption_after_recovery(Path(environment.prefix)) if to is None else nullcontext()
     with alone, change_environment(session, environment, "rollback", force=force) as locked:
@@ -75,7 +65,7 @@ def undo(session: Session, environment: Environment, *, to: str | None, force: b
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         noted = find_noted_project(store.prefix)
         with signals.defer_signals():  # all of them, or none
-            done = tuple(_roll_back(session, environment, chosen, to, force=force))
+            done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
         _discard_kept_wheels(session)
         unmet = _find_unmet_requirements(session, store.prefix, receipt)
         return (*locked.sentences, *done, *find_pin_left_behind(store, noted), *unmet)
@@ -85,8 +75,8 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
     """Bring to its end what a dead run left, and nothing else.
 
     Args:
-        session: the outside world.
-        environment: the target.
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
         force: move aside what is in the way of what has to return, instead of refusing.
 
     Returns:
@@ -94,91 +84,24 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
 
     Raises:
         FastinstallError: as `change_environment` says.
+
+    Example:
+        for line in end_interrupted_run(session, environment, force=False):
+            print(line)
     """
     alone = report_interruption_after_recovery(Path(environment.prefix))
     with alone, change_environment(session, environment, "recovery", force=force) as locked:
         return locked.sentences or (f"nothing was interrupted in {environment.prefix}",)
 
 
-def list_forgettable_history(environment: Environment, identifier: str | None) -> Transactions:
-    """Return what `forget_in` would delete, or the damaged transaction that it would move aside."""
-    store = JournalStore(Path(environment.prefix))
-    damaged = unreadable_named(store, identifier) if identifier is not None else None
-    if damaged is not None:
-        return _sum_up((_make_damaged_transaction(store, damaged),))
-    return _sum_up(tuple(map(_make_past_transaction, list_forgettable_transactions(store, identifier))))
-
-
-def forget_in(session: Session, environment: Environment, identifier: str | None) -> tuple[str, ...]:
-    """Make setups impossible to undo, and delete what was kept for that; the environment stays as it is.
-
-    Args:
-        session: the outside world.
-        environment: the target.
-        identifier: of a transaction, or its beginning: it is deleted with all older ones. None keeps what the current
-            setup needs to be undone. A transaction with an unreadable journal is moved to `kept/`, not deleted.
-
-    Returns:
-        What was done, in sentences.
-
-    Raises:
-        RefusedError: another program is working on the environment.
-        UsageError: there is no such transaction, or there are several.
-    """
-    store = JournalStore(Path(environment.prefix))
-    damaged = unreadable_named(store, identifier) if identifier is not None else None
-    if damaged is not None:
-        with hold_environment_lock(store.prefix):
-            return (f"moved aside, nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
-    with change_environment(session, environment, "forgetting") as locked:
-        freed = sum(info.held_bytes for info in list_forgettable_transactions(store, identifier))
-        with signals.defer_signals():  # all of them, or none
-            gone = forget(store, identifier)
-    told = (f"forgotten: {each}" for each in gone)
-    return (*locked.sentences, *told, f"{format_bytes(freed)} freed" if gone else "nothing to forget")
-
-
-def _sum_up(transactions: tuple[PastTransaction, ...]) -> Transactions:
-    return Transactions(transactions=transactions, held_bytes=sum(each.held_bytes for each in transactions))
-
-
-def _make_past_transaction(info: TransactionInfo) -> PastTransaction:
-    title, held = info.title, info.held_bytes
-    return PastTransaction(
-        id=info.id,
-        at=info.at,
-        state=Phase(info.state),
-        verb=title.verb,
-        stack=title.stack,
-        sequence=info.sequence,
-        held=format_bytes(held),
-        held_bytes=held,
-    )
-
-
-def _make_damaged_transaction(store: JournalStore, unreadable: Unreadable) -> PastTransaction:
-    held = store.held_by(unreadable.transaction)
-    return PastTransaction(
-        id=unreadable.transaction,
-        at="",
-        state=Phase.DAMAGED,
-        verb="",
-        stack="",
-        sequence=0,
-        held=format_bytes(held),
-        held_bytes=held,
-        problem=unreadable.problem,
-    )
-
-
 def _describe_what_remains(store: JournalStore) -> Iterator[str]:
-    """What a rollback that has only recovered did not do."""
+    """Yield what a rollback that has only recovered did not do."""
     if store.readable():
         yield f"nothing else was undone; to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
 
 
 def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]:
-    """The transactions to be undone, newest first: with `to` as far as it says, else to where a stack is intact."""
+    """Choose the transactions to undo, newest first: as far as `to` says, else to where a stack is intact."""
     infos = list_undoable_transactions(store)
     if to is not None:
         return tuple(info.id for info in infos[: position(infos, to) + 1])
@@ -197,7 +120,11 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
 def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[str]:
     """Yield what a rollback leads to that nobody would expect, and the other way; for before it is agreed to.
 
-    Where a rollback cannot be foreseen, `undo` says why.
+    Where a rollback cannot be foreseen, `roll_back` says why.
+
+    Example:
+        for notice in list_rollback_notices(environment, to=None):
+            print(notice)
     """
     store = JournalStore(Path(environment.prefix))
     try:
@@ -214,7 +141,7 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
 
 
 def _count_transactions_of_setup(store: JournalStore, infos: Sequence[TransactionInfo]) -> int:
-    """The current setup and what came after it."""
+    """Count the current setup and the transactions after it."""
     receipt = receipt_if_readable(store)
     return next((place for place, info in enumerate(infos, 1) if receipt is not None and info.id == receipt.id), 0)
 
@@ -247,10 +174,10 @@ def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tupl
     )
 
 
-def _roll_back(
+def _undo_transactions(
     session: Session, environment: Environment, chosen: tuple[str, ...], to: str | None, *, force: bool
 ) -> Iterator[str]:
-    """All of them, or none."""
+    """Undo all of the transactions, or none; yield what was done."""
     prefix = Path(environment.prefix)
     store = JournalStore(prefix)
     foreign_entries = _find_foreign_packages(session, store)
@@ -330,7 +257,7 @@ def _find_recipe(session: Session, receipt: Receipt | None) -> Recipe:
 
 
 def _list_provided_names(recipe: Recipe) -> set[str]:
-    """Names of distributions, and of conda packages, that provide what a recipe provides."""
+    """List names of distributions, and of conda packages, that provide what a recipe provides."""
     return {*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel}
 
 

@@ -11,13 +11,13 @@ from support.bench.adapters import adapter_named
 
 from fastinstall.bench import _stores, adapters, catalogue
 from fastinstall.bench._stores import preparing
-from fastinstall.bench.adoption import render_code
 from fastinstall.bench.candidates import Materials, make_candidate_runs
 from fastinstall.bench.catalogue import kind_named
 from fastinstall.bench.effort import sort_by_promise
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.materials import list_known_candidates
+from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import ImagePipeline
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.bench.temporary_store import estimate_store
 from fastinstall.model.machine import LoaderLimits
 

@@ -4,7 +4,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from fastinstall.bench.image_search import filesystem_of, mount_of
+from fastinstall.bench.filesystem import filesystem_of, mount_of
 from fastinstall.model.machine import Filesystem
 
 CLUSTER = """\

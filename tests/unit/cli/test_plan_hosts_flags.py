@@ -8,9 +8,10 @@ from support.values.fleet_cases import facts_document
 
 from fastinstall.cli.commands import build, doctor, plan
 from fastinstall.cli.console import Console
-from fastinstall.cli.main import Context, RunLog
+from fastinstall.cli.main import Context
 from fastinstall.cli.options import Settings, Sources
 from fastinstall.cli.parser import parse
+from fastinstall.cli.run_log import RunLog
 from fastinstall.core.errors import ExitCode, UsageError
 
 _COMMANDS = {"plan": plan, "build": build, "doctor": doctor}

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import pytest
 
 from fastinstall.bench._stores import tfrecord, webdataset
-from fastinstall.bench.adoption import render_code
 from fastinstall.bench.catalogue import all_kinds, kind_named
-from fastinstall.bench.image_search import SurveyedImage
 from fastinstall.bench.loading import NotLoadedError
+from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import ImagePipeline
+from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.bench.temporary_store import Maker, estimate_store, temporary_store
 from fastinstall.core.errors import UsageError
 

@@ -8,7 +8,7 @@ import pytest
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.live_process import LiveProcess
-from fastinstall.verbs.everywhere import process_target
+from fastinstall.verbs.process_target import process_target
 
 CORE = "lib/python3.11/site-packages/PIL/_imaging.cpython-311-x86_64-linux-gnu.so"
 

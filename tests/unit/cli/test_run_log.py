@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from fastinstall.cli.commands import recipes
-from fastinstall.cli.main import RunLog, main, open_log
+from fastinstall.cli.main import main
+from fastinstall.cli.run_log import RunLog, open_log
 
 Opened = Callable[[dict[str, str], list[str]], RunLog]
 

@@ -1,0 +1,52 @@
+"""Have the PIL of the target make photos to measure with, where the user names no images."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fastinstall.bench.loading import run_program
+
+WORKLOADS: Mapping[str, str] = {
+    "500px": "500 px JPEG (generated)",
+    "12mp": "12 MP JPEG (generated)",
+    "png": "800 px PNG (generated)",
+}
+"""Titles by name. 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG."""
+
+
+_MOST = {"500px": 2000, "12mp": 40, "png": 150}
+"""A limit that protects the disk: about 100 MB."""
+
+
+_PHOTOS_PROGRAM = Path(__file__).with_name("_photos.py")
+
+
+_SECONDS = 60.0
+
+
+def generate_photos(  # noqa: PLR0913 (the photos, their place, and the PIL)
+    name: str,
+    directory: Path,
+    python: Path,
+    variables: Mapping[str, str],
+    count: int | None = None,
+    *,
+    site: Sequence[Path] = (),
+) -> tuple[Path, ...]:
+    """Generate the photos of a workload: 24 of "500px" (1.1 MB), 4 of "12mp" (9.4 MB), 12 of "png" (8 MB).
+
+    One PIL makes the same files every time, in 0.2 to 0.8 s per workload (measured 2026-11-22).
+
+    Args:
+        name: which kind of photos, one of `WORKLOADS`.
+        directory: where they are written; it exists.
+        python: path of the target's interpreter, which writes them.
+        variables: the complete environment of the process.
+        count: number of photos; None for the default; 2000, 40, 150 at most (100 MB).
+        site: directories for the front of the path, with another PIL.
+
+    Raises:
+        NotLoadedError: there is no PIL, it failed, died, or hung.
+    """
+    number = min(count or 0, _MOST[name])
+    argv: tuple[str | Path, ...] = (python, _PHOTOS_PROGRAM, name, directory, str(number), *site)
+    return tuple(directory / each for each in run_program(argv, variables, _SECONDS)["files"])

@@ -1,0 +1,99 @@
+"""Names, versions and builds as lock files spell them, and whether they are those of a build of fastinstall.
+
+Sources: the wheel's file name convention, local version labels (PEP 440), conda's `NAME-VERSION-BUILD.conda`.
+"""
+
+import re
+
+_LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")
+
+
+_BUILD = re.compile(r"(?!py_)[a-z]+_(?:(?:(?:v\d)+|native)_py\d+t?_\d+|\*)")
+
+
+_ENDS = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".conda")
+
+
+_ESCAPED_PLUS = re.compile("%2b", re.IGNORECASE)
+
+
+_PARTS_OF_A_CONDA_NAME = 3
+
+
+def normalise_locked_name(name: str) -> str:
+    """Return a distribution's name as it is compared. Source: PEP 503.
+
+    >>> normalise_locked_name("Pillow_SIMD")
+    'pillow-simd'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def is_ours(version: str) -> bool:
+    """Tell whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3".
+
+    >>> is_ours("13.0.0+simd.v2.v3"), is_ours("13.0.0+cu126")
+    (True, False)
+    """
+    return _LABEL.fullmatch(version.partition("+")[2]) is not None
+
+
+def is_our_build(build: str) -> bool:
+    """Tell whether a build string of conda's, or a pattern, is one of fastinstall: "simd_v2v3_py311_0", "simd_*".
+
+    >>> is_our_build("simd_v2v3_py311_0"), is_our_build("py311h1b0a_0")
+    (True, False)
+    """
+    return _BUILD.fullmatch(build) is not None
+
+
+def public(version: str) -> str:
+    """Return what two builds of the same version have in common: "13.0" of "13.0.0+simd.v3".
+
+    >>> public("13.0.0+simd.v3")
+    '13'
+    """
+    released = version.partition("+")[0].strip().lower().removeprefix("v")
+    return re.sub(r"(\.0)+$", "", released)
+
+
+def file_name(source: str) -> str:
+    """Return the last part of a path or URL, without query and fragment.
+
+    >>> file_name("https://host/a/pillow-13.0.0%2Bsimd.v3-py3-none-any.whl#sha256=0a")
+    'pillow-13.0.0+simd.v3-py3-none-any.whl'
+    """
+    bare = source.partition("#")[0].partition("?")[0]
+    return _ESCAPED_PLUS.sub("+", bare.rstrip("/").rpartition("/")[2])
+
+
+def archive(source: str) -> tuple[str, str]:
+    """Name and version of the wheel or sdist at a path or URL; empty if it is neither.
+
+    >>> archive("wheels/pillow-13.0.0-cp311-cp311-linux_x86_64.whl")
+    ('pillow', '13.0.0')
+    """
+    name = file_name(source)
+    end = next((end for end in _ENDS if name.endswith(end)), "")
+    if not end:
+        return "", ""
+    stem = name.removesuffix(end)
+    if end == ".whl":
+        named, version = f"{stem}-".split("-")[:2]
+    else:
+        named, _, version = stem.rpartition("-")
+    return normalise_locked_name(named), version
+
+
+def conda_archive(source: str) -> tuple[str, str, str]:
+    """Name, version and build string of the conda package at a path or URL; empty if it is none.
+
+    >>> conda_archive("linux-64/pillow-13.0.0-simd_v3_py311_0.conda")
+    ('pillow', '13.0.0', 'simd_v3_py311_0')
+    """
+    name = file_name(source)
+    end = next((end for end in (".conda", ".tar.bz2") if name.endswith(end)), "")
+    parts = name.removesuffix(end).rsplit("-", 2)
+    if not end or len(parts) < _PARTS_OF_A_CONDA_NAME:
+        return "", "", ""
+    return parts[0].lower(), parts[1], parts[2]

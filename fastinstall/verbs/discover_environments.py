@@ -1,0 +1,73 @@
+"""List the environments that a person may mean, with what is in each. Reads files only: nothing is run or changed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall.core.values import immutable
+from fastinstall.observe.active_environment import USUAL_NAMES, active_prefixes, is_environment
+from fastinstall.observe.environment_summary import EnvironmentSummary, scan_environment
+from fastinstall.observe.known_environments import list_known_environments
+from fastinstall.observe.nearby_environments import nearby_environments
+from fastinstall.observe.session import Session
+
+NEARBY = "in this directory"
+"""How an environment is known that lies where the person is."""
+
+
+_SHOWN = 12
+
+
+@immutable
+class FoundEnvironment:
+    """An environment that may be meant.
+
+    Attributes:
+        seen: what is in it.
+        found: how it is known ("active (VIRTUAL_ENV)", "in this directory", "known here").
+    """
+
+    seen: EnvironmentSummary
+    found: str
+
+
+def discover_environments(session: Session, directory: Path) -> tuple[FoundEnvironment, ...]:
+    """Return environments, the likeliest first: active ones, those of the directory, those of fastinstall, others.
+
+    Environments without any Pillow are left out where nothing but a list of some tool speaks for them, and so is the
+    environment of fastinstall itself.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        directory: where the person is.
+
+    Example:
+        for found in discover_environments(session, Path.cwd()):
+            print(found.seen.prefix, found.found)
+    """
+    found: dict[str, FoundEnvironment] = {}
+    own = os.path.realpath(session.tool_prefix)
+    for prefix, how in _list_candidates(session, directory):
+        real = os.path.realpath(prefix)
+        if real == own or real in found or len(found) >= _SHOWN:
+            continue
+        seen = scan_environment(prefix)
+        if how or seen.pillow or seen.ours:
+            found[real] = FoundEnvironment(seen=seen, found=how or "known here")
+    return tuple(sorted(found.values(), key=_rank))
+
+
+def _list_candidates(session: Session, directory: Path) -> Iterator[tuple[Path, str]]:
+    for name, active in active_prefixes(session.variables).items():
+        if is_environment(Path(active)):
+            yield Path(active), f"active ({name})"
+    for prefix in nearby_environments(directory, session.variables):
+        yield prefix, NEARBY
+    for prefix in list_known_environments(session.variables, session.directories.state):
+        yield prefix, ""
+
+
+def _rank(each: FoundEnvironment) -> tuple[int, int, bool]:
+    first = 0 if each.found.startswith("active") else 1 + (each.found != NEARBY)
+    names = {name: number for number, name in enumerate(USUAL_NAMES)}
+    return first, names.get(each.seen.prefix.name, len(names)), not each.seen.ours

@@ -1,0 +1,122 @@
+"""Decide what a setup would do; nothing is changed."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from fastinstall.core.running_probe import RunningProbe
+from fastinstall.model.artefact import Releases
+from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Facts
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Request
+from fastinstall.observe import observation
+from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.interpreter import use_pil
+from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.creation import foresee_facts, plan_creation
+from fastinstall.plan.index_settings import start_index
+from fastinstall.plan.level_choice import refuse_unknown
+from fastinstall.plan.make import add_project, decide_plan, find_project, plan_new_environment
+from fastinstall.plan.plan import Plan
+from fastinstall.plan.planner import warn_about_project
+from fastinstall.plan.satisfied import plan_nothing
+from fastinstall.plan.saved_plan import select_named_releases
+from fastinstall.plan.situation import Situation
+from fastinstall.steps.build import Build
+from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.steps.kinds import find_step
+
+
+def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved: Plan | None = None) -> Plan:
+    """Decide what a setup would do.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        target: an environment, or one that is to be made.
+        request: what is asked for.
+        saved: decide anew what this one decided, of the files that it names alone.
+
+    Raises:
+        FastinstallError: as planner, probes and index say.
+
+    Example:
+        plan = plan_setup(session, NamedTarget(prefix=Path(".venv")), Request())
+        print(plan.summary, [step.describe() for step in plan.steps])
+    """
+    recipe = recipe_named(session, request.recipe)
+    refuse_unknown(recipe, request)
+    # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
+    from_cache = saved is None or any(isinstance(step, Build) and bool(step.cached) for step in saved.steps)
+    made = plan_creation(session, target)
+    if made is not None:
+        return plan_new_environment(session, request, made, saved=saved, from_cache=from_cache)
+    environment = find(session, target)
+    receipt = observation.receipt_of(environment)
+    facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe))
+    done = plan_nothing(facts, recipe, request, receipt)
+    if done is not None and request.pin:
+        done = replace(done, warnings=warn_about_project(find_project(facts), facts))
+    if done is not None:
+        return done
+    # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
+    index = start_index(session, recipe, request, Path(environment.python))
+    if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
+        facts = observation.facts_of(
+            session, environment, observation.ObservationRequest(recipe=recipe, runtime=True, toolchain=True)
+        )
+    else:
+        # Not where a wheelhouse may have a wheel that is ready to be taken.
+        observe = partial(observation.observe_means, recipe, session.variables)
+        toolchain = RunningProbe(observe) if request.wheelhouse is None else None
+        facts = replace(facts, runtime=use_pil(session, environment).result())
+        facts = replace(facts, toolchain=toolchain.result() if toolchain is not None else None)
+    releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
+    situation = Situation(facts=facts, recipe=recipe, request=request, releases=releases, receipt=receipt)
+    return decide_plan(session, add_project(situation), from_cache=from_cache)
+
+
+def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
+    """Return what a plan is made from, of an environment that exists or that is yet to be made; PIL is not run.
+
+    Example:
+        facts = observe_facts(session, NamedTarget(new=Path("fast-env")), recipe)
+        print(facts.interpreter.version)
+    """
+    made = plan_creation(session, target)
+    if made is not None:
+        return foresee_facts(session, recipe, made)
+    return observation.facts_of(
+        session, find(session, target), observation.ObservationRequest(recipe=recipe, toolchain=True)
+    )
+
+
+def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
+    """Decide how to put back what a receipt says, at its very version.
+
+    Example:
+        plan = plan_restoration(session, environment, receipt, releases)
+    """
+    recipe = read_recorded_recipe(session, environment, receipt)
+    compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
+    facts = observation.facts_of(
+        session, environment, observation.ObservationRequest(recipe=recipe, toolchain=compiling)
+    )
+    situation = Situation(
+        facts=facts, recipe=recipe, request=receipt.request, releases=releases, receipt=receipt, restoring=True
+    )
+    return decide_plan(session, add_project(situation))
+
+
+def name_target(plan: Plan) -> NamedTarget:
+    """Return the target of a plan, as flags would name it.
+
+    Example:
+        plan = plan_setup(session, name_target(plan), plan.request)
+    """
+    create = find_step(plan.steps, CreateEnvironment)
+    if create is None:
+        return NamedTarget(prefix=Path(plan.environment.prefix))
+    return NamedTarget(new=Path(create.prefix), python=Path(create.python))

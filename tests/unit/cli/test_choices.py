@@ -1,0 +1,132 @@
+"""Questions of the wizard whose answers are a few values, and what each of them means."""
+
+from dataclasses import replace
+
+import pytest
+from support.terminal.answers import AskedPerson
+from support.values.builders import advisory, changed, conda_facts, recipe, stock_facts
+
+from fastinstall.cli.wizard.choices import ask_engine, ask_levels, offer_answers, offer_meanings
+from fastinstall.model.advisories import Severity
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.facts import Facts
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Request
+from fastinstall.model.speed import SpeedTable
+from fastinstall.plan.versions import VersionChoice
+from fastinstall.verbs.recipe_comparison import RecipePreview
+
+
+def facts(*, conda: bool, rattler: bool) -> Facts:
+    changes: dict[str, object] = {"toolchain": {"rattler": rattler}}
+    return changed(conda_facts(), changes if conda else {**changes, "conda": {"tool": None}})
+
+
+@pytest.mark.parametrize(
+    ("seen", "offered"),
+    [
+        (facts(conda=True, rattler=True), ["auto", "conda", "rattler", "pip"]),
+        (facts(conda=True, rattler=False), ["auto", "conda", "pip"]),
+        (facts(conda=False, rattler=True), ["auto", "rattler", "pip"]),
+        (facts(conda=False, rattler=False), ["pip"]),
+    ],
+)
+def test_only_what_is_there_is_offered_and_the_way_back(seen: Facts, offered: list[str]) -> None:
+    person = AskedPerson()
+    assert ask_engine(person, seen, Request()) == offered[0]
+    assert list(person.offered) == [*offered, "back"]
+    assert ask_engine(AskedPerson("back"), seen, Request()) is None
+
+
+def test_what_was_wished_for_is_marked_first() -> None:
+    assert (
+        ask_engine(AskedPerson(), facts(conda=True, rattler=True), Request(engine=CondaInstaller.PIP))
+        is CondaInstaller.PIP
+    )
+
+
+def test_the_wheel_is_offered_with_its_weakness() -> None:
+    person = AskedPerson("rattler")
+    assert ask_engine(person, facts(conda=True, rattler=True), Request()) is CondaInstaller.RATTLER
+    assert "conda overwrites" in person.meanings["pip"]
+
+
+def test_nobody_is_asked_where_conda_manages_nothing() -> None:
+    person = AskedPerson("never given")
+    assert ask_engine(person, stock_facts(), Request()) is CondaInstaller.AUTO
+    assert person.questions == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "before", "asked"),
+    [
+        ((), Request(), ("auto", ())),
+        ((), Request(level="x86-64-v2"), ("x86-64-v2", ())),
+        ((), Request(level="of another recipe"), ("auto", ())),
+        ((), Request(levels=("x86-64-v2", "x86-64-v4")), ("auto", ("x86-64-v2", "x86-64-v4"))),
+        (("x86-64-v3",), Request(levels=("x86-64-v2", "x86-64-v4")), ("x86-64-v3", ())),
+        (("several",), Request(), ("auto", ("x86-64-v2", "x86-64-v3"))),
+        (("several", "x86-64-v3, x86-64-v4"), Request(), ("auto", ("x86-64-v3", "x86-64-v4"))),
+        (("back",), Request(), None),
+        (("several", "back"), Request(), None),
+    ],
+)
+def test_one_level_or_several_are_asked_for(
+    answers: tuple[str, ...], before: Request, asked: tuple[str, tuple[str, ...]] | None
+) -> None:
+    assert ask_levels(AskedPerson(*answers), recipe(), before) == asked
+
+
+def test_every_answer_says_what_it_means() -> None:
+    person = AskedPerson()
+    ask_levels(person, recipe(), Request())
+    assert set(person.meanings) == set(person.offered) - {"back"}
+    assert "resizes slower" in person.meanings["x86-64-v4"]
+
+
+FIGURE = "2.07 times as fast as stock Pillow 13.0.0 (2026-11-21)"
+FORK = changed(recipe(), {"bench": {"measured": FIGURE}})
+KERNELS = [{"name": "turn", "file": "a.c", "functions": ["f"], "operations": ["turn"], "reason": "measured"}]
+FAST = changed(FORK, {"name": "pillow-fast", "summary": "both", "kernels": KERNELS, "recommended": True})
+STOCK = changed(FORK, {"name": "pillow", "summary": "stock", "expect": {"symbols": []}, "bench": {"measured": ""}})
+SPEED = SpeedTable(
+    baseline="pillow 13.0.0 (wheel)",
+    candidate="pillow 13.0.0+simd.v2.v3",
+    cpu="AMD EPYC",
+    measured_at="2026-11-21T10:00:00+00:00",
+    geomean=2.29,
+    rows=(),
+)
+
+
+def _offer(used: Recipe, version: str) -> RecipePreview:
+    return RecipePreview(
+        recipe=used, choice=VersionChoice(version=version, source=None, base_wheel=None, reason="a test")
+    )
+
+
+def test_recipes_stand_side_by_side_with_version_advisories_and_speed() -> None:
+    known = (advisory("CVE-1", "<13", Severity.CRITICAL), advisory("CVE-2", "<13"), advisory("CVE-3", "<13"))
+    offers = (
+        replace(_offer(FAST, "13.0.0"), speed=SPEED),
+        replace(_offer(FORK, "12.1.1.post0"), advisories=known),
+        _offer(STOCK, "13.0.0"),
+    )
+    assert offer_answers(offers) == {
+        "pillow-fast": "pillow-fast (recommended)",
+        "pillow-simd": "pillow-simd",
+        "pillow": "pillow",
+    }
+    assert offer_meanings(offers) == {
+        "pillow-fast": "both; 13.0.0, no known advisories; SIMD kernels on today's Pillow, the same pixels; "
+        "measured here 2026-11-21: 2.29 times as fast as pillow 13.0.0 (wheel)",
+        "pillow-simd": "SIMD fork of Pillow; 12.1.1.post0, 3 known advisories (1 critical, 2 high); "
+        f"SIMD kernels of an older Pillow; measured elsewhere: {FIGURE}",
+        "pillow": "stock; 13.0.0, no known advisories; stock code, optimised",
+    }
+
+
+@pytest.mark.parametrize("used", [FAST, FORK])
+def test_a_recipe_that_does_not_fit_says_why(used: Recipe) -> None:
+    offer = RecipePreview(recipe=used, choice=None, problem="the environment does not allow it")
+    assert "; nothing fits: the environment does not allow it; " in offer_meanings((offer,))[used.name]

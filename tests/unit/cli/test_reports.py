@@ -1,0 +1,145 @@
+"""Reports of doctor, errors and speed tables as text."""
+
+import re
+from dataclasses import replace
+
+from support.values.builders import environment, levelled_facts
+
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.reports import error_text, list_stack, render_speed_table, report_text
+from fastinstall.core.errors import RefusedError
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.speed import SpeedRow, SpeedTable
+
+ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
+WIDE = Page()
+FULL = Page(verbose=True)
+NARROW = Page(width=80)
+
+
+def _report() -> EnvironmentReport:
+    return EnvironmentReport(
+        environment=environment(),
+        status=Status.ERROR,
+        findings=(
+            Finding(check="cpu-level", status=Status.OK, message="this CPU offers x86-64-v3", evidence=("not shown",)),
+            Finding(
+                check="swapped",
+                status=Status.ERROR,
+                message="pillow 13.0.0 has taken the place of pillow 12.1.1+simd.v3, and pip has put it there today",
+                evidence=ADVISORIES,
+                expected="one",
+                observed="another",
+                remedy=Remedy(text="put it back", command="fastinstall doctor --fix --prefix /srv/images/env"),
+            ),
+        ),
+    )
+
+
+def test_a_report_tells_what_is_wrong_and_ends_with_the_command_that_repairs_it() -> None:
+    report, wrong = _report(), _report().findings[1]
+    assert report_text(report, WIDE, ("not shown",)).splitlines() == [
+        f"  error    swapped  {wrong.message}",
+        "           hint: put it back",
+        "1 error (1 check passed). Fix it: fastinstall doctor --fix --prefix /srv/images/env",
+    ]
+    hint, warning = Finding(check="a", status=Status.HINT, message="m"), replace(wrong, status=Status.WARNING)
+    both, some = (replace(report, findings=found) for found in ((warning, wrong), (warning, hint, wrong)))
+    assert "1 error, 1 warning (0 checks passed). Fix both: fastinstall doctor --fix" in report_text(both, WIDE, ())
+    assert "1 error, 1 warning, 1 hint (0 checks passed). Fix 2 of them: fastinst" in report_text(some, WIDE, ())
+
+
+def test_where_checks_are_named_each_has_its_line() -> None:
+    assert "  ok       cpu-level  this CPU offers x86-64-v3" in report_text(_report(), WIDE).splitlines()
+
+
+def test_a_healthy_report_has_three_lines() -> None:
+    report = replace(_report(), status=Status.OK, findings=_report().findings[:1])
+    lines = report_text(report, WIDE, list_stack(levelled_facts())).splitlines()
+    assert len(lines) == 3
+    assert lines[0].endswith(" in /srv/images/env")
+    assert lines[1].startswith("code for x86-64-v3 (AVX2) on ")
+    assert "libjpeg-turbo 3." in lines[1]
+    assert lines[2] == "1 check passed"
+
+
+def test_with_verbose_a_report_gives_one_line_to_what_is_well_and_details_to_what_is_not() -> None:
+    lines = report_text(_report(), FULL).splitlines()
+    assert lines[0] == "/srv/images/env (venv)"
+    assert lines[1] == "  ok       cpu-level  this CPU offers x86-64-v3"
+    assert lines[2].startswith("  error    swapped    pillow 13.0.0 has taken the place")
+    assert lines[3] == "           expected one; observed another"
+    assert "           CVE-2026-1019 (high): something is read out of bounds." in lines
+    assert lines[-3:] == [
+        "           hint: put it back",
+        "                 fastinstall doctor --fix --prefix /srv/images/env",
+        "1 error (1 check passed). Fix it: fastinstall doctor --fix --prefix /srv/images/env",
+    ]
+
+
+def test_a_long_message_hangs_below_its_own_column() -> None:
+    lines = report_text(_report(), NARROW, ()).splitlines()
+    assert lines[1].startswith(" " * lines[0].index("pillow 13.0.0") + "and pip has")
+
+
+def test_a_report_says_the_same_without_colour() -> None:
+    painted = report_text(_report(), Page(colour=True))
+    assert "\x1b[31m" in painted
+    assert re.sub(r"\x1b\[\d+m", "", painted) == report_text(_report(), WIDE)
+
+
+def test_an_error_tells_what_the_details_and_the_hint() -> None:
+    error = RefusedError("the lock is held", hint="wait", details=("by 4711",))
+    assert error_text(error, WIDE) == "error: the lock is held\n  by 4711\n  hint: wait\n"
+
+
+def test_the_details_of_an_error_are_never_cut_because_the_end_of_a_log_matters() -> None:
+    details = tuple(f"line {number}" for number in range(40))
+    assert "line 39" in error_text(RefusedError("it does not compile", details=details), NARROW)
+
+
+def test_a_speed_table_marks_what_is_slower_and_aligns_its_columns() -> None:
+    table = SpeedTable(
+        baseline="pillow 13.0.0 (wheel)",
+        candidate="pillow 12.1.1+simd.v3",
+        cpu="AMD EPYC",
+        measured_at="2026-11-21T10:00:00+00:00",
+        geomean=2.5,
+        rows=(
+            SpeedRow(operation="resize lanczos", before_ms=20.0, after_ms=2.0),
+            SpeedRow(operation="chops add", before_ms=1.0, after_ms=2.0),
+            SpeedRow(operation="within the noise", before_ms=0.96, after_ms=1.0),
+            SpeedRow(operation="immeasurable", before_ms=1.0, after_ms=0.0),
+        ),
+    )
+    head, occasion, titles, *rows = render_speed_table(table, WIDE).splitlines()
+    assert head == "before: pillow 13.0.0 (wheel); after: pillow 12.1.1+simd.v3"
+    assert occasion == "measured 2026-11-21 10:00 UTC, on AMD EPYC"
+    assert rows[0].endswith("  10.00x")
+    assert [row.partition("  ")[0] for row in rows if row.endswith("slower")] == ["chops add"]
+    assert len({row.index("x", 31) for row in rows}) == 1
+    assert titles.index("faster") + len("faster") == rows[0].index("x", 31) + 1
+    narrow = render_speed_table(table, Page(width=40))
+    assert {"20.00", "2.00", "10.00x", "2.50x"} <= set(narrow.split()), "no figure is broken"
+    assert rows[-1].startswith("geometric mean")
+
+
+def test_a_speed_table_that_was_measured_earlier_says_when_and_where() -> None:
+    table = SpeedTable(
+        baseline="pillow 13.0.0 (wheel)",
+        candidate="pillow 12.1.1+simd.v3",
+        cpu="AMD EPYC",
+        measured_at="2026-11-21T10:03:20+00:00",
+        geomean=2.5,
+        rows=(SpeedRow(operation="resize lanczos", before_ms=20.0, after_ms=2.0),),
+        python="3.11.2",
+        prefix="/srv/first",
+        reused=True,
+    )
+    assert render_speed_table(table, WIDE).splitlines()[1] == (
+        "of an earlier setup of the same two builds: measured 2026-11-21 10:03 UTC with Python 3.11.2 for /srv/first, "
+        "on AMD EPYC"
+    )
+    older = replace(table, python="", prefix="")
+    assert "measured 2026-11-21 10:03 UTC, on AMD EPYC" in render_speed_table(older, WIDE)
+    assert "earlier" not in render_speed_table(replace(table, reused=False), WIDE)

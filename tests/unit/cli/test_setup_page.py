@@ -1,0 +1,130 @@
+"""What a setup ends with."""
+
+from dataclasses import replace
+
+import pytest
+from support.values.builders import conda_receipt, conda_stack, environment, receipt
+
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.setup_page import outcome_text
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
+from fastinstall.model.speed import SpeedRow, SpeedTable
+from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.steps.build import Build
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.pin_for_pip import PinForPip
+from fastinstall.steps.system_packages import SystemPackages
+from fastinstall.steps.verify import Verify
+
+ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
+WIDE = Page()
+
+
+def _plan() -> Plan:
+    return Plan(
+        environment=environment(),
+        facts_digest="0",
+        request=Request(),
+        steps=(
+            SystemPackages(manager="apt", packages=("libtiff-dev", "libopenjp2-7-dev"), reason="missing: headers"),
+            InstallGuard(reason="to notice when another tool replaces it"),
+            Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
+        ),
+        skipped=(Skipped(step="create-environment", reason="it exists"),),
+        risks=(PlanRisk(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
+        warnings=("pillow-simd 12.1.1.post0 has 20 known advisories: fastinstall recipes show pillow-simd",),
+        summary="pillow 12.1.1+simd.v3 from pillow-simd 12.1.1.post0 for x86-64-v3 into /srv/images/env",
+    )
+
+
+def _artefact(name: str, version: str) -> Artefact:
+    return Artefact(name=name, version=version, filename=f"{name}-{version}.tar.gz", url="", sha256="")
+
+
+def _build() -> Build:
+    levels = ("x86-64-v2", "x86-64-v3")
+    return Build(
+        recipe="pillow-fast",
+        source=_artefact("pillow", "13.0.0"),
+        without=("blur", "filter"),
+        statics={"zlib": _artefact("zlib-ng", "1.1.0")},
+        base_wheel=None,
+        distribution="pillow",
+        version="13.0.0+simd.v2.v3",
+        targets=tuple(LevelTarget(level=level, cflags=("-O3", f"-march={level}"), ldflags=()) for level in levels),
+        link=LinkMode.BUNDLE,
+        libraries=("zlib",),
+        jobs=2,
+        reason="the newest",
+    )
+
+
+def _report() -> EnvironmentReport:
+    return EnvironmentReport(
+        environment=environment(),
+        status=Status.ERROR,
+        findings=(
+            Finding(check="cpu-level", status=Status.OK, message="this CPU offers x86-64-v3", evidence=("not shown",)),
+            Finding(
+                check="swapped",
+                status=Status.ERROR,
+                message="pillow 13.0.0 has taken the place of pillow 12.1.1+simd.v3, and pip has put it there today",
+                evidence=ADVISORIES,
+                expected="one",
+                observed="another",
+                remedy=Remedy(text="put it back", command="fastinstall doctor --fix --prefix /srv/images/env"),
+            ),
+        ),
+    )
+
+
+def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back() -> None:
+    row = SpeedRow(operation="chops add", before_ms=1.0, after_ms=2.0)
+    table = SpeedTable(
+        baseline="pillow 13.0.0 (wheel)",
+        candidate="pillow 12.1.1+simd.v3",
+        cpu="AMD EPYC",
+        measured_at="2026-11-21T10:00:00+00:00",
+        geomean=2.5,
+        rows=(
+            SpeedRow(operation="decode-256-224 1080p", before_ms=20.0, after_ms=10.0),
+            SpeedRow(operation="gaussian r5", before_ms=20.0, after_ms=10.0),
+            row,
+            replace(row, operation="once slower, once faster", low=0.5, high=1.1),
+        ),
+    )
+    done = replace(receipt(), distribution="pillow", version="12.1.1+simd.v3", speed=table)
+    plan = replace(_plan(), steps=(_build(),))
+    assert outcome_text(plan, done, replace(_report(), findings=_report().findings[:1]), WIDE).splitlines() == [
+        "pillow 12.1.1+simd.v3 is in place in /srv/images/env; 1 check passed",
+        "2.5 times as fast as pillow 13.0.0 (wheel), mean of 4 operations",
+        "    2.0x  decode, resize and crop a 1080p photo",
+        "slower: chops add (0.50x)",
+        "guarded: a start-up hook warns when another tool replaces it",
+        "undo: fastinstall rollback --prefix /srv/images/env",
+    ]
+    told = outcome_text(_plan(), done, _report(), WIDE)
+    assert told.startswith("done: pillow 12.1.1+simd.v3 from pillow-simd"), "nothing was built"
+    assert "error    swapped  pillow 13.0.0 has taken" in told
+
+
+@pytest.mark.parametrize(("guarded", "word"), [(True, "`fastinstall setup --upgrade`"), (False, "start-up hook")])
+def test_a_setup_in_a_conda_environment_ends_with_what_keeps_it_and_what_updates_it(
+    guarded: bool,  # noqa: FBT001 (a case)
+    word: str,
+) -> None:
+    done, stack = conda_receipt(), conda_stack()
+    done = replace(done, conda=stack if guarded else replace(stack, guard=None))
+    (line,) = [line for line in outcome_text(_plan(), done, None, WIDE).splitlines() if line.startswith("guarded: ")]
+    assert word in line
+    assert ("conda" in line) is guarded
+
+
+def test_a_setup_with_a_pin_ends_with_what_uv_needs_to_obey_it() -> None:
+    pin = PinForPip(file="pip.conf", directory="share/fastinstall/pin", requirement="pillow==13", text="", reason="r")
+    told = outcome_text(replace(_plan(), steps=(_build(), pin)), receipt(), None, WIDE)
+    assert ". /srv/images/env/share/fastinstall/pin/environment.sh\n" in told
+    assert "environment.sh" not in outcome_text(_plan(), receipt(), None, WIDE)

@@ -1,0 +1,197 @@
+"""A plan as text: short for a person, with every step and reason where more is asked for."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from support.values.builders import conda_stack, environment, healthy_facts
+
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.facts_page import facts_text
+from fastinstall.cli.text.reports import error_text, report_text
+from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.core.errors import RefusedError
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
+from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.steps.build import Build
+from fastinstall.steps.install_guard import InstallGuard
+from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.prove import Prove
+from fastinstall.steps.swap import Swap
+from fastinstall.steps.system_packages import SystemPackages
+from fastinstall.steps.verify import Verify
+
+ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
+WIDE = Page()
+FULL = Page(verbose=True)
+
+
+def _plan() -> Plan:
+    return Plan(
+        environment=environment(),
+        facts_digest="0",
+        request=Request(),
+        steps=(
+            SystemPackages(manager="apt", packages=("libtiff-dev", "libopenjp2-7-dev"), reason="missing: headers"),
+            InstallGuard(reason="to notice when another tool replaces it"),
+            Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
+        ),
+        skipped=(Skipped(step="create-environment", reason="it exists"),),
+        risks=(PlanRisk(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
+        warnings=("pillow-simd 12.1.1.post0 has 20 known advisories: fastinstall recipes show pillow-simd",),
+        summary="pillow 12.1.1+simd.v3 from pillow-simd 12.1.1.post0 for x86-64-v3 into /srv/images/env",
+    )
+
+
+def _artefact(name: str, version: str) -> Artefact:
+    return Artefact(name=name, version=version, filename=f"{name}-{version}.tar.gz", url="", sha256="")
+
+
+def _build() -> Build:
+    levels = ("x86-64-v2", "x86-64-v3")
+    return Build(
+        recipe="pillow-fast",
+        source=_artefact("pillow", "13.0.0"),
+        without=("blur", "filter"),
+        statics={"zlib": _artefact("zlib-ng", "1.1.0")},
+        base_wheel=None,
+        distribution="pillow",
+        version="13.0.0+simd.v2.v3",
+        targets=tuple(LevelTarget(level=level, cflags=("-O3", f"-march={level}"), ldflags=()) for level in levels),
+        link=LinkMode.BUNDLE,
+        libraries=("zlib",),
+        jobs=2,
+        reason="the newest",
+    )
+
+
+def _report() -> EnvironmentReport:
+    return EnvironmentReport(
+        environment=environment(),
+        status=Status.ERROR,
+        findings=(
+            Finding(check="cpu-level", status=Status.OK, message="this CPU offers x86-64-v3", evidence=("not shown",)),
+            Finding(
+                check="swapped",
+                status=Status.ERROR,
+                message="pillow 13.0.0 has taken the place of pillow 12.1.1+simd.v3, and pip has put it there today",
+                evidence=ADVISORIES,
+                expected="one",
+                observed="another",
+                remedy=Remedy(text="put it back", command="fastinstall doctor --fix --prefix /srv/images/env"),
+            ),
+        ),
+    )
+
+
+def test_a_plan_tells_every_step_and_every_skip_with_its_reason() -> None:
+    text = plan_text(_plan(), FULL)
+    assert "  1. install system packages by apt: libtiff-dev libopenjp2-7-dev\n     missing: headers\n" in text
+    assert "  3. check: pillow-importable, swapped\n     an error undoes the swap\n" in text
+    assert "  -  not needed: create-environment (it exists)\n" in text
+
+
+def test_a_build_tells_what_is_linked_in_and_left_out_and_how_each_level_is_compiled() -> None:
+    text = plan_text(replace(_plan(), steps=(_build(),)), FULL)
+    assert text.splitlines()[1:] == [
+        "  1. compile it for x86-64-v2 and x86-64-v3",
+        "     from pillow-13.0.0.tar.gz",
+        "     without the kernels blur and filter",
+        "     linked in: zlib-ng 1.1.0 for zlib",
+        "     x86-64-v2: CFLAGS='-O3 -march=x86-64-v2'",
+        "     x86-64-v3: CFLAGS='-O3 -march=x86-64-v3'",
+        "     the newest",
+        *plan_text(replace(_plan(), steps=()), FULL).splitlines()[1:],
+    ]
+
+
+def test_a_wheel_that_is_taken_as_it_is_tells_its_name_alone() -> None:
+    step = replace(_build(), source=None, statics={}, prebuilt=_artefact("pillow", "13.0.0"))
+    lines = plan_text(replace(_plan(), steps=(step,)), FULL).splitlines()
+    assert lines[1:4] == ["  1. take its wheel as it is", "     pillow-13.0.0.tar.gz", "     the newest"]
+
+
+def test_a_wheel_of_the_cache_is_told_as_such() -> None:
+    text = plan_text(replace(_plan(), steps=(replace(_build(), cached="5d" * 32),)), FULL)
+    assert "  1. take it from the cache, compiled for x86-64-v2 and x86-64-v3\n     from pillow-13.0.0" in text
+
+
+def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_names() -> None:
+    prove = Prove(reference=_artefact("pillow", "13.0.0"), reason="r")
+    swap = Swap(
+        removes=("pillow-12.0.0.dist-info",), entries=(), installs="pillow-13.0.0+simd.v2.v3.dist-info", reason="r"
+    )
+    plan = replace(_plan(), steps=(_build(), prove, swap, *_plan().steps[1:]), risks=(), warnings=())
+    assert plan_text(plan, WIDE, ("2.9 times as fast", "takes about 60 s")).splitlines() == [
+        "Set up pillow 13.0.0+simd.v2.v3 in /srv/images/env",
+        "  compile it for x86-64-v2 and x86-64-v3",
+        "  compare its pixels with the official wheel's, and measure its speed",
+        "  replace pillow 12.0.0 with pillow 13.0.0+simd.v2.v3",
+        "  add a start-up hook that warns when another tool replaces it",
+        "Expected: 2.9 times as fast; takes about 60 s",
+    ]
+
+
+@pytest.mark.parametrize("page", [WIDE, FULL], ids=["few-lines", "verbose"])
+def test_a_plan_with_the_guard_package_says_what_brings_security_updates_then(page: Page) -> None:
+    told = plan_text(replace(_plan(), steps=(_build(), _packages())), page).splitlines()
+    (line,) = [line for line in told if "`fastinstall setup --upgrade`" in line]
+    assert "conda" in line
+    assert "security updates" in line
+    declined = replace(_packages(), guard=None)
+    assert "setup --upgrade" not in plan_text(replace(_plan(), steps=(_build(), declined)), page)
+
+
+def _packages() -> MakeCondaPackages:
+    stack = conda_stack()
+    return MakeCondaPackages(
+        engine=CondaInstaller.CONDA, package=stack.package, guard=stack.guard, channel=stack.channel, reason="r"
+    )
+
+
+def test_a_plan_says_why_it_is_not_the_newest_version() -> None:
+    build = replace(_build(), reason="12.3.0 is the newest that fits; not 13.0.0: it needs Python >=3.11")
+    told = plan_text(replace(_plan(), steps=(build,)), WIDE)
+    assert "\n  not 13.0.0: it needs Python >=3.11\n" in told
+
+
+def test_what_costs_something_is_told_with_its_reason() -> None:
+    assert "  install system packages by apt: libtiff-dev libopenjp2-7-dev (missing: headers)\n" in plan_text(
+        _plan(), WIDE
+    )
+
+
+def test_a_risk_names_what_allows_it_and_shows_the_first_of_its_items() -> None:
+    text = plan_text(_plan(), WIDE)
+    assert "risk downgrade (needs --allow downgrade): 20 known advisories come back (20 high)\n" in text
+    assert "CVE-2026-1005" in text
+    assert "CVE-2026-1006" not in text
+    assert "... and 14 more: --verbose or --json\n" in text
+    assert "CVE-2026-1019" in plan_text(_plan(), Page(verbose=True))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_nothing_is_wider_than_the_terminal_but_what_must_stay_whole(width: int) -> None:
+    page = Page(width=width)
+    for text in (plan_text(_plan(), page), report_text(_report(), page), facts_text(healthy_facts(), page)):
+        wide = [line for line in text.splitlines() if len(line) > width]
+        assert all(_is_one_word(line) or line.strip().startswith("fastinstall ") for line in wide), wide
+
+
+def _is_one_word(line: str) -> bool:
+    """It is a path that stays whole, perhaps behind the name of its row."""
+    return len(line[14:].split()) == 1
+
+
+def test_a_plan_and_an_error_say_the_same_without_colour() -> None:
+    error = RefusedError("it is frozen", hint="clone it", details=("a", "b"))
+    for painted, plain in (
+        (plan_text(_plan(), Page(colour=True)), plan_text(_plan(), WIDE)),
+        (error_text(error, Page(colour=True)), error_text(error, WIDE)),
+    ):
+        assert "\x1b[" in painted
+        assert re.sub(r"\x1b\[\d+m", "", painted) == plain
