@@ -19,12 +19,13 @@ from fastinstall.journal import remembered_directories
 from fastinstall.journal.entries import TransactionBegun
 from fastinstall.journal.journal_file import Journal
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE, ROOT, SHARE, TRANSACTIONS
-from fastinstall.journal.log import Log, TransactionState
+from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.snapshot import find_loose_journals
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.titles import find_verb
+from fastinstall.model.history import Phase
 
 
 def create_transaction_directories(
@@ -169,7 +170,7 @@ def _has_line(file: Path) -> bool:
 
 def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
     begun = log.begun
-    remembered = log.directories if log.state is not TransactionState.COMMITTED else ()
+    remembered = log.directories if log.state is not Phase.COMMITTED else ()
     if begun is not None:
         refuse_ways_out(store.prefix, log)
         _remove(store, begun)
