@@ -23,7 +23,7 @@ from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.surroundings import refuse_planted
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.isa.scan import IsaScan
+from fastinstall.elf.description import IsaScan
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
