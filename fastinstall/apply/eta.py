@@ -23,11 +23,10 @@ from fastinstall.apply.forecast import (
 )
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.core import foreign
-from fastinstall.core.codec import digest, document, dump, open_document
-from fastinstall.core.errors import DocumentError, FastinstallError
+from fastinstall.core.codec import digest, document, dump
+from fastinstall.core.errors import FastinstallError
 from fastinstall.core.events import Event, Progressed, RemainingTime, Started
 from fastinstall.core.files import write_text
-from fastinstall.core.parsing import json_data
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.recipes import recipe_named
@@ -175,7 +174,5 @@ def _compute_identity(plan: Plan) -> str:
 
 
 def _read_durations(file: Path) -> Durations:
-    try:
-        return open_document(Durations, "durations", json_data(foreign.read_text(file)), file=file)
-    except (OSError, ValueError, DocumentError):
-        return Durations()  # it was never kept, or by another version: the usual figures serve
+    """Return what is remembered; without it, or with that of another version, the usual figures serve."""
+    return foreign.read_kept(Durations, "durations", file) or Durations()

@@ -15,11 +15,10 @@ from fastinstall import __version__
 from fastinstall.apply.guilty_kernels import find_guilty_kernels
 from fastinstall.apply.inputs import fetch_inputs
 from fastinstall.core import files, foreign, temporary_directories
-from fastinstall.core.codec import digest, document, dump, open_document
-from fastinstall.core.errors import DocumentError, UnprovenError
+from fastinstall.core.codec import digest, document, dump
+from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.messages import listing
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import rank, tunable_for
@@ -151,10 +150,10 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
         _prove_anew(step, subject, built, proof_context, context)
         return
     kept = context.cache / "proofs" / f"{digest((subject, __version__))}.json"
-    if _read_proof(kept) is not None:
+    if foreign.read_kept(Proof, "proof", kept) is not None:
         return
     with wheel_cache.reserve_cache_key(context.cache, f"proof-{kept.stem}", context.emit, "proves the same wheel"):
-        if _read_proof(kept) is None:
+        if foreign.read_kept(Proof, "proof", kept) is None:
             proof = _prove_anew(step, subject, built, proof_context, context)
             files.write_text(kept, dump(document("proof", proof)))
 
@@ -216,10 +215,3 @@ def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:
         operations=list_failed_operations(proof),
         details=tuple(line for check in failed for line in (f"{check.name}: {check.summary}", *check.details)),
     )
-
-
-def _read_proof(path: Path) -> Proof | None:
-    try:
-        return open_document(Proof, "proof", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None  # not there, or of another time: it is proven again

@@ -59,20 +59,19 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def decode(cls: type[T], data: object, *, file: PurePath | str, key: str = "", strict: bool = True) -> T:
+def decode(cls: type[T], data: object, *, file: PurePath | str, strict: bool = True) -> T:
     """Read a value of type `cls` from parsed JSON or TOML.
 
     Args:
         cls: a dataclass of the model.
         data: what the parser gave.
         file: where it came from, for messages.
-        key: path of `data` inside the file, for messages.
         strict: refuse keys that `cls` does not have; else they are passed over.
 
     Raises:
         DocumentError: an unknown or missing key, or a value of the wrong type.
     """
-    return typing.cast("T", _decode(cls, data, _Place(file, key, strict)))
+    return typing.cast("T", _decode(cls, data, _Place(file, "", strict)))
 
 
 def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str) -> T:

@@ -116,13 +116,13 @@ def bytes_if_there(path: Path, *, limit: int = LISTING) -> bytes | None:
         raise _make_unreadable_error(path, error) from None
 
 
-def text_if_there(path: Path, *, limit: int = LISTING) -> str:
+def text_if_there(path: Path) -> str:
     """Read the content of a file as text; bytes that are none are escaped, and it is empty if nothing is there.
 
     Raises:
         DocumentError: something is there and cannot be read; names the file.
     """
-    return (bytes_if_there(path, limit=limit) or b"").decode("utf-8", "surrogateescape")
+    return (bytes_if_there(path) or b"").decode("utf-8", "surrogateescape")
 
 
 def read_kept(cls: type[T], name: str, path: Path) -> T | None:
@@ -139,27 +139,27 @@ def read_kept(cls: type[T], name: str, path: Path) -> T | None:
         return None
 
 
-def read_json(path: Path, *, limit: int = DOCUMENT) -> Any:  # noqa: ANN401 (JSON is what it is)
+def read_json(path: Path) -> Any:  # noqa: ANN401 (JSON is what it is)
     """Read the data of a JSON file.
 
     Raises:
         DocumentError: it cannot be read, or is not JSON; names the file.
     """
-    return parse_json(_read_document_text(path, limit), file=path)
+    return parse_json(_read_document_text(path), file=path)
 
 
-def read_toml(path: Path, *, limit: int = DOCUMENT) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
     """Read the data of a TOML file.
 
     Raises:
         DocumentError: it cannot be read, or is not TOML; names the file.
     """
-    return parse_toml(_read_document_text(path, limit), file=path)
+    return parse_toml(_read_document_text(path), file=path)
 
 
-def _read_document_text(path: Path, limit: int) -> str:
+def _read_document_text(path: Path) -> str:
     try:
-        return read_text(path, limit=limit)
+        return read_text(path, limit=DOCUMENT)
     except OSError as error:
         raise _make_unreadable_error(path, error) from None
     except UnicodeDecodeError as error:

@@ -18,7 +18,7 @@ def holder(locks: str, *, device: int, inode: int) -> int | None:
 
 
 def find_holder(status: os.stat_result) -> int | None:
-    """Find the process that holds a flock(2) on this file or directory, or return None where nobody tells."""
+    """Find the process that holds a flock(2) on this file or directory, or return None if the kernel does not say."""
     try:
         locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
     except OSError:

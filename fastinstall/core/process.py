@@ -184,7 +184,6 @@ def conversation(
     argv: Sequence[str | os.PathLike[str]],
     *,
     environment: Mapping[str, str] | None = None,
-    directory: Path | None = None,
 ) -> Iterator[Conversation]:
     """Start a command to talk to, line by line; killed when the block ends."""
     import tempfile  # noqa: PLC0415 (doctor talks to nobody)
@@ -192,7 +191,7 @@ def conversation(
     words = tuple(os.fspath(word) for word in argv)
     with (
         tempfile.TemporaryFile() as errors,
-        _start_process(words, environment, directory, joined=False, errors=errors) as child,
+        _start_process(words, environment, None, joined=False, errors=errors) as child,
     ):
         yield Conversation(words, child, errors)
 

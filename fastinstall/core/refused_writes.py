@@ -69,12 +69,15 @@ def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> Fail
         others: directories that are written to, the likeliest first.
     """
     place = _find_place(error, cache, others)
-    return FailedError(reason(error, place), hint=_advise(error, place, cache))
+    hint = advise_on_cache(error, place) if place.is_relative_to(cache) else advice(error, place)
+    return FailedError(reason(error, place), hint=hint)
 
 
 def explain_full_disk(error: FailedError, cache: Path, others: Iterable[Path]) -> FailedError:
     """Return a program's failure with the full disk as its cause, if its words say so; else the error itself."""
-    if "df -h" in (error.hint or "") or not any(sign in line for line in _list_lines(error) for sign in _FULL_SIGNS):
+    if "df -h" in (error.hint or "") or not any(
+        sign in line for line in (error.message, *error.details) for sign in _FULL_SIGNS
+    ):
         return error
     full = OSError(FULL[0], os.strerror(FULL[0]))
     found = explain_refusal(full, cache, others)
@@ -104,10 +107,6 @@ def refuse_noexec(directory: Path, otherwise: str) -> None:
         )
 
 
-def _list_lines(error: FailedError) -> tuple[str, ...]:
-    return (error.message, *error.details)
-
-
 def _find_place(error: OSError, cache: Path, others: Iterable[Path]) -> Path:
     named = error.filename2 or error.filename
     if isinstance(named, str):
@@ -122,7 +121,3 @@ def _measure_room(place: Path) -> int:
     except OSError:  # it went away: not a place that is written to
         return 1 << 62
     return room.f_bavail * room.f_frsize
-
-
-def _advise(error: OSError, place: Path, cache: Path) -> str:
-    return advise_on_cache(error, place) if place.is_relative_to(cache) else advice(error, place)

@@ -18,7 +18,7 @@ _OPEN = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def identify_home(prefix: Path) -> os.stat_result | None:
-    """Remember the environment that root is about to change; None where root alone, or another user, changes it."""
+    """Remember the environment that root is about to change; None unless root runs and others may rename."""
     if os.geteuid() != _ROOT or not any(map(_is_others, (prefix, *prefix.parents))):
         return None
     with suppress(OSError):

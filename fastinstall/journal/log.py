@@ -1,6 +1,5 @@
 """The state that the lines of a journal amount to. Pure."""
 
-from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.errors import DocumentError
@@ -26,17 +25,10 @@ from fastinstall.journal.entries import (
 from fastinstall.journal.fingerprints import KnownFiles, merge_manifests
 from fastinstall.journal.remembered_directories import Directory
 from fastinstall.journal.whole_lines import split_whole_lines
+from fastinstall.model.history import Phase
 
 Act = Moving | ExternalChangeBegun | Adding
 """What is undone as one, in the reverse order of the journal."""
-
-
-class TransactionState(StrEnum):
-    """How far a transaction came."""
-
-    OPEN = "open"
-    COMMITTED = "committed"
-    UNDOING = "undoing"
 
 
 @immutable
@@ -66,11 +58,11 @@ class Log:
         return self.begun
 
     @property
-    def state(self) -> TransactionState:
+    def state(self) -> Phase:
         """Whether it is open, committed, or being undone."""
         if self.undoing is not None:
-            return TransactionState.UNDOING
-        return TransactionState.COMMITTED if self.committed else TransactionState.OPEN
+            return Phase.UNDOING
+        return Phase.COMMITTED if self.committed else Phase.OPEN
 
     @property
     def committed(self) -> bool:

@@ -103,7 +103,7 @@ def list_undo_renames(item: LocatedMove) -> Iterator[tuple[Path, Path]]:
     previous = find_previous_entry(item)
     if previous is not None:
         yield previous, item.live
-    elif item.move.kind is MoveKind.IN and not _is_present(item.kept) and _is_present(item.live):
+    elif item.move.kind is MoveKind.IN and not os.path.lexists(item.kept) and os.path.lexists(item.live):
         yield item.live, item.kept
 
 
@@ -114,21 +114,21 @@ def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
         item: the move that would be undone.
         there: what is known of the whole transaction, since a later batch may have changed it again.
     """
-    if not _is_present(item.live) or is_before(item):
+    if not os.path.lexists(item.live) or is_before(item):
         return False
-    if _is_present(item.swap) and _is_present(item.kept):
+    if os.path.lexists(item.swap) and os.path.lexists(item.kept):
         return True
     return not is_ours(item.live, item.move.live, there)
 
 
 def is_before(item: LocatedMove) -> bool:
     """Return whether `live` is as it was before the move: not done, or undone already."""
-    return _is_present(item.kept) if item.move.kind is MoveKind.IN else find_previous_entry(item) is None
+    return os.path.lexists(item.kept) if item.move.kind is MoveKind.IN else find_previous_entry(item) is None
 
 
 def is_lost(item: LocatedMove) -> bool:
     """Return whether what stood at `live` before is nowhere any more: somebody has removed it."""
-    return item.move.kind is not MoveKind.IN and not any(map(_is_present, (item.live, item.kept, item.swap)))
+    return item.move.kind is not MoveKind.IN and not any(map(os.path.lexists, (item.live, item.kept, item.swap)))
 
 
 def find_previous_entry(item: LocatedMove) -> Path | None:
@@ -136,8 +136,8 @@ def find_previous_entry(item: LocatedMove) -> Path | None:
     if item.move.kind is MoveKind.IN:
         return None
     if item.move.kind is MoveKind.OUT:
-        return item.kept if _is_present(item.kept) else None
-    if _is_present(item.swap):
+        return item.kept if os.path.lexists(item.kept) else None
+    if os.path.lexists(item.swap):
         return item.swap
     return item.kept if _is_previous_kept(item) else None
 
@@ -153,13 +153,13 @@ def parents(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
 
 
 def _undo_exchange(item: LocatedMove, mover: Mover) -> None:
-    if _is_present(item.swap):
+    if os.path.lexists(item.swap):
         _from_swap(item, mover)
     elif _is_previous_kept(item):
         if _is_of_a_copy(item):
             return
         _keep_later_revisions(item)
-        if not _is_present(item.live):
+        if not os.path.lexists(item.live):
             mover.move(item.kept, item.live)
         elif not mover.exchange(item.live, item.kept):
             mover.move(item.kept, item.swap)
@@ -182,14 +182,14 @@ def _keep_later_revisions(item: LocatedMove) -> None:
 
 
 def _from_swap(item: LocatedMove, mover: Mover) -> None:
-    if _is_present(item.live):
+    if os.path.lexists(item.live):
         mover.move(item.live, item.kept)
     mover.move(item.swap, item.live)
 
 
 def _is_previous_kept(item: LocatedMove) -> bool:
     """Judge by the journal's word; else by content; where both trees have the same, by inode."""
-    if not _is_present(item.kept):
+    if not os.path.lexists(item.kept):
         return False
     return (
         item.certain or not is_whole(item.kept, item.move.live, item.brought) or item.kept.lstat().st_ino == item.inode
@@ -197,8 +197,4 @@ def _is_previous_kept(item: LocatedMove) -> bool:
 
 
 def _is_back(item: LocatedMove) -> bool:
-    return _is_present(item.live) and item.live.lstat().st_ino == item.inode
-
-
-def _is_present(path: Path) -> bool:
-    return os.path.lexists(path)
+    return os.path.lexists(item.live) and item.live.lstat().st_ino == item.inode

@@ -49,10 +49,10 @@ def refuse_escapes(log: Log, file: PurePath) -> None:
     for number, entry in enumerate(log.entries, start=1):
         for key, path in list_entry_paths(entry):
             if _is_outside(path):
-                raise _make_malformed_error(file, number, key, f"{path!r} leads outside the environment")
+                raise DocumentError(f"{file}:{number}", key, f"{path!r} leads outside the environment")
         for key, path in list_entry_paths(entry, _WORKPLACE_PATHS):
             if _is_outside(path) or path.partition("/")[0] not in ("stage", "aside") or not path.partition("/")[2]:
-                raise _make_malformed_error(file, number, key, f"{path!r} is not inside a transaction")
+                raise DocumentError(f"{file}:{number}", key, f"{path!r} is not inside a transaction")
 
 
 def refuse_ways_out(prefix: Path, log: Log) -> None:
@@ -114,18 +114,14 @@ def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PAT
 def _refuse_other_place(begun: TransactionBegun, file: PurePath) -> None:
     identifier = begun.id
     if identifier not in (file.parent.name, file.name.removeprefix(".fastinstall-").removesuffix(".jsonl")):
-        raise _make_malformed_error(file, 1, "id", f"{identifier!r} does not belong to this transaction")
+        raise DocumentError(f"{file}:1", "id", f"{identifier!r} does not belong to this transaction")
     own, beside = f"{TRANSACTIONS}/{identifier}", f".fastinstall-{identifier}"
     if begun.work != own and PurePath(begun.work).name != beside:
-        raise _make_malformed_error(file, 1, "work", f"{begun.work!r} is not a work directory of {identifier}")
+        raise DocumentError(f"{file}:1", "work", f"{begun.work!r} is not a work directory of {identifier}")
 
 
 def _is_outside(path: str) -> bool:
     return not path or path.startswith("/") or "\0" in path or ".." in path.split("/")
-
-
-def _make_malformed_error(file: PurePath, number: int, key: str, problem: str) -> DocumentError:
-    return DocumentError(f"{file}:{number}", key, problem)
 
 
 def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:

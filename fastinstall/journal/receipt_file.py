@@ -20,7 +20,8 @@ def read_receipt(prefix: Path) -> Receipt | None:
         DocumentError: it is malformed; names the file and the key, and what to do.
     """
     try:
-        return _load_receipt(prefix / RECEIPT)
+        data = receipt_data(prefix)
+        return open_stored(Receipt, "receipt", data, file=prefix / RECEIPT) if data is not None else None
     except LaterDocumentError:
         raise
     except DocumentError as error:
@@ -43,8 +44,3 @@ def receipt_data(prefix: Path) -> dict[str, Any] | None:
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
     return data
-
-
-def _load_receipt(file: Path) -> Receipt | None:
-    data = receipt_data(file.parents[2])
-    return open_stored(Receipt, "receipt", data, file=file) if data is not None else None

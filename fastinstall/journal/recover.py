@@ -7,10 +7,10 @@ from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.refused_writes import reason
 from fastinstall.core.values import immutable
 from fastinstall.journal import transaction_directories
-from fastinstall.journal.log import TransactionState
 from fastinstall.journal.snapshot import find_loose_interruptions
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import UndoResult, UndoTerms, undo
+from fastinstall.model.history import Phase
 from fastinstall.model.interruption import UnfinishedRun
 
 
@@ -55,7 +55,7 @@ def recover(
         DocumentError: a journal cannot be read, and no other one is unfinished.
     """
     cleaned_up = _clean_up(store)
-    info = next((each for each in store.readable() if each.state is not TransactionState.COMMITTED), None)
+    info = next((each for each in store.readable() if each.state is not Phase.COMMITTED), None)
     if info is None:
         store.transactions()  # for what it raises
         return cleaned_up

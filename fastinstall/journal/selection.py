@@ -7,8 +7,8 @@ from fastinstall.core.errors import (
     UsageError,
 )
 from fastinstall.core.messages import recover_command
-from fastinstall.journal.log import TransactionState
 from fastinstall.journal.store import JournalStore, TransactionInfo
+from fastinstall.model.history import Phase
 
 
 def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]:
@@ -18,7 +18,7 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
         RefusedError: one is unfinished.
     """
     infos = store.readable()
-    unfinished = next((info for info in infos if info.state is not TransactionState.COMMITTED), None)
+    unfinished = next((info for info in infos if info.state is not Phase.COMMITTED), None)
     if unfinished is not None:
         hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)

@@ -15,11 +15,11 @@ from fastinstall.journal.entries import Adding, ExternalChangeBegun
 from fastinstall.journal.held_directories import identify_home
 from fastinstall.journal.journal_file import Journal
 from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS
-from fastinstall.journal.log import Act, Log, TransactionState
+from fastinstall.journal.log import Act, Log
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import sequence_in, unreadable
 from fastinstall.journal.titles import Title, title_of
-from fastinstall.model.history import Unreadable
+from fastinstall.model.history import Phase, Unreadable
 from fastinstall.model.receipt import Receipt
 
 
@@ -41,7 +41,7 @@ class TransactionInfo:
     id: str
     at: str
     sequence: int
-    state: TransactionState
+    state: Phase
     committed: bool
     entries: tuple[str, ...]
     directory: Path
@@ -106,7 +106,7 @@ class JournalStore:
         Raises:
             DocumentError: a journal is malformed; names the file, the line and the key.
         """
-        return next((info for info in self.transactions() if info.state is not TransactionState.COMMITTED), None)
+        return next((info for info in self.transactions() if info.state is not Phase.COMMITTED), None)
 
     def is_before(self, identifier: str, other: TransactionInfo) -> bool:
         """Return whether a transaction that cannot be read came before another: by its first line, else by its name."""

@@ -7,8 +7,7 @@ in a directory that outlives them. While it lies there, the transaction does not
 
 import errno
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from fastinstall import __version__
@@ -19,12 +18,14 @@ from fastinstall.core.secrets import redact_text
 from fastinstall.journal import remembered_directories
 from fastinstall.journal.entries import TransactionBegun
 from fastinstall.journal.journal_file import Journal
-from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE, LOOSE, ROOT, SHARE, TRANSACTIONS
-from fastinstall.journal.log import Log, TransactionState
+from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE, ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import refuse_ways_out
+from fastinstall.journal.snapshot import find_loose_journals
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.titles import find_verb
+from fastinstall.model.history import Phase
 
 
 def create_transaction_directories(
@@ -65,7 +66,7 @@ def remove_transaction_directories(store: JournalStore, begun: TransactionBegun)
 
 def clean_up_transaction_directories(store: JournalStore) -> None:
     """Clear away what an interrupted creation or removal of transaction directories has left behind."""
-    for file in tuple(_list_loose_files(store)):
+    for file in tuple(find_loose_journals(store.prefix)):
         _dismantle(store, Journal(file), _read_loose_log(file))
 
 
@@ -169,7 +170,7 @@ def _has_line(file: Path) -> bool:
 
 def _dismantle(store: JournalStore, loose: Journal, log: Log) -> None:
     begun = log.begun
-    remembered = log.directories if log.state is not TransactionState.COMMITTED else ()
+    remembered = log.directories if log.state is not Phase.COMMITTED else ()
     if begun is not None:
         refuse_ways_out(store.prefix, log)
         _remove(store, begun)
@@ -206,10 +207,3 @@ def _make_loose_path(store: JournalStore, begun: TransactionBegun) -> Path:
     """Beside the outermost directory that is ours to remove, but never inside `tx`."""
     outermost = begun.created[0]
     return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"
-
-
-def _list_loose_files(store: JournalStore) -> Iterator[Path]:
-    for path in (".", SHARE, ROOT):
-        directory = store.prefix / path
-        if directory.is_dir():
-            yield from (path for path in directory.iterdir() if re.fullmatch(LOOSE, path.name))

@@ -29,11 +29,12 @@ from fastinstall.journal.entries import Conceding, TransactionBegun, Undoing
 from fastinstall.journal.intruding_records import find_intruding_records
 from fastinstall.journal.journal_file import Journal
 from fastinstall.journal.layout import ROOT
-from fastinstall.journal.log import Log, TransactionState
+from fastinstall.journal.log import Log
 from fastinstall.journal.mover import Mover
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.running_engines import refuse_during_external_change
 from fastinstall.journal.store import JournalStore
+from fastinstall.model.history import Phase
 from fastinstall.model.request import Risk
 
 _NAMED = 20
@@ -134,7 +135,7 @@ def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log,
     try:
         probe_renames(acts, left)
     except OSError as error:
-        if log.state is not TransactionState.COMMITTED:
+        if log.state is not Phase.COMMITTED:
             raise
         raise _make_not_begun_error(error, journal) from error
 
@@ -159,14 +160,14 @@ def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: 
 
 def _announce(journal: Journal, log: Log, reason: str) -> None:
     """Needed where the transaction had committed; else a full disk must not keep us from undoing."""
-    if log.state is TransactionState.UNDOING:
+    if log.state is Phase.UNDOING:
         return
     try:
         journal.append(Undoing(reason=reason))
     except OSError as error:
-        if log.state is TransactionState.OPEN:
+        if log.state is Phase.OPEN:
             return
-        if journal.read().state is TransactionState.UNDOING:
+        if journal.read().state is Phase.UNDOING:
             raise  # it may be read as if undoing had begun, or not
         raise _make_not_begun_error(error, journal) from error
 

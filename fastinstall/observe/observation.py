@@ -16,7 +16,7 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.isa.scan import IsaScan
+from fastinstall.elf.description import IsaScan
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.model.environment import Environment, EnvironmentKind

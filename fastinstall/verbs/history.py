@@ -81,7 +81,7 @@ def _make_past_transaction(info: TransactionInfo) -> PastTransaction:
     return PastTransaction(
         id=info.id,
         at=info.at,
-        state=Phase(info.state),
+        state=info.state,
         verb=title.verb,
         stack=title.stack,
         sequence=info.sequence,

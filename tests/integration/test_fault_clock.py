@@ -8,7 +8,7 @@ import pytest
 from support.journal.environments import SITE, make_environment, picture, receipt_of, set_up, set_up_again, write_tree
 
 from fastinstall.core.errors import FailedError
-from fastinstall.journal import store as stamps
+from fastinstall.journal import stamp as stamps
 from fastinstall.journal.forget import forget, list_forgettable_transactions
 from fastinstall.journal.recover import recover
 from fastinstall.journal.rollback import rollback

@@ -259,7 +259,7 @@ def test_a_refusal_that_comes_about_between_two_steps_says_that_one_is_undone(
         write_tree(store.prefix / SITE, {"pillow-12.1.1+simd.v3.dist-info/RECORD": "somebody's"})
         return done
 
-    monkeypatch.setattr("fastinstall.journal.recover.undo", undo_and_meddle)
+    monkeypatch.setattr("fastinstall.journal.rollback.undo", undo_and_meddle)
     with pytest.raises(EnvironmentDamagedError, match="dist-info: in the way") as caught:
         rollback(store, to=FIRST.id)
     assert caught.value.details[0] == f"also undone: {SECOND.id}"

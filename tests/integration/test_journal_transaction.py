@@ -24,11 +24,11 @@ from support.journal.environments import (
 )
 
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
-from fastinstall.journal.log import TransactionState
 from fastinstall.journal.recover import recover
 from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
+from fastinstall.model.history import Phase
 from fastinstall.model.move import Move, MoveKind
 
 
@@ -45,7 +45,7 @@ def test_a_setup_puts_ours_in_place_and_its_receipt(store: JournalStore) -> None
     assert not (site / "pillow-13.0.0.dist-info").exists()
     assert store.read_receipt() == receipt_of(FIRST)
     (info,) = store.transactions()
-    assert (info.id, info.state, info.entries[0]) == (FIRST.id, TransactionState.COMMITTED, f"{SITE}/PIL")
+    assert (info.id, info.state, info.entries[0]) == (FIRST.id, Phase.COMMITTED, f"{SITE}/PIL")
     assert info.held_bytes > 0
 
 

@@ -33,7 +33,7 @@ from support.journal.environments import (
 from support.suite import extent
 
 from fastinstall.core import files
-from fastinstall.journal import external_changes, store
+from fastinstall.journal import external_changes, transaction_directories
 from fastinstall.journal.forget import forget
 from fastinstall.journal.recover import recover
 from fastinstall.journal.rollback import rollback
@@ -152,7 +152,7 @@ def test_nothing_is_lost_where_entries_cannot_be_exchanged(
 def test_nothing_is_lost_where_the_stage_lies_in_site_packages(
     name: str, scenery: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_is_one_mount", lambda _one, _other: False)
+    monkeypatch.setattr(transaction_directories, "_is_one_mount", lambda _one, _other: False)
     _try(_SCENES[name], scenery, Sample(every=4))
 
 

@@ -11,7 +11,7 @@ from fastinstall.core.temporary_directories import temporary_directory
 
 HOLD = """
 import sys, pathlib
-from fastinstall.core.files import temporary_directory
+from fastinstall.core.temporary_directories import temporary_directory
 with temporary_directory("build", within=pathlib.Path(sys.argv[1])) as space:
     (space / "tree").mkdir()
     (space / "tree" / "object.o").write_bytes(b"x" * 1000)

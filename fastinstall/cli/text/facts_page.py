@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from fastinstall.cli.console import SHOWN, Page, join_lines
-from fastinstall.elf.description import BuildTraces, ImagingCore, LoadedLibrary
-from fastinstall.elf.isa.scan import Confidence
+from fastinstall.elf.description import BuildTraces, Confidence, ImagingCore, LoadedLibrary
 from fastinstall.model.conda import CondaClash, CondaTool
 from fastinstall.model.facts import Facts
 from fastinstall.model.gpu import FrameworkBuild, Gpu

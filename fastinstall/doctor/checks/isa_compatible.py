@@ -33,8 +33,7 @@ from fastinstall.doctor.owners import loaded_copy, name_core_copy, whole_copies
 from fastinstall.doctor.remedies import repair, setup, show, show_cpu, show_files, show_note, stock
 from fastinstall.elf.cpu import Cpu, Host
 from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, level_of, list_level_features, rank
-from fastinstall.elf.description import CoreLevel, ImagingCore
-from fastinstall.elf.isa.scan import Confidence, IsaScan
+from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy
 
 ORDER = 90

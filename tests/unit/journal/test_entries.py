@@ -24,8 +24,9 @@ from fastinstall.journal.entries import (
     Undoing,
     format_entry_line,
 )
-from fastinstall.journal.log import TransactionState, parse_journal
+from fastinstall.journal.log import parse_journal
 from fastinstall.journal.remembered_directories import Directory
+from fastinstall.model.history import Phase
 from fastinstall.model.move import Move, MoveKind
 
 FILE = PurePosixPath("journal.jsonl")
@@ -94,14 +95,14 @@ def test_a_last_line_without_its_end_is_dropped(length: int) -> None:
 @pytest.mark.parametrize(
     ("entries", "state"),
     [
-        ((BEGUN,), TransactionState.OPEN),
-        ((BEGUN, MOVING, Committing(replaces=False)), TransactionState.OPEN),
-        ((BEGUN, Committed(at="")), TransactionState.COMMITTED),
-        ((BEGUN, Committed(at=""), Undoing(reason="rollback")), TransactionState.UNDOING),
-        ((BEGUN, Undoing(reason="failed")), TransactionState.UNDOING),
+        ((BEGUN,), Phase.OPEN),
+        ((BEGUN, MOVING, Committing(replaces=False)), Phase.OPEN),
+        ((BEGUN, Committed(at="")), Phase.COMMITTED),
+        ((BEGUN, Committed(at=""), Undoing(reason="rollback")), Phase.UNDOING),
+        ((BEGUN, Undoing(reason="failed")), Phase.UNDOING),
     ],
 )
-def test_the_last_word_decides_the_state(entries: tuple[Entry, ...], state: TransactionState) -> None:
+def test_the_last_word_decides_the_state(entries: tuple[Entry, ...], state: Phase) -> None:
     assert parse_journal(journal(*entries), file=FILE).state is state
 
 
