@@ -9,24 +9,24 @@
 
 #include "vectors.h"
 
-#define STRIPS 2           /* of four rows of pixels, or sixteen of bytes, side by side */
-#define MOST 4             /* groups that are weighed together */
-#define WINDOW (512 << 10) /* bytes for the groups of some columns, unless 512 bytes of a row take more */
+#define ROWS 8             /* of pixels that are resized together; of bytes, four times as many */
+#define BATCH 4            /* vectors that are added up together */
+#define WINDOW (512 << 10) /* bytes for the quads of some columns, unless 512 bytes of a row take more */
 
 /* The neighbours of one sum. */
 typedef struct {
-    int first, end;       /* groups of its neighbours */
-    int count;            /* groups that are added, the last with zeros */
+    int first, end;       /* quads of its neighbours */
+    int count;            /* quads that are added, the last with zeros */
     UINT32 same;          /* the coefficient of all, or 0 */
-    const UINT32 *digits; /* of each group */
+    const UINT32 *digits; /* of each quad */
 } Span;
 
 typedef struct {
     Span *spans;
     UINT32 *digits;
-    void *window;
-    int room; /* groups in the window */
-    int most; /* groups of a sum */
+    void *window; /* a ring of quads: */
+    int mask;     /* a quad has its place by its last bits */
+    int most;     /* quads of a sum */
 } Weights;
 
 /* What Pillow makes of a filter. */
@@ -45,14 +45,6 @@ typedef struct {
     UINT32 used;
 } Job;
 
-/* Rows that are resized together. */
-typedef struct {
-    UINT8 *const *to;
-    const UINT8 *const *rows;
-    int many, start, end;
-    UINT32 used;
-} Strip;
-
 static inline INT32
 round_coefficient(double coefficient) {
     double value = coefficient * (1 << PRECISION_BITS);
@@ -64,12 +56,6 @@ round_coefficient(double coefficient) {
 #define HIGH2(b, n) LOW2(b + 1, n)
 #define LOW4(b, n) LOW2(b, n), LOW2(b + 1, n)
 #define HIGH4(b, n) LOW4(b + 2, n)
-#define LOW8(b, n) LOW4(b, n), LOW4(b + 2, n)
-#define HIGH8(b, n) LOW8(b + 4, n)
-#define LOW16(b, n) LOW8(b, n), LOW8(b + 4, n)
-#define HIGH16(b, n) LOW16(b + 8, n)
-#define UP4(b) b, b + 1, b + 2, b + 3
-#define UP(b) UP4(b), UP4(b + 4), UP4(b + 8), UP4(b + 12)
 #define FOURTHS(b) b, b + 4, b + 8, b + 12
 #define TRANSPOSED(b, n) FOURTHS(b), FOURTHS(b + 1), FOURTHS(b + 2), FOURTHS(b + 3)
 
@@ -121,9 +107,9 @@ END_TARGET
 #define SUMS 2
 #define PAIRS(values, digits) (Word)MM(madd_epi16)((Vector)(values), digits)
 #define ADD_SAME(sums, quads, mask) \
-    sums[1] = (Word)((Half)sums[1] + (Half)MM(maddubs_epi16)((Vector)quads, SET(mask)))
+    sums[1] = (Word)((Half_pairs)sums[1] + (Half_pairs)MM(maddubs_epi16)((Vector)quads, SET(mask)))
 #define ADD(sums, quads, digits)                                                                              \
-    sums[0] += PAIRS(quads & 0xff00ff, SET((digits)[0])) + PAIRS((Half)quads >> 8, SET((digits)[1])), \
+    sums[0] += PAIRS(quads & 0xff00ff, SET((digits)[0])) + PAIRS((Half_pairs)quads >> 8, SET((digits)[1])), \
     ADD_SAME(sums, quads, (digits)[2])
 #define TOTAL(sums) (sums[0] + (TOTAL_SAME(sums) << 16))
 #define TOTAL_SAME(sums) PAIRS(sums[1], SET(0x10001))
@@ -200,22 +186,24 @@ split_coefficients(Span *span, UINT32 *digits, const double *coefficients, int s
     return 1;
 }
 
-/* Where the neighbours of each sum are, and how many groups a window needs for `at_once` sums. */
+/* Where the neighbours of each sum are, and how many quads a window needs for `at_once` sums. */
 static void
 find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
-    int reach = 0, most = 0;
+    int reach = 0;
+    weights->most = 1;
     for (int x = 0; x < count; x++) {
-        int first = pass->bounds[2 * x], end = first + pass->bounds[2 * x + 1];
-        weights->spans[x] = (Span){.first = first / 4, .end = (end + 3) / 4, .count = (end + 3) / 4 - first / 4};
-        most = most < weights->spans[x].count ? weights->spans[x].count : most;
-        int through = weights->spans[x].end - weights->spans[x < at_once ? 0 : x - at_once + 1].first;
-        reach = reach < through ? through : reach;
+        int start = pass->bounds[2 * x], first = start / 4;
+        int end = larger((start + pass->bounds[2 * x + 1] + 3) / 4, first + 1);
+        weights->spans[x] = (Span){.first = first, .end = end, .count = end - first};
+        weights->most = larger(weights->most, end - first);
+        reach = larger(reach, end - weights->spans[larger(0, x - at_once + 1)].first);
     }
-    for (int x = 0; x < count && at_once > 1 && most > 2; x++) {
-        weights->spans[x].count = most; /* always as many, which CPUs foresee: the last have digits of zero */
+    for (int x = 0; x < count && at_once > 1 && weights->most > 2; x++) {
+        weights->spans[x].count = weights->most; /* always as many, which CPUs foresee: the last have digits of zero */
     }
-    weights->most = most;
-    weights->room = 2 * reach + (at_once > 1 ? 64 : 2);
+    for (weights->mask = 3; weights->mask < reach + 3;) {
+        weights->mask += weights->mask + 1;
+    }
 }
 
 /* Returns whether the digits suffice, and there is memory. */
@@ -251,20 +239,20 @@ make_weights(Weights *weights, const Pass *pass, int count, int at_once) {
 static int
 prepare(Job *job, const Pass *across, const Pass *down) {
     int pixel = job->in->pixelsize, bytes = (job->out->xsize * pixel + 63) / 64 * 64;
-    job->step = STRIPS * (job->in->image8 ? LANES : 4);
+    job->step = job->in->image8 ? 4 * ROWS : ROWS;
     job->block = bytes;
     job->used = used_bytes(job->in);
     if (across) {
         if (!make_weights(&job->across, across, job->out->xsize, 16 / pixel)) {
             return 0;
         }
-        job->across.window = aligned_alloc(64, (size_t)(job->across.room + job->across.most) * STRIPS * 64);
+        job->across.window = aligned_alloc(64, (job->across.mask + 1) * ROWS * 16);
     }
     if (down) {
         if (!make_weights(&job->down, down, job->out->ysize, 1)) {
             return 0;
         }
-        size_t column = (size_t)job->down.room * 4 * 64;
+        size_t column = (size_t)(job->down.mask + 1) * 4 * 64;
         int fits = (int)(WINDOW / column) * 64, least = bytes < 512 ? bytes : 512;
         job->block = fits < least ? least : fits < bytes ? fits : bytes;
         job->down.window = aligned_alloc(64, column * (job->block / 64));

@@ -18,12 +18,23 @@ typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
 typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
 
+INLINE int
+smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+INLINE int
+larger(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* At most sixteen bytes; the others are 0. */
 INLINE Bytes
 load_bytes(const UINT8 *from, int count) {
     Bytes value = {0};
     if (count >= LANES) {
-        memcpy(&value, from, sizeof(value));
-    } else {
+        memcpy(&value, from, LANES);
+    } else if (count > 0) {
         memcpy(&value, from, count);
     }
     return value;
