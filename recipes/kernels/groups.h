@@ -12,30 +12,10 @@
 #define LANES_OF(vectors) ((vectors) * (WIDTH / 16))
 #define SIDE (ROWS / LANES_OF(1)) /* vectors with a quad of each row of a strip */
 
-#define Part NAME(Part)
-#define Word NAME(Word)
-#define Long NAME(Long)
 typedef UINT8 Part __attribute__((vector_size(WIDTH)));
-typedef UINT16 NAME(Half) __attribute__((vector_size(WIDTH)));
+typedef UINT16 Half __attribute__((vector_size(WIDTH)));
 typedef UINT32 Word __attribute__((vector_size(WIDTH)));
 typedef uint64_t Long __attribute__((vector_size(WIDTH)));
-
-/* A list of indexes for every lane of 16 bytes, which have `size` elements each; names of x86's intrinsics. */
-#if WIDTH == 16
-#define EACH(list, size) list(0, size)
-#define MM(name) _mm_##name
-#define Vector __m128i
-#elif WIDTH == 32
-#define EACH(list, size) list(0, 2 * size), list(size, 2 * size)
-#define MM(name) _mm256_##name
-#define Vector __m256i
-#else
-#define EACH(list, size) list(0, 4 * size), list(size, 4 * size), list(2 * size, 4 * size), list(3 * size, 4 * size)
-#define MM(name) _mm512_##name
-#define Vector __m512i
-#endif
-#define LOW(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(LOW##size, size))
-#define HIGH(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(HIGH##size, size))
 
 /* Sums of `many` vectors side by side, from `at` on in a window where all quads of a place are `step` vectors. */
 INLINE void
@@ -296,18 +276,3 @@ NAME(resize)(const Job *job, int offset) {
 
 #undef NAME
 #undef WIDTH
-#undef SUMS
-#undef ADD
-#undef ADD_SAME
-#undef TOTAL
-#undef TOTAL_SAME
-#undef MM
-#undef Vector
-#undef LANES_OF
-#undef SIDE
-#undef Part
-#undef Word
-#undef Long
-#undef EACH
-#undef LOW
-#undef HIGH
