@@ -137,7 +137,7 @@ prepare(Job *job, const Pass *across, const Pass *down) {
         if (!make_weights(&job->across, across, job->out->xsize, 16 / pixel)) {
             return 0;
         }
-        job->across.window = aligned_alloc(64, (job->across.mask + 1) * ROWS * 16);
+        job->across.window = aligned_alloc(64, (size_t)(job->across.mask + 1) * ROWS * 16);
     }
     if (down) {
         if (!make_weights(&job->down, down, job->out->ysize, 1)) {
