@@ -261,6 +261,65 @@ NAME(resize_columns)(const Job *job, int from, int width) {
     }
 }
 
+#if defined(PAIRS)
+/* A vector of columns, of a few rows: two at a time, without a window. */
+INLINE Part
+NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
+    const Part none = {0};
+    Word sums[4], half = (Word){0} + (1 << (PRECISION_BITS - 1));
+    Half high[2] = {0};
+    for (int i = 0; i < 4; i++) {
+        sums[i] = half;
+    }
+    for (int t = 0; t < pairs; t++) {
+        Part two[2], mixed[2];
+        memcpy(&two[0], rows[2 * t] + x, WIDTH);
+        memcpy(&two[1], rows[2 * t + 1] + x, WIDTH);
+        mixed[0] = LOW(Part, two[0], two[1], 16);
+        mixed[1] = HIGH(Part, two[0], two[1], 16);
+        for (int i = 0; i < 2; i++) {
+            sums[2 * i] += PAIRS(LOW(Part, mixed[i], none, 16), digits[2 * t]);
+            sums[2 * i + 1] += PAIRS(HIGH(Part, mixed[i], none, 16), digits[2 * t]);
+            high[i] += (Half)MM(maddubs_epi16)((Vector)mixed[i], SET(digits[2 * t + 1]));
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        sums[2 * i] += (Word)LOW(Half, none, high[i], 8);
+        sums[2 * i + 1] += (Word)HIGH(Half, none, high[i], 8);
+    }
+    return NAME(narrow)(sums, 1);
+}
+
+/* All columns where a sum has few neighbours. */
+static void
+NAME(resize_few)(const Job *job) {
+    int width = job->out->xsize * job->in->pixelsize, ring = 2 * job->step, made = 0;
+    for (int y = 0; y < job->out->ysize; y++) {
+        const Span *span = &job->down.spans[y];
+        const UINT8 *rows[FEW];
+        UINT32 digits[FEW] = {0};
+        int end = smaller(span->end, job->rows), pairs = (span->end - span->first + 1) / 2;
+        for (made = larger(made, span->first / job->step * job->step); job->resized && made < end; made += job->step) {
+            NAME(resize_rows)(job->resized + made % ring, job, made, 0, job->out->xsize);
+        }
+        for (int i = 0; i < 2 * pairs; i++) {
+            int row = smaller(span->first + i, job->rows - 1);
+            rows[i] = job->resized ? job->resized[row % ring] : (const UINT8 *)job->in->image[row];
+        }
+        for (int t = 0; t < pairs; t++) {
+            const UINT32 *quad = span->digits + t / 2 * DIGITS;
+            digits[2 * t] = t % 2 ? quad[0] >> 16 | (quad[1] & 0xffff0000) : (quad[0] & 0xffff) | quad[1] << 16;
+            digits[2 * t + 1] = (quad[2] >> t % 2 * 16 & 0xffff) * 0x10001;
+        }
+        for (int x = 0; x < width; x += WIDTH) { /* the last bytes together with some before */
+            int from = smaller(x, width - WIDTH);
+            Part values = (Part)((Word)NAME(weigh_rows)(rows, from, digits, pairs) & job->used);
+            memcpy((UINT8 *)job->out->image[y] + from, &values, WIDTH);
+        }
+    }
+}
+#endif
+
 static void
 NAME(resize)(const Job *job, int offset) {
     if (!job->down.window) {
@@ -269,6 +328,12 @@ NAME(resize)(const Job *job, int offset) {
         }
         return;
     }
+#if defined(PAIRS)
+    if (job->down.stride == 1) {
+        NAME(resize_few)(job);
+        return;
+    }
+#endif
     for (int from = 0, bytes = job->out->xsize * job->in->pixelsize; from < bytes; from += job->block) {
         NAME(resize_columns)(job, from, smaller(bytes - from, job->block));
     }

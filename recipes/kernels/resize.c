@@ -10,6 +10,7 @@
 
 #define ROWS 8             /* of pixels that are resized together; of bytes, four times as many */
 #define BATCH 4            /* vectors that are added up together */
+#define FEW 8              /* rows that are added up without a window */
 #define WINDOW (512 << 10) /* bytes for the quads of some columns, unless 512 bytes of a row take more */
 
 #if defined(__x86_64__)
@@ -24,7 +25,7 @@
 typedef struct {
     Imaging out, in;
     Weights across, down;
-    UINT8 **resized; /* a strip of rows, for the columns */
+    UINT8 **resized; /* two strips of rows, for the columns */
     int rows;        /* of `in` */
     int step;        /* rows of a strip */
     int block;       /* bytes of a row that go through the columns together */
@@ -59,6 +60,10 @@ typedef struct {
 #define HIGH2(from, n) LOW2(from + 1, n)
 #define LOW4(from, n) LOW2(from, n), LOW2(from + 1, n)
 #define HIGH4(from, n) LOW4(from + 2, n)
+#define LOW8(from, n) LOW4(from, n), LOW4(from + 2, n)
+#define HIGH8(from, n) LOW8(from + 4, n)
+#define LOW16(from, n) LOW8(from, n), LOW8(from + 4, n)
+#define HIGH16(from, n) LOW16(from + 8, n)
 #define FOURTHS(from) from, from + 4, from + 8, from + 12
 #define TRANSPOSED(from, n) FOURTHS(from), FOURTHS(from + 1), FOURTHS(from + 2), FOURTHS(from + 3)
 
@@ -133,6 +138,10 @@ prepare(Job *job, const Pass *across, const Pass *down) {
     job->step = job->in->image8 ? 4 * ROWS : ROWS;
     job->block = bytes;
     job->used = used_bytes(job->in);
+    job->across.stride = job->down.stride = 4;
+    if (DIGITS == 3 && !find_vnni() && down && down->ksize <= FEW && job->out->xsize * pixel >= 32) {
+        job->down.stride = 1;
+    }
     if (across) {
         if (!make_weights(&job->across, across, job->out->xsize, 16 / pixel)) {
             return 0;
@@ -150,9 +159,9 @@ prepare(Job *job, const Pass *across, const Pass *down) {
     }
     if (across && down) {
         size_t row = bytes + 64;
-        job->resized = malloc(job->step * (sizeof(UINT8 *) + row));
-        for (int i = 0; job->resized && i < job->step; i++) {
-            job->resized[i] = (UINT8 *)(job->resized + job->step) + i * row;
+        job->resized = malloc(2 * job->step * (sizeof(UINT8 *) + row));
+        for (int i = 0; job->resized && i < 2 * job->step; i++) {
+            job->resized[i] = (UINT8 *)(job->resized + 2 * job->step) + i * row;
         }
     }
     return (!across || job->across.window) && (!down || job->down.window) && (!across || !down || job->resized);

@@ -3,7 +3,7 @@
 
 /* The neighbours of one sum. */
 typedef struct {
-    int first, end;       /* quads of its neighbours */
+    int first, end;       /* quads of its neighbours; neighbours where sums share no quads */
     int count;            /* quads that are added, the last with zeros */
     UINT32 same;          /* the coefficient of all that have any, or 0 */
     const UINT32 *digits; /* of each quad */
@@ -15,6 +15,7 @@ typedef struct {
     void *window; /* a ring of quads: */
     int mask;     /* the last bits of a quad's number are its place */
     int most;     /* quads of a sum */
+    int stride;   /* the first quad of a sum begins at a multiple of it: 4, or 1 where sums share no quads */
 } Weights;
 
 /* What Pillow makes of a filter. */
@@ -67,10 +68,10 @@ find_same(const double *coefficients, int count) {
 
 /* Split the coefficients of a sum into digits. Returns whether the digits suffice. */
 static int
-split_coefficients(Span *span, UINT32 *digits, const double *coefficients, int shift, int count) {
+split_coefficients(const Weights *weights, Span *span, UINT32 *digits, const double *coefficients, int shift, int count) {
     int room = 128; /* sums of the high digits fit in 16 bits, by twos */
     span->digits = digits;
-    span->same = find_same(coefficients, count);
+    span->same = weights->stride == 4 ? find_same(coefficients, count) : 0;
     for (int tap = shift; tap < shift + count; tap++) {
         INT32 coefficient = round_coefficient(coefficients[tap - shift]);
         if (span->same) {
@@ -85,13 +86,13 @@ split_coefficients(Span *span, UINT32 *digits, const double *coefficients, int s
 /* Where the neighbours of each sum are, and how many quads the window needs for `at_once` sums. */
 static void
 find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
-    int reach = 0;
+    int reach = 0, stride = weights->stride;
     for (int x = 0; x < count; x++) {
-        int start = pass->bounds[2 * x], first = start / 4;
-        int end = larger((start + pass->bounds[2 * x + 1] + 3) / 4, first + 1);
-        weights->spans[x] = (Span){.first = first, .end = end, .count = end - first};
-        weights->most = larger(weights->most, end - first);
-        reach = larger(reach, end - weights->spans[larger(0, x - at_once + 1)].first);
+        int start = pass->bounds[2 * x], first = start / stride, end = start + pass->bounds[2 * x + 1];
+        int quads = larger((start % stride + end - start + 3) / 4, 1);
+        weights->spans[x] = (Span){.first = first, .end = stride == 4 ? first + quads : end, .count = quads};
+        weights->most = larger(weights->most, quads);
+        reach = larger(reach, weights->spans[x].end - weights->spans[larger(0, x - at_once + 1)].first);
     }
     for (int x = 0; x < count && at_once > 1 && weights->most > 2; x++) {
         weights->spans[x].count = weights->most; /* always as many, which CPUs foresee: the last have digits of zero */
@@ -112,8 +113,8 @@ make_weights(Weights *weights, const Pass *pass, int count, int at_once) {
     weights->digits = calloc((size_t)count * weights->most * DIGITS, sizeof(UINT32));
     int made = weights->digits != NULL;
     for (int x = 0; x < count && made; x++) {
-        made = split_coefficients(&weights->spans[x], weights->digits + (size_t)x * weights->most * DIGITS,
-                                  pass->coefficients + (size_t)x * pass->ksize, pass->bounds[2 * x] % 4,
+        made = split_coefficients(weights, &weights->spans[x], weights->digits + (size_t)x * weights->most * DIGITS,
+                                  pass->coefficients + (size_t)x * pass->ksize, pass->bounds[2 * x] % weights->stride,
                                   pass->bounds[2 * x + 1]);
     }
     return made;
