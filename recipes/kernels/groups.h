@@ -290,10 +290,19 @@ NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pair
     return NAME(narrow)(sums, 1);
 }
 
+INLINE void
+NAME(weigh_few)(UINT8 *out, const UINT8 *const *rows, int width, const UINT32 *digits, int pairs, UINT32 used) {
+    for (int x = 0; x < width; x += WIDTH) { /* the last bytes together with some before */
+        int from = smaller(x, width - WIDTH);
+        Part values = (Part)((Word)NAME(weigh_rows)(rows, from, digits, pairs) & used);
+        memcpy(out + from, &values, WIDTH);
+    }
+}
+
 /* All columns where a sum has few neighbours. */
 static void
 NAME(resize_few)(const Job *job) {
-    int width = job->out->xsize * job->in->pixelsize, ring = 2 * job->step, made = 0;
+    int width = job->out->xsize * job->in->pixelsize, ring = 4 * job->step, made = 0;
     for (int y = 0; y < job->out->ysize; y++) {
         const Span *span = &job->down.spans[y];
         const UINT8 *rows[FEW];
@@ -311,10 +320,19 @@ NAME(resize_few)(const Job *job) {
             digits[2 * t] = t % 2 ? quad[0] >> 16 | (quad[1] & 0xffff0000) : (quad[0] & 0xffff) | quad[1] << 16;
             digits[2 * t + 1] = (quad[2] >> t % 2 * 16 & 0xffff) * 0x10001;
         }
-        for (int x = 0; x < width; x += WIDTH) { /* the last bytes together with some before */
-            int from = smaller(x, width - WIDTH);
-            Part values = (Part)((Word)NAME(weigh_rows)(rows, from, digits, pairs) & job->used);
-            memcpy((UINT8 *)job->out->image[y] + from, &values, WIDTH);
+        UINT8 *out = (UINT8 *)job->out->image[y];
+        switch (pairs) { /* the most common are constants, so that digits stay in registers */
+            case 1:
+                NAME(weigh_few)(out, rows, width, digits, 1, job->used);
+                break;
+            case 2:
+                NAME(weigh_few)(out, rows, width, digits, 2, job->used);
+                break;
+            case 3:
+                NAME(weigh_few)(out, rows, width, digits, 3, job->used);
+                break;
+            default:
+                NAME(weigh_few)(out, rows, width, digits, pairs, job->used);
         }
     }
 }

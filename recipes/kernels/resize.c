@@ -10,7 +10,7 @@
 
 #define ROWS 8             /* of pixels that are resized together; of bytes, four times as many */
 #define BATCH 4            /* vectors that are added up together */
-#define FEW 8              /* rows that are added up without a window */
+#define FEW 24             /* rows that are added up without a window, at most three strips */
 #define WINDOW (512 << 10) /* bytes for the quads of some columns, unless 512 bytes of a row take more */
 
 #if defined(__x86_64__)
@@ -25,7 +25,7 @@
 typedef struct {
     Imaging out, in;
     Weights across, down;
-    UINT8 **resized; /* two strips of rows, for the columns */
+    UINT8 **resized; /* four strips of rows, for the columns */
     int rows;        /* of `in` */
     int step;        /* rows of a strip */
     int block;       /* bytes of a row that go through the columns together */
@@ -159,9 +159,9 @@ prepare(Job *job, const Pass *across, const Pass *down) {
     }
     if (across && down) {
         size_t row = bytes + 64;
-        job->resized = malloc(2 * job->step * (sizeof(UINT8 *) + row));
-        for (int i = 0; job->resized && i < 2 * job->step; i++) {
-            job->resized[i] = (UINT8 *)(job->resized + 2 * job->step) + i * row;
+        job->resized = malloc(4 * job->step * (sizeof(UINT8 *) + row));
+        for (int i = 0; job->resized && i < 4 * job->step; i++) {
+            job->resized[i] = (UINT8 *)(job->resized + 4 * job->step) + i * row;
         }
     }
     return (!across || job->across.window) && (!down || job->down.window) && (!across || !down || job->resized);
