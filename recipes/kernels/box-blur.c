@@ -44,32 +44,31 @@ blur_lanes(Bytes *lanes, Bytes *spare, int length, float radius, int passes) {
     return lanes;
 }
 
-/* Four rows of pixels of four bytes as columns of sixteen. */
-static void
-blur_pixel_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
-    for (int y = 0; y < in->ysize; y += 4) {
-        int rows = in->ysize - y < 4 ? in->ysize - y : 4;
-        for (int x = 0; x < in->xsize; x++) {
-            for (int i = 0; i < 4; i++) {
-                memcpy((char *)&lanes[x] + 4 * i, in->image32[y + (i < rows ? i : 0)] + x, 4);
-            }
-        }
-        const Bytes *blurred = blur_lanes(lanes, lanes + in->xsize, in->xsize, radius, passes);
-        for (int x = 0; x < in->xsize; x++) {
-            for (int i = 0; i < rows; i++) {
-                memcpy(out->image32[y + i] + x, (const char *)&blurred[x] + 4 * i, 4);
-            }
-        }
-    }
-}
-
+/* Sixteen rows of bytes, or four of pixels, as columns of sixteen bytes. */
 static void
 blur_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
-    for (int y = 0; y < in->ysize; y += LANES) {
-        int rows = in->ysize - y < LANES ? in->ysize - y : LANES;
-        rows_to_columns(lanes, in->image8 + y, rows, in->xsize);
-        const Bytes *blurred = blur_lanes(lanes, lanes + in->xsize, in->xsize, radius, passes);
-        columns_to_rows(out->image8 + y, rows, blurred, in->xsize);
+    int step = in->image8 ? LANES : 4, width = in->xsize;
+    for (int y = 0; y < in->ysize; y += step) {
+        int rows = smaller(in->ysize - y, step);
+        if (in->image8) {
+            rows_to_columns(lanes, in->image8 + y, rows, width);
+        }
+        for (int x = 0; x < width && !in->image8; x++) {
+            Four pixels = {0};
+            for (int i = 0; i < 4; i++) {
+                pixels[i] = in->image32[y + (i < rows ? i : 0)][x];
+            }
+            lanes[x] = (Bytes)pixels;
+        }
+        const Bytes *blurred = blur_lanes(lanes, lanes + width, width, radius, passes);
+        if (in->image8) {
+            columns_to_rows(out->image8 + y, rows, blurred, width);
+        }
+        for (int x = 0; x < width && !in->image8; x++) {
+            for (int i = 0; i < rows; i++) {
+                out->image32[y + i][x] = ((Four)blurred[x])[i];
+            }
+        }
     }
 }
 
@@ -89,23 +88,15 @@ blur_columns(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
 /* Pillow's own code handles what it refuses. */
 static int
 is_ours(Imaging out, Imaging in, float xradius, float yradius, int passes) {
-    const ModeID modes[] = {
-        IMAGING_MODE_L,
-        IMAGING_MODE_LA,
-        IMAGING_MODE_La,
-        IMAGING_MODE_RGB,
-        IMAGING_MODE_RGBA,
-        IMAGING_MODE_RGBa,
-        IMAGING_MODE_RGBX,
-        IMAGING_MODE_CMYK
-    };
+    ModeID modes[] = {IMAGING_MODE_L,    IMAGING_MODE_LA,   IMAGING_MODE_La,   IMAGING_MODE_RGB,
+                      IMAGING_MODE_RGBA, IMAGING_MODE_RGBa, IMAGING_MODE_RGBX, IMAGING_MODE_CMYK};
+    int known = 0;
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (in->mode == modes[i]) {
-            return out->mode == in->mode && out->xsize == in->xsize && out->ysize == in->ysize && in->xsize >= FEWEST &&
-                   in->ysize >= FEWEST && passes >= 1 && xradius >= 0 && yradius >= 0 && xradius < 1e6f && yradius < 1e6f;
-        }
+        known |= in->mode == modes[i];
     }
-    return 0;
+    return known && out->mode == in->mode && out->xsize == in->xsize && out->ysize == in->ysize &&
+           in->xsize >= FEWEST && in->ysize >= FEWEST && passes >= 1 && xradius >= 0 && yradius >= 0 &&
+           xradius < 1e6f && yradius < 1e6f;
 }
 
 Imaging
@@ -122,7 +113,7 @@ ImagingBoxBlur(Imaging imOut, Imaging imIn, float xradius, float yradius, int n)
     }
     ImagingSectionEnter(&cookie);
     if (xradius != 0) {
-        (imIn->image8 ? blur_rows : blur_pixel_rows)(imOut, imIn, lanes, xradius, n);
+        blur_rows(imOut, imIn, lanes, xradius, n);
     }
     if (yradius != 0) {
         blur_columns(imOut, xradius != 0 ? imOut : imIn, lanes, yradius, n);

@@ -1,4 +1,4 @@
-/* Exact sums of products, sixteen at a time, for resize.c. Included once for each way to multiply, with
+/* Exact sums of products, four at a time, for resize.c. Included once for each way to multiply, with
 
    NAME(name)                 the name of a function or type of this way
    WIDTH                      bytes of a vector
@@ -7,66 +7,51 @@
    ADD_SAME(sum, quads, mask) add neighbours that have one coefficient
    TOTAL(sums)                sums of 32 bits; TOTAL_SAME(sums): of what ADD_SAME added
 
-   A group has four neighbours for each of sixteen sums. All arithmetic is modulo 2**32, as in Pillow. */
+   A quad is four neighbours of one sum. All arithmetic is modulo 2**32, as in Pillow. */
 
-#define PARTS (64 / WIDTH)
-#define LANES_OF(part) ((part) * (WIDTH / 16))
+#define LANES_OF(vectors) ((vectors) * (WIDTH / 16))
+#define SIDE (ROWS / LANES_OF(1)) /* vectors with a quad of each row of a strip */
 
-#define Part NAME(Part)
-#define Half NAME(Half)
-#define Word NAME(Word)
-#define Long NAME(Long)
-#define Group NAME(Group)
 typedef UINT8 Part __attribute__((vector_size(WIDTH)));
 typedef UINT16 Half __attribute__((vector_size(WIDTH)));
 typedef UINT32 Word __attribute__((vector_size(WIDTH)));
 typedef uint64_t Long __attribute__((vector_size(WIDTH)));
-typedef struct {
-    Part part[PARTS];
-} Group;
 
-/* A list of indexes for every lane of 16 bytes, which have `size` elements each; names of x86's intrinsics. */
-#if WIDTH == 16
-#define EACH(list, size) list(0, size)
-#define MM(name) _mm_##name
-#define Vector __m128i
-#elif WIDTH == 32
-#define EACH(list, size) list(0, 2 * size), list(size, 2 * size)
-#define MM(name) _mm256_##name
-#define Vector __m256i
-#else
-#define EACH(list, size) list(0, 4 * size), list(size, 4 * size), list(2 * size, 4 * size), list(3 * size, 4 * size)
-#define MM(name) _mm512_##name
-#define Vector __m512i
-#endif
-#define LOW(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(LOW##size, size))
-#define HIGH(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(HIGH##size, size))
-
-/* Sums of `many` groups side by side. */
+/* Sums of `many` vectors side by side, from `at` on in a window where all quads of a place are `step` vectors. */
 INLINE void
-NAME(weigh)(Word *out, const Group *groups, int step, const Span *span, int many) {
+NAME(weigh)(Word *out, const Weights *weights, const Span *span, int at, int step, int many) {
     const Word half = (Word){0} + (1 << (PRECISION_BITS - 1));
-    Word sums[MOST * PARTS][SUMS] = {0};
+    const UINT32 *digits = span->digits;
+    Word sums[BATCH][SUMS] = {0};
+#define QUADS(q) ((const Part *)weights->window + (size_t)((span->first + q) & weights->mask) * step + at)
     if (span->same) {
-        for (int g = 0; g < span->count; g++, groups += step) {
-            for (int i = 0; i < many * PARTS; i++) {
-                ADD_SAME(sums[i], (Word)groups[i / PARTS].part[i % PARTS], span->digits[g]);
+        for (int q = 0; q < span->count; q++) {
+            const Part *quads = QUADS(q);
+            for (int i = 0; i < many; i++) {
+                ADD_SAME(sums[i], (Word)quads[i], digits[q]);
             }
         }
-        for (int i = 0; i < many * PARTS; i++) {
+        for (int i = 0; i < many; i++) {
             out[i] = half + TOTAL_SAME(sums[i]) * span->same;
         }
-    } else {
-        const UINT32 *digits = span->digits;
-        for (int g = 0; g < span->count; g++, groups += step, digits += DIGITS) {
-            for (int i = 0; i < many * PARTS; i++) {
-                ADD(sums[i], (Word)groups[i / PARTS].part[i % PARTS], digits);
-            }
-        }
-        for (int i = 0; i < many * PARTS; i++) {
-            out[i] = half + TOTAL(sums[i]);
+        return;
+    }
+    const Part *quads = QUADS(0);
+    for (int i = 0; i < many; i++) {
+        sums[i][0] = half;
+        ADD(sums[i], (Word)quads[i], digits);
+    }
+    for (int q = 1; q < span->count; q++) {
+        digits += DIGITS;
+        quads = QUADS(q);
+        for (int i = 0; i < many; i++) {
+            ADD(sums[i], (Word)quads[i], digits);
         }
     }
+    for (int i = 0; i < many; i++) {
+        out[i] = TOTAL(sums[i]);
+    }
+#undef QUADS
 }
 
 /* Four vectors of sums as bytes, each lane of 16 bytes by itself. */
@@ -99,236 +84,157 @@ NAME(transpose_words)(Part *rows) {
     rows[3] = HIGH(Long, b, d, 2);
 }
 
-/* Sixteen bytes of a row in each lane; the row of the next lane is `step` rows further. */
+/* Transpose four words of four bytes in every lane. */
 INLINE void
-NAME(load_lanes)(Part *to, const UINT8 *const *rows, int step, int from, int left) {
-    Bytes lanes[4];
-    if (left >= LANES) {
-        for (int i = 0; i < LANES_OF(1); i++) {
-            memcpy(&lanes[i], rows[i * step] + from, LANES);
-        }
-    } else {
-        for (int i = 0; i < LANES_OF(1); i++) {
-            lanes[i] = load_bytes(rows[i * step] + from, left < 0 ? 0 : left);
-        }
+NAME(transpose_bytes)(Part *words) {
+    for (int i = 0; i < 4; i++) {
+        words[i] = SHUFFLE(Part, words[i], words[i], EACH(TRANSPOSED, 16));
     }
-#if WIDTH == 16
-    *to = lanes[0];
-#elif defined(__GNUC__) && __GNUC__ < 12 && !defined(__clang__)
-    memcpy(to, lanes, WIDTH);
-#elif WIDTH == 32
-    *to = __builtin_shufflevector(lanes[0], lanes[1], UP(0), UP(16));
-#else
-    *to = __builtin_shufflevector(__builtin_shufflevector(lanes[0], lanes[1], UP(0), UP(16)),
-                                  __builtin_shufflevector(lanes[2], lanes[3], UP(0), UP(16)),
-                                  UP(0), UP(16), UP(32), UP(48));
-#endif
+}
+
+/* Sixteen bytes of a row in each lane; the row of the next lane is `step` rows further. */
+INLINE Part
+NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
+    union {
+        Bytes lanes[WIDTH / 16];
+        Part all;
+    } value;
+    for (int i = 0; i < LANES_OF(1); i++) {
+        value.lanes[i] = load_bytes(rows[i * step] + from, left);
+    }
+    return value.all;
 }
 
 INLINE void
 NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int at, int left) {
     const Bytes *lanes = (const Bytes *)from;
-    if (left >= LANES && many >= LANES_OF(1) * step) {
-        for (int i = 0; i < LANES_OF(1); i++) {
-            memcpy(rows[i * step] + at, &lanes[i], LANES);
-        }
-    } else {
-        for (int i = 0; i < LANES_OF(1) && i * step < many; i++) {
-            store_bytes(rows[i * step] + at, lanes[i], left);
-        }
+    for (int i = 0; i < LANES_OF(1) && i * step < many; i++) {
+        store_bytes(rows[i * step] + at, lanes[i], left);
     }
 }
 
-/* Sixteen pixels of four rows: a sum for each byte of a pixel of each row. */
+/* Quads of all rows of a strip, sixteen neighbours from `from` on: a sum for each byte of a pixel of each row. */
 INLINE void
-NAME(group_pixels)(Group *to, const UINT8 *const *rows, int from, int left) {
-    const UINT8 *row[4] = {rows[0], rows[1], rows[2], rows[3]}; /* in registers: a store might change `rows` */
-    for (int i = 0; i < 4; i++) {
-        for (int p = 0; p < PARTS; p++) {
-            Part quads;
-            NAME(load_lanes)(&quads, row + LANES_OF(p), 1, from + i * LANES, left - i * LANES);
-            to[i * STRIPS].part[p] = SHUFFLE(Part, quads, quads, EACH(TRANSPOSED, 16));
-        }
-    }
-}
-
-/* Sixteen bytes of sixteen rows: a sum for each row. */
-INLINE void
-NAME(group_bytes)(Group *to, const UINT8 *const *rows, int from, int left) {
-    for (int p = 0; p < PARTS; p++) {
+NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int size) {
+    for (int v = 0; v < SIDE; v++) {
         Part quads[4];
         for (int i = 0; i < 4; i++) {
-            NAME(load_lanes)(&quads[i], rows + 4 * LANES_OF(p) + i, 4, from, left);
+            quads[i] = size == 4 ? NAME(load_lanes)(rows + LANES_OF(v), 1, from + i * 16, left - i * 16)
+                                 : NAME(load_lanes)(rows + LANES_OF(4 * v) + i, 4, from, left);
         }
-        NAME(transpose_words)(quads);
+        (size == 4 ? NAME(transpose_bytes) : NAME(transpose_words))(quads);
         for (int i = 0; i < 4; i++) {
-            to[i * STRIPS].part[p] = quads[i];
+            to[i * SIDE + v] = quads[i];
         }
     }
 }
 
-/* Four quads of all rows of a strip. */
+/* What sixteen bytes of each row have as sums, back to rows. */
 INLINE void
-NAME(group_strip)(Group *to, const Strip *strip, int from, int left, int size) {
-    const int rows = size == 4 ? 4 : LANES;
-    for (int s = 0; s < STRIPS; s++) {
+NAME(store_strip)(UINT8 *const *to, const Word *sums, int x, int left, int many, int size, UINT32 used) {
+    for (int v = 0; v < SIDE; v++) {
+        Part rows[4];
         if (size == 4) {
-            NAME(group_pixels)(to + s, strip->rows + s * rows, from, left);
-        } else {
-            NAME(group_bytes)(to + s, strip->rows + s * rows, from, left);
+            rows[0] = (Part)((Word)NAME(narrow)(sums + v, SIDE) & used);
+            NAME(store_lanes)(to + LANES_OF(v), many - LANES_OF(v), 1, rows, x * 4, left * 4);
+            continue;
         }
-    }
-}
-
-INLINE void
-NAME(store_pixels)(UINT8 *const *to, int s, const Word *sums, int x, int left, int many, UINT32 used) {
-    for (int p = 0; p < PARTS; p++) {
-        Part pixels = (Part)((Word)NAME(narrow)(sums + s * PARTS + p, STRIPS * PARTS) & used);
-        int row = s * 4 + LANES_OF(p);
-        NAME(store_lanes)(to + row, many - row, 1, &pixels, x * 4, left * 4);
-    }
-}
-
-INLINE void
-NAME(store_values)(UINT8 *const *to, int s, const Word *sums, int x, int left, int many) {
-    for (int p = 0; p < PARTS; p++) {
-        Part rows[4]; /* four neighbours of each row in a word */
         for (int i = 0; i < 4; i++) {
-            rows[i] = NAME(narrow)(sums + (i * 4 * STRIPS + s) * PARTS + p, STRIPS * PARTS);
-            rows[i] = SHUFFLE(Part, rows[i], rows[i], EACH(TRANSPOSED, 16));
+            rows[i] = NAME(narrow)(sums + i * 4 * SIDE + v, SIDE);
         }
+        NAME(transpose_bytes)(rows);
         NAME(transpose_words)(rows);
-        for (int i = 0; i < 4; i++) {
-            int row = s * LANES + 4 * LANES_OF(p) + i;
+        for (int i = 0, row = LANES_OF(4 * v); i < 4; i++, row++) {
             NAME(store_lanes)(to + row, many - row, 4, &rows[i], x, left);
         }
     }
 }
 
+/* A strip of rows from `y` on, some columns of it, from left to right. What the next sums need is a window of quads. */
 INLINE void
-NAME(store_strip)(const Strip *strip, const Word *sums, int x, int left, int many, int size) {
-    for (int s = 0; s < STRIPS; s++) {
-        if (size == 4) {
-            NAME(store_pixels)(strip->to, s, sums, x, left, many, strip->used);
-        } else {
-            NAME(store_values)(strip->to, s, sums, x, left, many);
-        }
-    }
-}
-
-/* A strip from left to right. What the next sums need is a window of groups. */
-INLINE void
-NAME(resize_strip)(const Strip *strip, const Weights *weights, int width, int size) {
-    const int at_once = 16 / size, step = STRIPS * (size == 4 ? 4 : LANES);
+NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, int size) {
+    const int step = ROWS * 4 / size, at_once = 16 / size, width = job->in->xsize;
+    const int many = job->rows - y < step ? job->rows - y : step;
+    const Weights across = job->across, *weights = &across; /* a copy that no store changes */
     const Span *spans = weights->spans;
-    Group *window = weights->window;
-    int first = 0, behind = 0; /* quads of the window */
-    for (int x = strip->start; x < strip->end; x += at_once) {
-        Word sums[16 * STRIPS * PARTS];
-        int left = strip->end - x, start = spans[x].first;
-        int end = spans[left < at_once ? strip->end - 1 : x + at_once - 1].end;
-        if (behind <= start) {
-            first = behind = start / 4 * 4;
-        } else if (end - first + 4 > weights->room) {
-            memmove(window, window + (start - first) * STRIPS, (behind - start) * STRIPS * sizeof(Group));
-            first = start;
-        }
-        for (; behind < end; behind += 4) {
-            Group *to = window + (behind - first) * STRIPS;
+    const UINT8 *rows[ROWS * 4];
+    for (int i = 0; i < step; i++) {
+        rows[i] = (const UINT8 *)job->in->image[y + (i < many ? i : many - 1)];
+    }
+    for (int x = start, behind = 0; x < end; x += at_once) {
+        Word sums[16 * SIDE];
+        int left = end - x, last = left < at_once ? end - 1 : x + at_once - 1;
+        for (behind = larger(behind, spans[x].first / 4 * 4); behind < spans[last].end; behind += 4) {
+            Part *window = (Part *)weights->window + (behind & weights->mask) * SIDE;
             int from = behind * 4 * size, rest = width * size - from;
             if (rest >= 16 * size) {
-                NAME(group_strip)(to, strip, from, 16 * size, size);
+                NAME(group_strip)(window, rows, from, 16 * size, size);
             } else {
-                NAME(group_strip)(to, strip, from, rest, size);
+                NAME(group_strip)(window, rows, from, rest, size);
             }
         }
         for (int i = 0; i < at_once; i++) {
-            const Span *span = &spans[i < left ? x + i : strip->end - 1];
-            NAME(weigh)(sums + i * STRIPS * PARTS, window + (span->first - first) * STRIPS, STRIPS, span, STRIPS);
+            for (int v = 0; v < SIDE; v += BATCH) {
+                NAME(weigh)(sums + i * SIDE + v, weights, &spans[smaller(x + i, last)], v, SIDE, smaller(BATCH, SIDE));
+            }
         }
-        if (left >= at_once && strip->many == step) {
-            NAME(store_strip)(strip, sums, x, at_once, step, size);
+        if (left >= at_once && many == step) {
+            NAME(store_strip)(to, sums, x, at_once, step, size, job->used);
         } else {
-            NAME(store_strip)(strip, sums, x, left, strip->many, size);
+            NAME(store_strip)(to, sums, x, left, many, size, job->used);
         }
     }
 }
 
-/* Rows from `y` on, some columns of them. */
 static void
 NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start, int end) {
-    const UINT8 *rows[STRIPS * LANES];
-    for (int i = 0; i < job->step; i++) {
-        rows[i] = (UINT8 *)job->in->image[y + i < job->rows ? y + i : job->rows - 1];
-    }
-    int many = job->rows - y < job->step ? job->rows - y : job->step;
-    Strip strip = {to, rows, many, start, end, job->used};
     if (job->in->image8) {
-        NAME(resize_strip)(&strip, &job->across, job->in->xsize, 1);
+        NAME(resize_strip)(to, job, y, start, end, 1);
     } else {
-        NAME(resize_strip)(&strip, &job->across, job->in->xsize, 4);
+        NAME(resize_strip)(to, job, y, start, end, 4);
     }
 }
 
+/* At most a vector; a copy of constant size needs no call. */
 INLINE void
-NAME(load_part)(Part *to, const UINT8 *from, int left) {
-    if (left >= WIDTH) {
+NAME(copy_part)(void *to, const void *from, int count) {
+    if (count >= WIDTH) {
         memcpy(to, from, WIDTH);
     } else {
-        *to = (Part){0};
-        if (left > 0) {
-            memcpy(to, from, left);
-        }
+        memcpy(to, from, count);
     }
 }
 
-/* 64 bytes of four rows: a sum for each column. Narrowed, they are in order. */
+/* WIDTH bytes of four rows: a sum for each column. Narrowed, they are in order. */
 INLINE void
-NAME(group_rows)(Group *to, const UINT8 *const *rows, int from, int left) {
-    for (int p = 0; p < PARTS; p++) {
-        Part row[4];
-        for (int i = 0; i < 4; i++) {
-            NAME(load_part)(&row[i], rows[i] + from + p * WIDTH, left - p * WIDTH);
-        }
-        Part a = LOW(Part, row[0], row[1], 16), b = HIGH(Part, row[0], row[1], 16);
-        Part c = LOW(Part, row[2], row[3], 16), d = HIGH(Part, row[2], row[3], 16);
-        to[0].part[p] = LOW(Half, a, c, 8);
-        to[1].part[p] = HIGH(Half, a, c, 8);
-        to[2].part[p] = LOW(Half, b, d, 8);
-        to[3].part[p] = HIGH(Half, b, d, 8);
+NAME(group_rows)(Part *to, const UINT8 *const *rows, int from, int left) {
+    Part quads[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        NAME(copy_part)(&quads[i], rows[i] + from, left);
     }
+    NAME(transpose_words)(quads);
+    NAME(transpose_bytes)(quads);
+    memcpy(to, quads, sizeof(quads));
 }
 
-INLINE void
-NAME(store_columns)(UINT8 *to, const Word *sums, int left, UINT32 used) {
-    for (int p = 0; p < PARTS; p++, left -= WIDTH) {
-        Part values = (Part)((Word)NAME(narrow)(sums + p, PARTS) & used);
-        if (left >= WIDTH) {
-            memcpy(to + p * WIDTH, &values, WIDTH);
-        } else if (left > 0) {
-            memcpy(to + p * WIDTH, &values, left);
-        }
-    }
+INLINE Part
+NAME(weigh_column)(const Weights *weights, const Span *span, int x, int step, UINT32 used) {
+    Word sums[4];
+    NAME(weigh)(sums, weights, span, x / WIDTH * 4, step, 4);
+    return (Part)((Word)NAME(narrow)(sums, 1) & used);
 }
 
-/* Some columns, from top to bottom. What the next row needs is a window of groups, of rows that are resized before. */
+/* Some columns, from top to bottom. What the next row needs is a window of quads, of rows that are resized before. */
 static void
 NAME(resize_columns)(const Job *job, int from, int width) {
-    const Weights *weights = &job->down;
-    Group *window = weights->window;
-    int step = job->block / 16, pixel = job->in->pixelsize; /* groups of a row */
-    int first = 0, behind = 0, made = -1;                   /* quads of the window; the strip that is resized */
+    const Weights down = job->down, *weights = &down; /* a copy that no store changes */
+    const int step = job->block / WIDTH * 4, pixel = job->in->pixelsize;
+    int behind = 0, made = -1; /* quads of the window; the strip that is resized */
     for (int y = 0; y < job->out->ysize; y++) {
         const Span *span = &weights->spans[y];
-        int end = span->end;
-        if (behind <= span->first) {
-            first = behind = span->first;
-        } else if (end > behind && end - first > weights->room) {
-            memmove(window, window + (size_t)(span->first - first) * step,
-                    (size_t)(behind - span->first) * step * sizeof(Group));
-            first = span->first;
-        }
-        for (; behind < end; behind++) {
+        UINT8 *out = (UINT8 *)job->out->image[y] + from;
+        for (behind = larger(behind, span->first); behind < span->end; behind++) {
+            Part *window = (Part *)weights->window + (size_t)(behind & weights->mask) * step;
             const UINT8 *rows[4];
             int strip = behind * 4 / job->step;
             if (job->resized && strip != made) {
@@ -336,22 +242,101 @@ NAME(resize_columns)(const Job *job, int from, int width) {
                 made = strip;
             }
             for (int i = 0; i < 4; i++) {
-                int row = behind * 4 + i < job->rows ? behind * 4 + i : job->rows - 1;
-                rows[i] = job->resized ? job->resized[row % job->step] : (UINT8 *)job->in->image[row];
+                int row = smaller(behind * 4 + i, job->rows - 1);
+                rows[i] = (job->resized ? job->resized[row % job->step] : (UINT8 *)job->in->image[row]) + from;
             }
-            for (int x = 0; x < width; x += 64) {
-                Group *to = window + (size_t)(behind - first) * step + x / 16;
-                NAME(group_rows)(to, rows, from + x, width - x);
+            for (int x = 0; x < width; x += WIDTH, window += 4) {
+                NAME(group_rows)(window, rows, x, width - x);
             }
         }
-        const Group *groups = window + (size_t)(span->first - first) * step;
-        for (int x = 0; x < width; x += 64) {
-            Word sums[4 * PARTS];
-            NAME(weigh)(sums, groups + x / 16, step, span, 4);
-            NAME(store_columns)((UINT8 *)job->out->image[y] + from + x, sums, width - x, job->used);
+        int x = 0;
+        for (; x <= width - WIDTH; x += WIDTH) {
+            Part values = NAME(weigh_column)(weights, span, x, step, job->used);
+            memcpy(out + x, &values, WIDTH);
+        }
+        if (x < width) {
+            Part values = NAME(weigh_column)(weights, span, x, step, job->used);
+            memcpy(out + x, &values, width - x);
         }
     }
 }
+
+#if defined(PAIRS)
+/* A vector of columns, of a few rows: two at a time, without a window. */
+INLINE Part
+NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
+    const Part none = {0};
+    Word sums[4], half = (Word){0} + (1 << (PRECISION_BITS - 1));
+    Half high[2] = {0};
+    for (int i = 0; i < 4; i++) {
+        sums[i] = half;
+    }
+    for (int t = 0; t < pairs; t++) {
+        Part two[2], mixed[2];
+        memcpy(&two[0], rows[2 * t] + x, WIDTH);
+        memcpy(&two[1], rows[2 * t + 1] + x, WIDTH);
+        mixed[0] = LOW(Part, two[0], two[1], 16);
+        mixed[1] = HIGH(Part, two[0], two[1], 16);
+        for (int i = 0; i < 2; i++) {
+            sums[2 * i] += PAIRS(LOW(Part, mixed[i], none, 16), digits[2 * t]);
+            sums[2 * i + 1] += PAIRS(HIGH(Part, mixed[i], none, 16), digits[2 * t]);
+            high[i] += (Half)MM(maddubs_epi16)((Vector)mixed[i], SET(digits[2 * t + 1]));
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        sums[2 * i] += (Word)LOW(Half, none, high[i], 8);
+        sums[2 * i + 1] += (Word)HIGH(Half, none, high[i], 8);
+    }
+    return NAME(narrow)(sums, 1);
+}
+
+INLINE void
+NAME(weigh_few)(UINT8 *out, const UINT8 *const *rows, int width, const UINT32 *digits, int pairs, UINT32 used) {
+    for (int x = 0; x < width; x += WIDTH) { /* the last bytes together with some before */
+        int from = smaller(x, width - WIDTH);
+        Part values = (Part)((Word)NAME(weigh_rows)(rows, from, digits, pairs) & used);
+        memcpy(out + from, &values, WIDTH);
+    }
+}
+
+/* All columns where a sum has few neighbours. */
+static void
+NAME(resize_few)(const Job *job) {
+    int width = job->out->xsize * job->in->pixelsize, ring = 4 * job->step, made = 0;
+    for (int y = 0; y < job->out->ysize; y++) {
+        const Span *span = &job->down.spans[y];
+        const UINT8 *rows[FEW];
+        UINT32 digits[FEW] = {0};
+        int end = smaller(span->end, job->rows), pairs = (span->end - span->first + 1) / 2;
+        for (made = larger(made, span->first / job->step * job->step); job->resized && made < end; made += job->step) {
+            NAME(resize_rows)(job->resized + made % ring, job, made, 0, job->out->xsize);
+        }
+        for (int i = 0; i < 2 * pairs; i++) {
+            int row = smaller(span->first + i, job->rows - 1);
+            rows[i] = job->resized ? job->resized[row % ring] : (const UINT8 *)job->in->image[row];
+        }
+        for (int t = 0; t < pairs; t++) {
+            const UINT32 *quad = span->digits + t / 2 * DIGITS;
+            digits[2 * t] = t % 2 ? quad[0] >> 16 | (quad[1] & 0xffff0000) : (quad[0] & 0xffff) | quad[1] << 16;
+            digits[2 * t + 1] = (quad[2] >> t % 2 * 16 & 0xffff) * 0x10001;
+        }
+        UINT8 *out = (UINT8 *)job->out->image[y];
+        switch (pairs) { /* the most common are constants, so that digits stay in registers */
+            case 1:
+                NAME(weigh_few)(out, rows, width, digits, 1, job->used);
+                break;
+            case 2:
+                NAME(weigh_few)(out, rows, width, digits, 2, job->used);
+                break;
+            case 3:
+                NAME(weigh_few)(out, rows, width, digits, 3, job->used);
+                break;
+            default:
+                NAME(weigh_few)(out, rows, width, digits, pairs, job->used);
+        }
+    }
+}
+#endif
 
 static void
 NAME(resize)(const Job *job, int offset) {
@@ -361,27 +346,16 @@ NAME(resize)(const Job *job, int offset) {
         }
         return;
     }
+#if defined(PAIRS)
+    if (job->down.stride == 1) {
+        NAME(resize_few)(job);
+        return;
+    }
+#endif
     for (int from = 0, bytes = job->out->xsize * job->in->pixelsize; from < bytes; from += job->block) {
-        NAME(resize_columns)(job, from, bytes - from < job->block ? bytes - from : job->block);
+        NAME(resize_columns)(job, from, smaller(bytes - from, job->block));
     }
 }
 
 #undef NAME
 #undef WIDTH
-#undef SUMS
-#undef ADD
-#undef ADD_SAME
-#undef TOTAL
-#undef TOTAL_SAME
-#undef MM
-#undef Vector
-#undef PARTS
-#undef LANES_OF
-#undef Part
-#undef Half
-#undef Word
-#undef Long
-#undef Group
-#undef EACH
-#undef LOW
-#undef HIGH

@@ -6,19 +6,36 @@
 #include "vectors.h"
 
 #define MOST 256 /* pixels with a sum of at most 16 bits */
+#define STEP 64  /* bytes of rows that are added together */
 
-typedef UINT16 Pixel __attribute__((vector_size(8)));
+/* Sums of `width` bytes; up to STEP - 1 more are zeros. */
+INLINE void
+add_some(UINT16 *sums, UINT8 *const *rows, int left, int count, int bytes) {
+    Halves even[STEP / 32] = {0}, odd[STEP / 32] = {0};
+    for (int i = 0; i < count; i++) {
+        Halves row[STEP / 32] = {0};
+        memcpy(row, rows[i] + left, bytes);
+        for (int j = 0; j < STEP / 32; j++) {
+            even[j] += row[j] & 255;
+            odd[j] += row[j] >> 8;
+        }
+    }
+    for (int j = 0; j < STEP / 32; j++) {
+        Halves low = SHUFFLE(Halves, even[j], odd[j], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        Halves high = SHUFFLE(Halves, even[j], odd[j], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        memcpy(sums + j * 32, &low, sizeof(low));
+        memcpy(sums + j * 32 + 16, &high, sizeof(high));
+    }
+}
 
 static void
-add_rows(UINT16 *restrict sums, UINT8 *const *rows, int left, int count, int width) {
-    const UINT8 *restrict first = rows[0] + left;
-    for (int x = 0; x < width; x++) {
-        sums[x] = first[x];
-    }
-    for (int i = 1; i < count; i++) {
-        const UINT8 *restrict row = rows[i] + left;
-        for (int x = 0; x < width; x++) {
-            sums[x] += row[x];
+add_rows(UINT16 *sums, UINT8 *const *rows, int left, int count, int width) {
+    if (width < STEP) {
+        add_some(sums, rows, left, count, width);
+    } else {
+        for (int x = 0; x < width; x += STEP) { /* the last bytes together with some before */
+            int from = smaller(x, width - STEP);
+            add_some(sums + from, rows, left + from, count, STEP);
         }
     }
 }
@@ -46,6 +63,7 @@ reduce_squares(UINT8 *restrict out, const UINT8 *above, const UINT8 *below, int 
 
 INLINE void
 add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, int count, int factor, int size) {
+    typedef UINT16 Pixel __attribute__((vector_size(8)));
     for (int x = 0; x < count; x++) {
         if (size == 1) {
             UINT16 sum = sums[x * factor];
@@ -65,18 +83,17 @@ add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, int count, int
     }
 }
 
+/* As Pillow divides, by a product of at most 32 bits, of which the lowest 16 do not count. Reads some sums more. */
 static void
 divide_sums(UINT8 *restrict out, const UINT16 *restrict sums, int count, int pixels) {
     UINT32 multiplier = division_UINT32(pixels, 8);
-    UINT16 half = pixels / 2;
-    if (pixels & (pixels - 1)) {
-        for (int x = 0; x < count; x++) {
-            out[x] = ((UINT32)(sums[x] + half) * multiplier) >> 24;
-        }
-    } else {
-        for (int x = 0, bits = __builtin_ctz(pixels); x < count; x++) {
-            out[x] = (UINT16)(sums[x] + half) >> bits;
-        }
+    Halves low = (Halves){0} + (UINT16)multiplier;
+    for (int x = 0; x < count; x += LANES) {
+        Halves sum;
+        memcpy(&sum, sums + x, sizeof(sum));
+        sum += (UINT16)(pixels / 2);
+        Halves quotients = (sum * (UINT16)(multiplier >> 16) + multiply_high(sum, low)) >> 8;
+        store_bytes(out + x, __builtin_convertvector(quotients, Bytes), count - x);
     }
 }
 
@@ -106,6 +123,13 @@ reduce_row(UINT8 *out, UINT16 *sums, UINT16 *made, int width, int factor, int ro
     }
 }
 
+static void
+keep_bytes(INT32 *pixels, UINT32 used, int count) {
+    for (int x = 0; x < count; x++) {
+        pixels[x] &= used;
+    }
+}
+
 Imaging
 ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
     ImagingSectionCookie cookie;
@@ -113,7 +137,7 @@ ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
     UINT16 *sums = NULL;
     int width = box[2] * imIn->pixelsize, plain = imIn->mode != IMAGING_MODE_P && imIn->mode != IMAGING_MODE_1;
     if (imIn->type == IMAGING_TYPE_UINT8 && plain && xscale <= MOST && yscale <= MOST && xscale * yscale <= MOST) {
-        sums = malloc((size_t)width * 2 * sizeof(*sums));
+        sums = malloc(2 * ((size_t)width + STEP) * sizeof(*sums));
     }
     if (sums) {
         out = ImagingNewDirty(imIn->mode, (box[2] - 1) / xscale + 1, (box[3] - 1) / yscale + 1);
@@ -122,23 +146,22 @@ ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
         free(sums);
         return ImagingReduce__source(imIn, xscale, yscale, box);
     }
-    UINT32 used = used_bytes(out);
     ImagingSectionEnter(&cookie);
     for (int y = 0; y < out->ysize; y++) {
         int rows = box[3] - y * yscale < yscale ? box[3] - y * yscale : yscale;
         UINT8 *to = (UINT8 *)out->image[y], **from = (UINT8 **)imIn->image + box[1] + y * yscale;
         if (imIn->pixelsize == 1) {
             add_rows(sums, from, box[0], rows, width);
-            reduce_row(to, sums, sums + width, box[2], xscale, rows, 1);
+            reduce_row(to, sums, sums + width + STEP, box[2], xscale, rows, 1);
         } else {
             int left = box[0] * 4, squares = 0;
             if (xscale == 2 && rows <= 2) { /* a row twice gives what it gives once */
                 squares = reduce_squares(to, from[0] + left, from[rows - 1] + left, box[2] / 2);
             }
             add_rows(sums, from, left + squares * 8, rows, width - squares * 8);
-            reduce_row(to + squares * 4, sums, sums + width, box[2] - squares * 2, xscale, rows, 4);
-            for (int x = 0; x < out->xsize; x++) {
-                out->image32[y][x] &= used;
+            reduce_row(to + squares * 4, sums, sums + width + STEP, box[2] - squares * 2, xscale, rows, 4);
+            if (rows == yscale) { /* Pillow computes all bytes of what is not a whole factor */
+                keep_bytes(out->image32[y], used_bytes(out), box[2] / xscale);
             }
         }
     }

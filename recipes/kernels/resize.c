@@ -1,6 +1,5 @@
-/* Resizing of 8-bit bands. The same sums as Pillow's, of the same integers: coefficients keep their 22 bits, split into
-   digits that the CPU multiplies several at a time (groups.h). Rows are resized when the columns need them, a strip at a
-   time, so that no picture is written between both. */
+/* Resizing of 8-bit bands. The same sums as Pillow's, of the same integers (weights.h, groups.h). Rows are resized when the
+   columns need them, a strip at a time, so that no picture is written between both. */
 
 #include <limits.h>
 #include <stddef.h>
@@ -9,107 +8,96 @@
 
 #include "vectors.h"
 
-#define STRIPS 2           /* of four rows of pixels, or sixteen of bytes, side by side */
-#define MOST 4             /* groups that are weighed together */
-#define WINDOW (512 << 10) /* bytes for the groups of some columns, unless 512 bytes of a row take more */
+#define ROWS 8             /* of pixels that are resized together; of bytes, four times as many */
+#define BATCH 4            /* vectors that are added up together */
+#define FEW 24             /* rows that are added up without a window, at most three strips */
+#define WINDOW (512 << 10) /* bytes for the quads of some columns, unless 512 bytes of a row take more */
 
-/* The neighbours of one sum. */
-typedef struct {
-    int first, end;       /* groups of its neighbours */
-    int count;            /* groups that are added, the last with zeros */
-    UINT32 same;          /* the coefficient of all, or 0 */
-    const UINT32 *digits; /* of each group */
-} Span;
-
-typedef struct {
-    Span *spans;
-    UINT32 *digits;
-    void *window;
-    int room; /* groups in the window */
-    int most; /* groups of a sum */
-} Weights;
-
-/* What Pillow makes of a filter. */
-typedef struct {
-    int ksize, *bounds;
-    double *coefficients;
-} Pass;
+#if defined(__x86_64__)
+#define DIGITS 3
+#define MOST_SAME 240 /* neighbours whose sums fit in 16 bits, by twos */
+#else
+#define DIGITS 4
+#define MOST_SAME 0
+#endif
+#include "weights.h"
 
 typedef struct {
     Imaging out, in;
     Weights across, down;
-    UINT8 **resized; /* a strip of rows, for the columns */
+    UINT8 **resized; /* four strips of rows, for the columns */
     int rows;        /* of `in` */
     int step;        /* rows of a strip */
     int block;       /* bytes of a row that go through the columns together */
     UINT32 used;
 } Job;
 
-/* Rows that are resized together. */
-typedef struct {
-    UINT8 *const *to;
-    const UINT8 *const *rows;
-    int many, start, end;
-    UINT32 used;
-} Strip;
+/* Names of types and of x86's intrinsics for vectors of WIDTH bytes, which groups.h is included for. */
+#define JOIN(a, b) JOIN_NAMES(a, b)
+#define JOIN_NAMES(a, b) a##b
+#define Part NAME(Part)
+#define Half NAME(Half)
+#define Word NAME(Word)
+#define Long NAME(Long)
+#define MM(name) JOIN(MM, WIDTH)(name)
+#define MM16(name) _mm_##name
+#define MM32(name) _mm256_##name
+#define MM64(name) _mm512_##name
+#define Vector JOIN(Vector, WIDTH)
+#define Vector16 __m128i
+#define Vector32 __m256i
+#define Vector64 __m512i
+#define SET(digits) MM(set1_epi32)(digits)
 
-static inline INT32
-round_coefficient(double coefficient) {
-    double value = coefficient * (1 << PRECISION_BITS);
-    return (int)(value < 0 ? value - 0.5 : value + 0.5);
-}
-
-/* Indexes of two vectors of n elements, for the lane that begins at b. */
-#define LOW2(b, n) b, b + n
-#define HIGH2(b, n) LOW2(b + 1, n)
-#define LOW4(b, n) LOW2(b, n), LOW2(b + 1, n)
-#define HIGH4(b, n) LOW4(b + 2, n)
-#define LOW8(b, n) LOW4(b, n), LOW4(b + 2, n)
-#define HIGH8(b, n) LOW8(b + 4, n)
-#define LOW16(b, n) LOW8(b, n), LOW8(b + 4, n)
-#define HIGH16(b, n) LOW16(b + 8, n)
-#define UP4(b) b, b + 1, b + 2, b + 3
-#define UP(b) UP4(b), UP4(b + 4), UP4(b + 8), UP4(b + 12)
-#define FOURTHS(b) b, b + 4, b + 8, b + 12
-#define TRANSPOSED(b, n) FOURTHS(b), FOURTHS(b + 1), FOURTHS(b + 2), FOURTHS(b + 3)
+/* Shuffles in every lane of 16 bytes, which have `size` elements each: lists of indexes of two vectors of n elements. */
+#define LOW(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(LOW##size, size))
+#define HIGH(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(HIGH##size, size))
+#define EACH(list, size) JOIN(EACH, WIDTH)(list, size)
+#define EACH16(list, size) list(0, size)
+#define EACH32(list, size) list(0, 2 * size), list(size, 2 * size)
+#define EACH64(list, size) list(0, 4 * size), list(size, 4 * size), list(2 * size, 4 * size), list(3 * size, 4 * size)
+#define LOW2(from, n) from, from + n
+#define HIGH2(from, n) LOW2(from + 1, n)
+#define LOW4(from, n) LOW2(from, n), LOW2(from + 1, n)
+#define HIGH4(from, n) LOW4(from + 2, n)
+#define LOW8(from, n) LOW4(from, n), LOW4(from + 2, n)
+#define HIGH8(from, n) LOW8(from + 4, n)
+#define LOW16(from, n) LOW8(from, n), LOW8(from + 4, n)
+#define HIGH16(from, n) LOW16(from + 8, n)
+#define FOURTHS(from) from, from + 4, from + 8, from + 12
+#define TRANSPOSED(from, n) FOURTHS(from), FOURTHS(from + 1), FOURTHS(from + 2), FOURTHS(from + 3)
 
 #if defined(__x86_64__)
-#define DIGITS 3
-#define MOST_SAME 240 /* neighbours whose sums fit in 16 bits, by twos */
-#define SET(d) MM(set1_epi32)(d)
-
 /* Three digits of 8 bits: VNNI, in vectors of 64 bytes or 32. */
-#define ADD_DIGITS(sums, quads, digits)                \
-    sums[0] = DOT(sums[0], quads, SET((digits)[0])), \
-    sums[1] = DOT(sums[1], quads, SET((digits)[1])), \
-    sums[2] = DOT(sums[2], quads, SET((digits)[2]))
-#define ADD_DOT(sums, quads, mask) sums[0] = DOT(sums[0], quads, SET(mask))
+#define SUMS 3
+#define DOT(sums, quads, digits) (Word)JOIN(DOT, WIDTH)((Vector)(sums), (Vector)(quads), SET(digits))
+#define DOT64 _mm512_dpbusd_epi32
+#define DOT32 _mm256_dpbusd_avx_epi32
+#define ADD(sums, quads, digits)                        \
+    sums[0] = DOT(sums[0], quads, (digits)[0]),     \
+    sums[1] = DOT(sums[1], quads, (digits)[1]), \
+    sums[2] = DOT(sums[2], quads, (digits)[2])
+#define ADD_SAME(sums, quads, mask) sums[0] = DOT(sums[0], quads, mask)
+#define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
+#define TOTAL_SAME(sums) sums[0]
 
 BEGIN_TARGET(AVX512 ",avx512vnni")
 #define NAME(name) name##_quads
 #define WIDTH 64
-#define SUMS 3
-#define DOT(sums, quads, digits) (Word)_mm512_dpbusd_epi32((__m512i)(sums), (__m512i)(quads), digits)
-#define ADD ADD_DIGITS
-#define ADD_SAME ADD_DOT
-#define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
-#define TOTAL_SAME(sums) sums[0]
 #include "groups.h"
-#undef DOT
 END_TARGET
 
 BEGIN_TARGET("avx2,avxvnni")
 #define NAME(name) name##_half_quads
 #define WIDTH 32
-#define SUMS 3
-#define DOT(sums, quads, digits) (Word)_mm256_dpbusd_avx_epi32((__m256i)(sums), (__m256i)(quads), digits)
-#define ADD ADD_DIGITS
-#define ADD_SAME ADD_DOT
-#define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
-#define TOTAL_SAME(sums) sums[0]
 #include "groups.h"
-#undef DOT
 END_TARGET
+
+#undef SUMS
+#undef ADD
+#undef ADD_SAME
+#undef TOTAL
+#undef TOTAL_SAME
 
 /* A digit of 16 bits, and one of 8 whose sums are of 16 bits. */
 #define NAME(name) name##_pairs
@@ -119,24 +107,22 @@ END_TARGET
 #define WIDTH 16
 #endif
 #define SUMS 2
-#define PAIRS(values, digits) (Word)MM(madd_epi16)((Vector)(values), digits)
+#define PAIRS(values, digits) (Word)MM(madd_epi16)((Vector)(values), SET(digits))
+#define ADD(sums, quads, digits)                                                                   \
+    sums[0] += PAIRS(quads & 0xff00ff, (digits)[0]) + PAIRS((Half)quads >> 8, (digits)[1]), \
+    ADD_SAME(sums, quads, (digits)[2])
 #define ADD_SAME(sums, quads, mask) \
     sums[1] = (Word)((Half)sums[1] + (Half)MM(maddubs_epi16)((Vector)quads, SET(mask)))
-#define ADD(sums, quads, digits)                                                                              \
-    sums[0] += PAIRS(quads & 0xff00ff, SET((digits)[0])) + PAIRS((Half)quads >> 8, SET((digits)[1])), \
-    ADD_SAME(sums, quads, (digits)[2])
 #define TOTAL(sums) (sums[0] + (TOTAL_SAME(sums) << 16))
-#define TOTAL_SAME(sums) PAIRS(sums[1], SET(0x10001))
+#define TOTAL_SAME(sums) PAIRS(sums[1], 0x10001)
 #else
 /* Any CPU: compilers find multiplications that add. */
-#define DIGITS 4
-#define MOST_SAME 0
 #define resize_quads resize_pairs
 #define resize_half_quads resize_pairs
 #define NAME(name) name##_pairs
 #define WIDTH 16
 #define SUMS 1
-#define ADD(sums, quads, digits)                                                          \
+#define ADD(sums, quads, digits)                                                        \
     sums[0] += (quads & 255) * (digits)[0] + (quads >> 8 & 255) * (digits)[1] + \
                (quads >> 16 & 255) * (digits)[2] + (quads >> 24) * (digits)[3]
 #define ADD_SAME(sums, quads, digit) ADD(sums, quads, &(digit))
@@ -145,135 +131,37 @@ END_TARGET
 #endif
 #include "groups.h"
 
-#if defined(__x86_64__)
-/* Add a coefficient to the digits of its group. Returns whether they suffice. */
-static int
-set_digits(UINT32 *digits, int tap, INT32 coefficient, int *room) {
-    if (find_vnni()) {
-        for (int d = 0; d < 3; d++) {
-            digits[d] |= (UINT32)(UINT8)coefficient << 8 * tap;
-            coefficient = (coefficient - (int8_t)coefficient) / 256;
-        }
-        return coefficient == 0;
-    }
-    int high = (coefficient - (int16_t)coefficient) / 65536;
-    digits[tap % 2] |= (UINT32)(UINT16)coefficient << 8 * (tap & 2);
-    digits[2] |= (UINT32)(UINT8)high << 8 * tap;
-    *room -= abs(high);
-    return *room >= 0;
-}
-#else
-static int
-set_digits(UINT32 *digits, int tap, INT32 coefficient, int *room) {
-    digits[tap] = coefficient;
-    return 1;
-}
-#endif
-
-/* The coefficient that all neighbours of a sum have that have any, or 0. */
-static INT32
-find_same(const double *coefficients, int count) {
-    INT32 same = 0;
-    for (int i = 0; i < count; i++) {
-        INT32 coefficient = round_coefficient(coefficients[i]);
-        if (coefficient && same && coefficient != same) {
-            return 0;
-        }
-        same = coefficient ? coefficient : same;
-    }
-    return same;
-}
-
-/* Split the coefficients of a sum into digits. Returns whether the digits suffice. */
-static int
-split_coefficients(Span *span, UINT32 *digits, const double *coefficients, int shift, int count) {
-    int room = 128; /* sums of the high digits fit in 16 bits, by twos */
-    for (int i = 0; i < count; i++) {
-        INT32 coefficient = round_coefficient(coefficients[i]);
-        int tap = shift + i;
-        if (span->same) {
-            digits[tap / 4] |= (UINT32)(coefficient != 0) << tap % 4 * 8;
-        } else if (!set_digits(digits + tap / 4 * DIGITS, tap % 4, coefficient, &room)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* Where the neighbours of each sum are, and how many groups a window needs for `at_once` sums. */
-static void
-find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
-    int reach = 0, most = 0;
-    for (int x = 0; x < count; x++) {
-        int first = pass->bounds[2 * x], end = first + pass->bounds[2 * x + 1];
-        weights->spans[x] = (Span){.first = first / 4, .end = (end + 3) / 4, .count = (end + 3) / 4 - first / 4};
-        most = most < weights->spans[x].count ? weights->spans[x].count : most;
-        int through = weights->spans[x].end - weights->spans[x < at_once ? 0 : x - at_once + 1].first;
-        reach = reach < through ? through : reach;
-    }
-    for (int x = 0; x < count && at_once > 1 && most > 2; x++) {
-        weights->spans[x].count = most; /* always as many, which CPUs foresee: the last have digits of zero */
-    }
-    weights->most = most;
-    weights->room = 2 * reach + (at_once > 1 ? 64 : 2);
-}
-
-/* Returns whether the digits suffice, and there is memory. */
-static int
-make_weights(Weights *weights, const Pass *pass, int count, int at_once) {
-    int same = pass->ksize <= MOST_SAME;
-    weights->spans = malloc(sizeof(Span) * count);
-    if (!weights->spans) {
-        return 0;
-    }
-    find_spans(weights, pass, count, at_once);
-    weights->digits = calloc((size_t)count * weights->most * DIGITS, sizeof(UINT32));
-    if (!weights->digits) {
-        return 0;
-    }
-    for (int x = 0; x < count && same; x++) {
-        weights->spans[x].same = find_same(pass->coefficients + (size_t)x * pass->ksize, pass->bounds[2 * x + 1]);
-        same = weights->spans[x].same != 0;
-    }
-    for (int x = 0; x < count; x++) {
-        UINT32 *digits = weights->digits + (size_t)x * weights->most * DIGITS;
-        weights->spans[x].digits = digits;
-        weights->spans[x].same = same ? weights->spans[x].same : 0;
-        if (!split_coefficients(&weights->spans[x], digits, pass->coefficients + (size_t)x * pass->ksize,
-                                pass->bounds[2 * x] % 4, pass->bounds[2 * x + 1])) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /* Make what a resize needs besides its pictures. Returns whether there is memory, and it can be done. */
 static int
 prepare(Job *job, const Pass *across, const Pass *down) {
     int pixel = job->in->pixelsize, bytes = (job->out->xsize * pixel + 63) / 64 * 64;
-    job->step = STRIPS * (job->in->image8 ? LANES : 4);
+    job->step = job->in->image8 ? 4 * ROWS : ROWS;
     job->block = bytes;
     job->used = used_bytes(job->in);
+    job->across.stride = job->down.stride = 4;
+    if (DIGITS == 3 && !find_vnni() && down && down->ksize <= FEW && job->out->xsize * pixel >= 32) {
+        job->down.stride = 1;
+    }
     if (across) {
         if (!make_weights(&job->across, across, job->out->xsize, 16 / pixel)) {
             return 0;
         }
-        job->across.window = aligned_alloc(64, (size_t)(job->across.room + job->across.most) * STRIPS * 64);
+        job->across.window = aligned_alloc(64, (size_t)(job->across.mask + 1) * ROWS * 16);
     }
     if (down) {
         if (!make_weights(&job->down, down, job->out->ysize, 1)) {
             return 0;
         }
-        size_t column = (size_t)job->down.room * 4 * 64;
+        size_t column = (size_t)(job->down.mask + 1) * 4 * 64;
         int fits = (int)(WINDOW / column) * 64, least = bytes < 512 ? bytes : 512;
         job->block = fits < least ? least : fits < bytes ? fits : bytes;
         job->down.window = aligned_alloc(64, column * (job->block / 64));
     }
     if (across && down) {
         size_t row = bytes + 64;
-        job->resized = malloc(job->step * (sizeof(UINT8 *) + row));
-        for (int i = 0; job->resized && i < job->step; i++) {
-            job->resized[i] = (UINT8 *)(job->resized + job->step) + i * row;
+        job->resized = malloc(4 * job->step * (sizeof(UINT8 *) + row));
+        for (int i = 0; job->resized && i < 4 * job->step; i++) {
+            job->resized[i] = (UINT8 *)(job->resized + 4 * job->step) + i * row;
         }
     }
     return (!across || job->across.window) && (!down || job->down.window) && (!across || !down || job->resized);
@@ -331,33 +219,30 @@ is_rows_first(Imaging in, int xsize, int ysize, const float *box) {
     return wide && high && (less <= 0 || less <= (in->xsize - xsize) * 2);
 }
 
+static Pass
+make_pass(int from, float start, float end, int to, struct filter *filter) {
+    Pass pass = {0};
+    pass.ksize = precompute_coeffs(from, start, end, to, filter, &pass.bounds, &pass.coefficients);
+    return pass;
+}
+
 static Imaging
 ImagingResampleInner(Imaging in, int xsize, int ysize, struct filter *filterp, float box[4], ResampleFunction rows,
                      ResampleFunction columns) {
-    Pass across = {0}, down = {0};
     if (in->type != IMAGING_TYPE_UINT8) {
         return ImagingResampleInner__source(in, xsize, ysize, filterp, box, rows, columns);
     }
     source_rows = rows;
     source_columns = columns;
     if (is_rows_first(in, xsize, ysize, box)) {
-        Imaging out = NULL;
-        int made = 0;
-        down.ksize = precompute_coeffs(in->ysize, box[1], box[3], ysize, filterp, &down.bounds, &down.coefficients);
-        if (down.ksize) {
-            across.ksize =
-                precompute_coeffs(in->xsize, box[0], box[2], xsize, filterp, &across.bounds, &across.coefficients);
-        }
-        if (across.ksize) {
-            out = ImagingNewDirty(in->mode, xsize, ysize);
-        }
-        if (out) {
-            made = resize(out, in, 0, &across, &down);
-        }
-        free(down.bounds);
-        free(down.coefficients);
+        Pass across = make_pass(in->xsize, box[0], box[2], xsize, filterp);
+        Pass down = make_pass(in->ysize, box[1], box[3], ysize, filterp);
+        Imaging out = across.ksize && down.ksize ? ImagingNewDirty(in->mode, xsize, ysize) : NULL;
+        int made = out && resize(out, in, 0, &across, &down);
         free(across.bounds);
         free(across.coefficients);
+        free(down.bounds);
+        free(down.coefficients);
         if (made || !out) {
             return out;
         }

@@ -5,86 +5,56 @@
 
 #define LINE 64
 
-typedef INT32 Quad __attribute__((vector_size(16)));
-
 typedef struct {
     Imaging out, in;
     int mirror_x, mirror_y; /* whether right becomes top, and whether below becomes left */
 } Turn;
 
-static inline int
-find_row(const Turn *turn, int x) {
-    return turn->mirror_x ? turn->in->xsize - 1 - x : x;
+/* Two perfect shuffles transpose four rows of four pixels. */
+INLINE void
+transpose_pixels(Bytes *block) {
+    Four mixed[4];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2; i++) {
+            Four a = (Four)block[i], b = (Four)block[i + 2];
+            mixed[2 * i] = SHUFFLE(Four, a, b, 0, 4, 1, 5);
+            mixed[2 * i + 1] = SHUFFLE(Four, a, b, 2, 6, 3, 7);
+        }
+        memcpy(block, mixed, sizeof(mixed));
+    }
 }
 
-/* The destination of rows y to y + size - 1. */
-static inline int
-find_column(const Turn *turn, int y, int size) {
-    return turn->mirror_y ? turn->in->ysize - size - y : y;
-}
-
-static inline int
-find_source(const Turn *turn, int y, int size, int i) {
-    return turn->mirror_y ? y + size - 1 - i : y + i;
-}
-
-static inline void
-turn_byte_block(const Turn *turn, int x, int y) {
+/* Turn `size` rows of as many pixels. */
+INLINE void
+turn_block(const Turn *turn, int x, int y, int size, int pixel) {
+    Imaging out = turn->out, in = turn->in;
     Bytes block[LANES];
-    int column = find_column(turn, y, LANES);
-    for (int i = 0; i < LANES; i++) {
-        memcpy(&block[i], turn->in->image8[find_source(turn, y, LANES, i)] + x, sizeof(Bytes));
+    for (int i = 0; i < size; i++) {
+        memcpy(&block[i], in->image[turn->mirror_y ? y + size - 1 - i : y + i] + x * pixel, size * pixel);
     }
-    transpose_block(block);
-    for (int i = 0; i < LANES; i++) {
-        memcpy(turn->out->image8[find_row(turn, x + i)] + column, &block[i], sizeof(Bytes));
+    if (size > 1) {
+        (pixel == 1 ? transpose_block : transpose_pixels)(block);
     }
-}
-
-static inline void
-turn_pixel_block(const Turn *turn, int x, int y) {
-    Quad rows[4], pairs[4], columns[4];
-    int column = find_column(turn, y, 4);
-    for (int i = 0; i < 4; i++) {
-        memcpy(&rows[i], turn->in->image32[find_source(turn, y, 4, i)] + x, sizeof(Quad));
-    }
-    for (int i = 0; i < 2; i++) {
-        pairs[2 * i] = SHUFFLE(Quad, rows[i], rows[i + 2], 0, 4, 1, 5);
-        pairs[2 * i + 1] = SHUFFLE(Quad, rows[i], rows[i + 2], 2, 6, 3, 7);
-    }
-    for (int i = 0; i < 2; i++) {
-        columns[2 * i] = SHUFFLE(Quad, pairs[i], pairs[i + 2], 0, 4, 1, 5);
-        columns[2 * i + 1] = SHUFFLE(Quad, pairs[i], pairs[i + 2], 2, 6, 3, 7);
-    }
-    for (int i = 0; i < 4; i++) {
-        memcpy(turn->out->image32[find_row(turn, x + i)] + column, &columns[i], sizeof(Quad));
+    int column = (turn->mirror_y ? in->ysize - size - y : y) * pixel;
+    for (int i = 0; i < size; i++) {
+        memcpy(out->image[turn->mirror_x ? in->xsize - 1 - x - i : x + i] + column, &block[i], size * pixel);
     }
 }
 
-static inline void
-turn_pixel(const Turn *turn, int x, int y) {
-    int row = find_row(turn, x), column = find_column(turn, y, 1);
-    if (turn->in->image8) {
-        turn->out->image8[row][column] = turn->in->image8[y][x];
-    } else {
-        turn->out->image32[row][column] = turn->in->image32[y][x];
-    }
-}
-
-static inline __attribute__((always_inline)) void
-turn_blocks(const Turn *turn, int size, int line, void (*turn_block)(const Turn *, int, int)) {
-    int width = turn->in->xsize / size * size, height = turn->in->ysize / size * size;
+/* Blocks below each other fill lines of the cache; then what is beside the blocks. */
+INLINE void
+turn_blocks(const Turn *turn, int size, int pixel) {
+    int width = turn->in->xsize / size * size, height = turn->in->ysize / size * size, line = LINE / pixel;
     for (int top = 0; top < height; top += line) {
-        int bottom = top + line < height ? top + line : height;
         for (int x = 0; x < width; x += size) {
-            for (int y = top; y < bottom; y += size) {
-                turn_block(turn, x, y);
+            for (int y = top; y < smaller(top + line, height); y += size) {
+                turn_block(turn, x, y, size, pixel);
             }
         }
     }
     for (int y = 0; y < turn->in->ysize; y++) {
         for (int x = y < height ? width : 0; x < turn->in->xsize; x++) {
-            turn_pixel(turn, x, y);
+            turn_block(turn, x, y, 1, pixel);
         }
     }
 }
@@ -102,9 +72,9 @@ turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
     ImagingSectionEnter(&cookie);
     MUTEX_LOCK(&in->mutex);
     if (in->image8) {
-        turn_blocks(&turn, LANES, LINE, turn_byte_block);
+        turn_blocks(&turn, LANES, 1);
     } else {
-        turn_blocks(&turn, 4, LINE / 4, turn_pixel_block);
+        turn_blocks(&turn, 4, 4);
     }
     MUTEX_UNLOCK(&in->mutex);
     ImagingSectionLeave(&cookie);

@@ -18,12 +18,23 @@ typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
 typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
 
+INLINE int
+smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+INLINE int
+larger(int a, int b) {
+    return a > b ? a : b;
+}
+
+/* At most sixteen bytes; the others are 0. */
 INLINE Bytes
 load_bytes(const UINT8 *from, int count) {
     Bytes value = {0};
     if (count >= LANES) {
-        memcpy(&value, from, sizeof(value));
-    } else {
+        memcpy(&value, from, LANES);
+    } else if (count > 0) {
         memcpy(&value, from, count);
     }
     return value;
@@ -84,21 +95,31 @@ columns_to_rows(UINT8 **rows, int count, const Bytes *columns, int width) {
     }
 }
 
-/* The sums of two products of 16-bit numbers each. */
 typedef UINT32 Pairs __attribute__((vector_size(32)));
+typedef UINT16 Halves __attribute__((vector_size(32)));
+typedef UINT8 Wide __attribute__((vector_size(32)));
+
+/* An instruction of x86 for vectors of 32 bytes; in two halves if there is none. */
+#if defined(__AVX2__)
+#define INSTRUCTION(name, a, b) _mm256_##name((__m256i)(a), (__m256i)(b))
+#elif defined(__x86_64__)
+#define INSTRUCTION(name, a, b)                             \
+    ({                                                      \
+        union {                                             \
+            Pairs all;                                      \
+            __m128i half[2];                                \
+        } x = {(Pairs)(a)}, y = {(Pairs)(b)};               \
+        x.half[0] = _mm_##name(x.half[0], y.half[0]);       \
+        x.half[1] = _mm_##name(x.half[1], y.half[1]);       \
+        x.all;                                              \
+    })
+#endif
+
+/* The sums of two products of 16-bit numbers each. */
 static inline Pairs
 dot_pairs(Pairs a, Pairs b) {
-#if defined(__AVX2__)
-    return (Pairs)_mm256_madd_epi16((__m256i)a, (__m256i)b);
-#elif defined(__SSE2__)
-    union {
-        Pairs pairs;
-        __m128i halves[2];
-    } values = {a}, factors = {b};
-    for (int i = 0; i < 2; i++) {
-        values.halves[i] = _mm_madd_epi16(values.halves[i], factors.halves[i]);
-    }
-    return values.pairs;
+#if defined(__x86_64__)
+    return (Pairs)INSTRUCTION(madd_epi16, a, b);
 #else
     typedef INT32 Numbers __attribute__((vector_size(32)));
     Numbers low = ((Numbers)a << 16 >> 16) * ((Numbers)b << 16 >> 16);
@@ -106,12 +127,23 @@ dot_pairs(Pairs a, Pairs b) {
 #endif
 }
 
+/* The sums of two products each, of bytes and of signed bytes. No sum may have more than 16 bits. */
+static inline Halves
+dot_bytes(Wide a, Wide b) {
+#if defined(__x86_64__)
+    return (Halves)INSTRUCTION(maddubs_epi16, a, b);
+#else
+    typedef INT16 Numbers __attribute__((vector_size(32)));
+    Numbers low = (Numbers)((Halves)a & 255) * ((Numbers)b << 8 >> 8);
+    return (Halves)(low + (Numbers)((Halves)a >> 8) * ((Numbers)b >> 8));
+#endif
+}
+
 /* The upper halves of products of 16-bit numbers. */
-typedef UINT16 Halves __attribute__((vector_size(32)));
 static inline Halves
 multiply_high(Halves a, Halves b) {
-#if defined(__AVX2__)
-    return (Halves)_mm256_mulhi_epu16((__m256i)a, (__m256i)b);
+#if defined(__x86_64__)
+    return (Halves)INSTRUCTION(mulhi_epu16, a, b);
 #else
     Halves high;
     for (int i = 0; i < 16; i++) {
@@ -128,26 +160,6 @@ multiply_high(Halves a, Halves b) {
 #define MINIMUM(a, b) (((a) & ((a) < (b))) | ((b) & ~((a) < (b))))
 #define MAXIMUM(a, b) (((a) & ((a) > (b))) | ((b) & ~((a) > (b))))
 #endif
-
-/* The first four of eight numbers as bytes. */
-static inline UINT32
-clip_four(Pairs numbers) {
-#if defined(__SSE2__)
-    union {
-        Pairs all;
-        __m128i first;
-    } sums = {numbers};
-    __m128i narrow = _mm_packs_epi32(sums.first, sums.first);
-    return _mm_cvtsi128_si32(_mm_packus_epi16(narrow, narrow));
-#else
-    UINT8 bytes[4];
-    for (int i = 0; i < 4; i++) {
-        INT32 number = (INT32)numbers[i];
-        bytes[i] = number < 0 ? 0 : number > 255 ? 255 : number;
-    }
-    return MAKE_UINT32(bytes[0], bytes[1], bytes[2], bytes[3]);
-#endif
-}
 
 #if defined(__x86_64__)
 #if defined(__clang__)
@@ -198,28 +210,6 @@ find_vnni(void) {
 #define BEGIN_TARGET(features)
 #define END_TARGET
 #endif
-
-/* The sums of two products each, of bytes and of signed bytes. No sum may have more than 16 bits. */
-typedef UINT8 Wide __attribute__((vector_size(32)));
-static inline Halves
-dot_bytes(Wide a, Wide b) {
-#if defined(__AVX2__)
-    return (Halves)_mm256_maddubs_epi16((__m256i)a, (__m256i)b);
-#elif defined(__SSSE3__)
-    union {
-        Wide bytes;
-        __m128i halves[2];
-    } values = {a}, factors = {b};
-    for (int i = 0; i < 2; i++) {
-        values.halves[i] = _mm_maddubs_epi16(values.halves[i], factors.halves[i]);
-    }
-    return (Halves)values.bytes;
-#else
-    typedef INT16 Numbers __attribute__((vector_size(32)));
-    Numbers low = (Numbers)((Halves)a & 255) * ((Numbers)b << 8 >> 8);
-    return (Halves)(low + (Numbers)((Halves)a >> 8) * ((Numbers)b >> 8));
-#endif
-}
 
 /* Whether all eight words have this value. */
 static inline int

@@ -74,7 +74,7 @@ class Fault:
 FAULTS = {
     "a strip of rows is not made again": Fault(
         file=f"{PLACE}/groups.h",
-        pattern=r"strip != made",
+        pattern=r"strip != made|made < end",
         replacement="made < 0",
         begins=("resize/",),
     ),
@@ -170,10 +170,11 @@ def test_strips_and_windows_of_rows_give_pillow_s_pixels(width: str, build: Kern
     ("pattern", "replacement"),
     [
         (r"row % job->step", "row % (job->step / 2)"),
-        (r"window \+ \(size_t\)\(span->first - first\) \* step,", "window,"),
-        (r"window \+ \(start - first\) \* STRIPS,", "window,"),
+        (r"row % ring", "row % job->step"),
+        (r"\(behind & weights->mask\) \* step", "(behind & weights->mask / 2) * step"),
+        (r"\(behind & weights->mask\) \* SIDE", "(behind & weights->mask / 2) * SIDE"),
     ],
-    ids=["a ring of half a strip", "a window of rows that stays", "a window of columns that stays"],
+    ids=["half a strip", "one strip instead of four", "half a window of rows", "half a window of columns"],
 )
 def test_a_fault_of_strips_or_windows_shows(
     pattern: str, replacement: str, build: KernelsBuild, strips: list[str], tmp_path: Path
