@@ -1,78 +1,112 @@
-/* Alpha compositing, eight pixels at a time. The same integers as Pillow's. */
+/* Alpha compositing, some pixels at a time: first their shares, then their bands. The same integers as Pillow's. */
+
+#include <fenv.h>
 
 #include "vectors.h"
 
-typedef UINT32 Words __attribute__((vector_size(32)));
-typedef float Numbers __attribute__((vector_size(32)));
 typedef INT32 Signed __attribute__((vector_size(32)));
+typedef float Numbers __attribute__((vector_size(32)));
 
-#define PIXELS 8 /* of such a vector */
+#define PIXELS 8 /* of a vector */
+#define BLOCK 64 /* pixels at a time */
+#define FULL (255 << PRECISION_BITS)
 
-/* Whole quotients of numbers with at most 24 significant bits. That of floats is rounded, so it may be one too much. */
-static inline Words
-divide_words(Words value, Words by) {
-    Numbers quotient = __builtin_convertvector((Signed)value, Numbers) / __builtin_convertvector((Signed)by, Numbers);
-    Signed whole = __builtin_convertvector(quotient, Signed), rest = (Signed)(value - (Words)whole * by);
-    return (Words)(whole + (rest < 0));
+INLINE Pairs
+load_pixels(const UINT32 *from) {
+    Pairs pixels;
+    memcpy(&pixels, from, sizeof(pixels));
+    return pixels;
 }
 
-static inline Words
-multiply_low(Words a, Words b) {
-    return (Words)((Halves)a * (Halves)b);
+/* What both pixels count, in halves; `whole` is 255 times the alpha that results. The quotient is cut off: that of
+   floating-point numbers is exact or, while a block is composited, rounded towards zero. */
+INLINE Pairs
+find_shares(Pairs alpha, Pairs whole) {
+    Numbers value = __builtin_convertvector((Signed)alpha, Numbers) * (255 * FULL);
+    Numbers by = __builtin_convertvector((Signed)MAXIMUM(whole, (Pairs){0} + 1), Numbers);
+    Pairs share = (Pairs)__builtin_convertvector(value / by, Signed);
+    return (FULL << 16) - (share << 16) + share;
 }
 
-/* One band of both, by shares that have 15 bits. */
-static inline Words
-blend_band(Words from, Words onto, Words shares, int shift) {
-    Words pairs = (from >> shift & 255) | (onto >> shift & 255) << 16;
-    Words sum = dot_pairs(pairs, shares) + (0x80 << PRECISION_BITS);
-    return (sum + (sum >> 8)) >> (8 + PRECISION_BITS) << shift;
+/* A byte of each half, twice: 257 times itself. */
+#define TWICE(i) i, i, (i) + 2, (i) + 2, (i) + 4, (i) + 4, (i) + 6, (i) + 6
+#define DOUBLE(halves, i) \
+    SHUFFLE(Wide, (Wide)(halves), (Wide)(halves), TWICE(i), TWICE((i) + 8), TWICE((i) + 16), TWICE((i) + 24))
+
+/* One band of both. With a sum t of the products and a half, Pillow's (t + t / 256) / 2**15 is 257 t / 2**23. Doubled
+   bytes less 32768 are signed. As shares add up to FULL, 32768 * FULL are missing then, and 257 times the half. */
+INLINE Pairs
+blend_band(Wide doubled, Pairs shares) {
+    return (dot_pairs((Pairs)doubled ^ 0x80008000, shares) + 0x40004000) >> 23;
+}
+
+INLINE Pairs
+blend_pixels(Pairs from, Pairs onto, Pairs whole, Pairs shares) {
+    Pairs first = (from & 0xffff) | onto << 16, second = from >> 16 | (onto & 0xffff0000); /* two bands of both */
+    Pairs alpha = (Pairs)multiply_high((Halves)(whole + 0x80), (Halves){0} + 257);
+    return blend_band(DOUBLE(first, 0), shares) | blend_band(DOUBLE(first, 1), shares) << 8 |
+           blend_band(DOUBLE(second, 0), shares) << 16 | alpha << 24;
 }
 
 /* Most pictures are opaque or transparent nearly everywhere. */
-static inline Words
-composite_pixels(Words from, Words onto) {
-    Words alpha = from >> 24, beneath = onto >> 24;
-    if (are_all(alpha, 0) || are_all(alpha, 255)) {
-        return alpha[0] ? from : onto;
+INLINE int
+is_translucent(const UINT32 *from) {
+    Pairs other = {0};
+    for (int x = 0; x < BLOCK; x += PIXELS) {
+        other |= load_pixels(from + x) + (1 << 24);
     }
-    Words whole = (alpha << 8) - alpha + multiply_low(beneath, 255 - alpha);
-    Words share = divide_words(alpha * (255 * 255 << PRECISION_BITS), whole | (alpha == 0));
-    Words shares = share | ((255 << PRECISION_BITS) - share) << 16, sum = whole + 0x80;
-    Words made = blend_band(from, onto, shares, 0) | blend_band(from, onto, shares, 8) |
-                 blend_band(from, onto, shares, 16) | (sum + (sum >> 8)) >> 8 << 24;
-    Words copied = (Words)(alpha == 0);
-    return (onto & copied) | (made & ~copied);
+    return !are_all(other & 0xfe000000, 0);
 }
 
-static void
-composite_row(UINT8 *out, const UINT8 *onto, const UINT8 *from, int width) {
-    for (int x = 0; x < width; x += PIXELS) {
-        Words above = {0}, below = {0};
-        if (width - x >= PIXELS) {
-            memcpy(&above, from + 4 * x, sizeof(Words));
-            memcpy(&below, onto + 4 * x, sizeof(Words));
-            above = composite_pixels(above, below);
-            memcpy(out + 4 * x, &above, sizeof(Words));
+INLINE void
+copy_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
+    for (int x = 0; x < BLOCK; x += PIXELS) {
+        Pairs above = load_pixels(from + x), opaque = (Pairs)((Signed)above >> 31);
+        above = (above & opaque) | (load_pixels(onto + x) & ~opaque);
+        memcpy(out + x, &above, sizeof(above));
+    }
+}
+
+INLINE void
+blend_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
+    Pairs wholes[BLOCK / PIXELS], shares[BLOCK / PIXELS];
+    for (int i = 0; i < BLOCK / PIXELS; i++) {
+        Pairs alpha = load_pixels(from + i * PIXELS) >> 24, beneath = load_pixels(onto + i * PIXELS) >> 24;
+        wholes[i] = alpha * 255 + (Pairs)((Halves)beneath * (Halves)(255 - alpha));
+        shares[i] = find_shares(alpha, wholes[i]);
+    }
+    for (int i = 0; i < BLOCK / PIXELS; i++) {
+        Pairs above = load_pixels(from + i * PIXELS), below = load_pixels(onto + i * PIXELS);
+        above = blend_pixels(above, below, wholes[i], shares[i]);
+        memcpy(out + i * PIXELS, &above, sizeof(above));
+    }
+}
+
+/* Not inlined, so that nothing is computed before the rounding is set. The last block may begin in the one before. */
+static __attribute__((noinline)) void
+composite_row(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from, int width) {
+    for (int x = 0; x < width; x += BLOCK) {
+        int first = x < width - BLOCK ? x : width - BLOCK;
+        if (is_translucent(from + first)) {
+            blend_block(out + first, onto + first, from + first);
         } else {
-            memcpy(&above, from + 4 * x, 4 * (width - x));
-            memcpy(&below, onto + 4 * x, 4 * (width - x));
-            above = composite_pixels(above, below);
-            memcpy(out + 4 * x, &above, 4 * (width - x));
+            copy_block(out + first, onto + first, from + first);
         }
     }
 }
 
 Imaging
 ImagingAlphaComposite(Imaging imDst, Imaging imSrc) {
-    Imaging out;
+    int rounding = fegetround();
     if (!imDst || !imSrc || (imDst->mode != IMAGING_MODE_RGBA && imDst->mode != IMAGING_MODE_LA) ||
-        imDst->mode != imSrc->mode || imDst->xsize != imSrc->xsize || imDst->ysize != imSrc->ysize) {
+        imDst->mode != imSrc->mode || imDst->xsize != imSrc->xsize || imDst->ysize != imSrc->ysize ||
+        imDst->xsize < BLOCK || fesetround(FE_TOWARDZERO) != 0) {
         return ImagingAlphaComposite__source(imDst, imSrc);
     }
-    out = ImagingNewDirty(imDst->mode, imDst->xsize, imDst->ysize);
+    Imaging out = ImagingNewDirty(imDst->mode, imDst->xsize, imDst->ysize);
     for (int y = 0; out && y < out->ysize; y++) {
-        composite_row((UINT8 *)out->image[y], (UINT8 *)imDst->image[y], (UINT8 *)imSrc->image[y], out->xsize);
+        composite_row((UINT32 *)out->image[y], (UINT32 *)imDst->image[y], (UINT32 *)imSrc->image[y], out->xsize);
     }
+    fesetround(rounding);
     return out;
 }

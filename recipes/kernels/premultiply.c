@@ -1,59 +1,68 @@
-/* Multiplying by alpha, and dividing by it again: red and blue at once, then green, in vectors of eight pixels. */
+/* Multiplying by alpha, and dividing by it again, eight pixels at a time: every second band at once. */
 
 #include "vectors.h"
 
-#define PIXELS 8 /* at a time */
+typedef INT32 Signed __attribute__((vector_size(32)));
+typedef float Numbers __attribute__((vector_size(32)));
+
+#define PIXELS 8 /* of such a vector */
 #define EVEN 0x00ff00ff
 
-typedef UINT32 Words __attribute__((vector_size(4 * PIXELS)));
-typedef INT32 Signed __attribute__((vector_size(4 * PIXELS)));
-typedef float Numbers __attribute__((vector_size(4 * PIXELS)));
+/* Of each pixel four bytes, by their indexes in the first; from 32 on zeros. */
+#define TWO(a, b, c, d) a, b, c, d, (a) + 4, (b) + 4, (c) + 4, (d) + 4
+#define EIGHT(a, b, c, d)                                                            \
+    TWO(a, b, c, d), TWO((a) + 8, (b) + 8, (c) + 8, (d) + 8), TWO((a) + 16, (b) + 16, (c) + 16, (d) + 16), \
+        TWO((a) + 24, (b) + 24, (c) + 24, (d) + 24)
+#define EACH(pixels, ...) SHUFFLE(Wide, pixels, (Wide){0}, EIGHT(__VA_ARGS__))
 
 /* Divided by 255 and rounded, times 256; the low bytes are left over. */
-static inline Words
-multiply_bytes(Words values, Words by) {
+INLINE Pairs
+multiply_bytes(Pairs values, Pairs by) {
     Halves product = (Halves)values * (Halves)by + 128;
-    return (Words)(product + (product >> 8));
+    return (Pairs)(product + (product >> 8));
 }
 
 static void
 rgbA2rgba(UINT8 *out, const UINT8 *in, int xsize) {
     int x = 0;
     for (; x <= xsize - PIXELS; x += PIXELS) {
-        Words pixels;
+        Pairs pixels;
         memcpy(&pixels, in + 4 * x, sizeof(pixels));
-        Words alpha = pixels >> 24; /* itself is multiplied by 255 */
-        Words even = multiply_bytes(pixels & EVEN, alpha | alpha << 16);
-        Words odd = multiply_bytes(pixels >> 8 & EVEN, alpha | 255 << 16);
+        Pairs alpha = pixels >> 24; /* itself is multiplied by 255 */
+        Pairs even = multiply_bytes(pixels & EVEN, alpha | alpha << 16);
+        Pairs odd = multiply_bytes(pixels >> 8 & EVEN, alpha | 255 << 16);
         pixels = (even >> 8 & EVEN) | (odd & ~EVEN);
         memcpy(out + 4 * x, &pixels, sizeof(pixels));
     }
     rgbA2rgba__source(out + 4 * x, in + 4 * x, xsize - x);
 }
 
-/* Whole quotients of 255 times a value and alpha, at most 255. The reciprocal has 16 bits after the point, rounded up: too
-   much by less than a 255th. */
-static inline Words
-divide_bytes(Words values, Words whole, Words fraction) {
-    Halves quotients = (Halves)values * (Halves)whole + multiply_high((Halves)values, (Halves)fraction);
-    return (Words)MINIMUM(quotients, (Halves){0} + 255);
+/* Bytes of a where those of the mask are 255, and of b where they are zero. */
+INLINE Wide
+choose_bytes(Wide mask, Wide a, Wide b) {
+#if defined(__AVX2__)
+    return (Wide)_mm256_blendv_epi8((__m256i)b, (__m256i)a, (__m256i)mask);
+#else
+    return (a & mask) | (b & ~mask);
+#endif
 }
 
+/* Values above alpha are alpha: their quotients are 255. The reciprocal, of 255 times 65536, is cut off, but by 254 / alpha
+   too large: never too small, and too large for no value and alpha. */
 static void
 rgba2rgbA(UINT8 *out, const UINT8 *in, int xsize) {
     int x = 0;
     for (; x <= xsize - PIXELS; x += PIXELS) {
-        Words pixels;
+        Wide pixels;
         memcpy(&pixels, in + 4 * x, sizeof(pixels));
-        Words alpha = pixels >> 24, copied = (Words)(alpha == 0) | MAKE_UINT32(0, 0, 0, 255);
-        Numbers quotients = (255 << 16) / __builtin_convertvector((Signed)(alpha | (Words)(alpha == 0)), Numbers);
-        Words reciprocal = (Words)__builtin_convertvector(quotients, Signed) + 1;
-        Words whole = reciprocal >> 16, fraction = reciprocal & 0xffff;
-        whole |= whole << 16;
-        fraction |= fraction << 16;
-        Words even = divide_bytes(pixels & EVEN, whole, fraction);
-        Words odd = divide_bytes(pixels >> 8 & EVEN, whole, fraction);
-        pixels = ((even | odd << 8) & ~copied) | (pixels & copied);
+        Wide alphas = EACH(pixels, 3, 3, 3, 32), values = MINIMUM(pixels, alphas);
+        Numbers quotients = ((255 << 16) + 254) / __builtin_convertvector((Signed)((Pairs)pixels >> 24), Numbers);
+        Wide reciprocal = (Wide)__builtin_convertvector(quotients, Signed);
+        Halves whole = (Halves)EACH(reciprocal, 2, 3, 2, 3), fraction = (Halves)EACH(reciprocal, 0, 1, 0, 1);
+        Halves even = (Halves)values & 255, odd = (Halves)values & 0xff00; /* times 256 */
+        even = even * whole + multiply_high(even, fraction);
+        odd = odd * whole + multiply_high(odd, fraction);
+        pixels = choose_bytes((Wide)(alphas == 0), pixels, choose_bytes((Wide)((Pairs){0} + EVEN), (Wide)even, (Wide)odd));
         memcpy(out + 4 * x, &pixels, sizeof(pixels));
     }
     rgba2rgbA__source(out + 4 * x, in + 4 * x, xsize - x);

@@ -1,0 +1,94 @@
+"""Runs with one PIL: what kernels and arrays do in several threads, on images of their own and on shared ones."""
+
+import io
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from PIL import Image, ImageFilter
+
+THREADS, ROUNDS, SIZE = 3, 3, (150, 110)
+BANDS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4, "RGBa": 4, "CMYK": 4, "I;16": 2, "F": 4}
+LARGE = (1000, 720)  # whose rows are decoded straight into the picture
+Operation = Callable[[Image.Image], Image.Image]
+
+
+def main() -> None:
+    """Do everything in every thread, and fail where a result is not the same as in one thread."""
+    sys.setswitchinterval(1e-5)
+    shared, file = make_images(), make_file()
+    expected = list(work(shared, file))
+    wrong: list[int] = []
+
+    def run(number: int) -> None:
+        for turn in range(ROUNDS):
+            images = shared if turn else make_images()
+            wrong.extend([number] * (list(work(images, file)) != expected))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong
+
+
+def make_images() -> dict[str, Image.Image]:
+    """Noise, the same each time."""
+    noise, count = np.random.default_rng(1), SIZE[0] * SIZE[1]
+    return {mode: Image.frombytes(mode, SIZE, noise.bytes(count * bands)) for mode, bands in BANDS.items()}
+
+
+def make_file() -> bytes:
+    """A JPEG file."""
+    file = io.BytesIO()
+    Image.effect_noise(LARGE, 90).convert("RGB").save(file, "JPEG")
+    return file.getvalue()
+
+
+def work(images: dict[str, Image.Image], file: bytes) -> Iterator[bytes]:
+    """The bytes of all results."""
+    yield np.asarray(Image.open(io.BytesIO(file))).tobytes()
+    for mode, image in images.items():
+        yield image.tobytes()
+        yield pickle.dumps(image)
+        if mode not in ("RGBa", "CMYK"):
+            yield Image.fromarray(np.asarray(image)).tobytes()
+        for operation in OPERATIONS.get(mode, ()):
+            yield operation(image).tobytes()
+
+
+def each_band(image: Image.Image) -> Image.Image:
+    """Split into bands, and merge again."""
+    return Image.merge(image.mode, image.split())
+
+
+def composite(image: Image.Image) -> Image.Image:
+    """Put an image onto itself."""
+    return Image.alpha_composite(image, image)
+
+
+FILTERS: list[Operation] = [
+    lambda image: image.resize((61, 47), Image.Resampling.LANCZOS),
+    lambda image: image.resize((211, 140), Image.Resampling.BICUBIC),
+    lambda image: image.reduce(3),
+    lambda image: image.rotate(17, Image.Resampling.BILINEAR, expand=True),
+    lambda image: image.transpose(Image.Transpose.ROTATE_90),
+    lambda image: image.transpose(Image.Transpose.TRANSPOSE),
+    lambda image: image.filter(ImageFilter.SHARPEN),
+    lambda image: image.filter(ImageFilter.SMOOTH_MORE),
+    lambda image: image.filter(ImageFilter.MedianFilter(5)),
+]
+OPERATIONS: dict[str, list[Operation]] = {
+    "L": FILTERS,
+    "LA": [each_band, composite],
+    "RGB": [each_band, *FILTERS],
+    "RGBA": [each_band, composite, *FILTERS, lambda image: image.convert("RGBa")],
+    "RGBa": [lambda image: image.convert("RGBA")],
+}
+
+
+if __name__ == "__main__":
+    main()

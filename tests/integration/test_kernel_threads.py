@@ -1,0 +1,73 @@
+"""ThreadSanitizer, over the kernels and arrays: threads with images of their own, and with shared ones.
+
+What only clang compiles is left out: the compiler that brings the sanitizer is GCC.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kernels_build import LEVEL, KernelsBuild, kernels_build
+from needs import require_system
+
+from fastinstall.elf.cpu_levels import rank
+from fastinstall.observe.cpu import observe_cpu
+
+pytestmark = pytest.mark.slow
+SANITIZE = "-fsanitize=thread"
+FOUND = 66
+RACE = (r"(\n +)(copy_margin\()", r"\1static int calls;\1calls++;\1\2")
+"""Behind the release of the GIL."""
+
+
+@pytest.fixture(scope="module")
+def build(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelsBuild]:
+    require_system(shutil.which("gcc"), "gcc")
+    require_system(find_runtime().is_absolute(), "libtsan, GCC's ThreadSanitizer")
+    cpu = observe_cpu(allowed_cores=1, tunables="")
+    require_system(rank(cpu.level) >= rank(LEVEL), f"a CPU of {LEVEL}")
+    with kernels_build(shared_cache, tmp_path_factory.mktemp("threads")) as made:
+        yield made
+
+
+def find_runtime() -> Path:
+    done = subprocess.run(["gcc", "-print-file-name=libtsan.so"], check=True, capture_output=True, text=True)
+    return Path(done.stdout.strip())
+
+
+def run_threads(build: KernelsBuild, name: str, source: Path) -> subprocess.CompletedProcess[str]:
+    stack = build.stack(name, source, flags=("-O1", "-g", SANITIZE), linker=(SANITIZE,))
+    variables = {
+        **os.environ,
+        **stack.variables,
+        "PYTHONPATH": str(stack.tree),
+        "FASTINSTALL_GUARD": "0",
+        "LD_PRELOAD": str(find_runtime()),
+        "TSAN_OPTIONS": f"exitcode={FOUND}",
+    }
+    setarch = shutil.which("setarch")  # where addresses are randomised by more bits than the sanitizer knows
+    argv = (*([setarch, "-R"] if setarch else ()), stack.python, Path(__file__).with_name("many_threads.py"))
+    return subprocess.run(argv, env=variables, check=False, capture_output=True, text=True, timeout=300)
+
+
+def test_threads_do_not_race(build: KernelsBuild) -> None:
+    source = build.scratch / "reviewed" / build.build_tree.source.name
+    shutil.copytree(build.build_tree.source / "src", source / "src")
+    ours = [path for path in source.glob("src/**/*.c") if "__source" in path.read_text("utf-8", "replace")]
+    assert ours
+    for path in ours:
+        with path.open("a", encoding="utf-8") as file:
+            file.write("/* compiled again */\n")
+    done = run_threads(build, "sanitized", source)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_race_is_found(build: KernelsBuild) -> None:
+    source = build.changed("raced", "src/libImaging/filter.h", *RACE)
+    done = run_threads(build, "sanitized-raced", source)
+    assert done.returncode == FOUND
+    assert "data race" in done.stderr
+    assert "in ImagingFilter" in done.stderr
