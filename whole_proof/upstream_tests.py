@@ -107,7 +107,9 @@ def compare_results(ours: Results, reference: Results, *, exact: bool) -> Iterat
         mine, theirs = ours.get(test), reference.get(test)
         if mine is None or theirs is None:
             yield test, f"was {'not ' if mine is None else ''}run, unlike on the official wheel"
-        elif mine.outcome not in ("passed", theirs.outcome) and (exact or not _is_known(test, mine)):
+        elif mine.outcome in ("passed", theirs.outcome) or _is_frugal(test, mine, theirs):
+            continue
+        elif exact or not _is_known(test, mine):
             message = " ".join(mine.message.split())[:200]
             yield test, f"{mine.outcome}, on the official wheel {theirs.outcome}: {message}"
 
@@ -180,6 +182,11 @@ def _run_tests(suite: Suite, ours: ProofStack, reference: ProofStack, *, exact: 
     return finish_check(NAME, passed, problems, begun, failed=failed)
 
 
+def _is_frugal(test: str, mine: UpstreamTestEnding, theirs: UpstreamTestEnding) -> bool:
+    counted = _COUNTED.search(mine.message) if mine.outcome == "failed" and theirs.outcome == "passed" else None
+    return test == FRUGAL and counted is not None and int(counted["now"]) - int(counted["before"]) == 1
+
+
 def _is_known(test: str, ended: UpstreamTestEnding) -> bool:
     most = next((most for start, most in KNOWN.items() if test.startswith(start)), None)
     largest = parse_reported_difference(ended.message)
@@ -201,6 +208,11 @@ def _describe_exit(completed: Completed) -> str:
 _TABLES = re.compile(r"Have:\s*\n(?P<have>.*?)\n\s*Expected:\s*\n(?P<expected>.*?)(?:\n\s*assert\b|$)", re.DOTALL)
 _SAMPLE = re.compile(r"\b[0-9a-f]{2}\b")
 
+
+_COUNTED = re.compile(r"assert \((?P<now>\d+) - (?P<before>\d+)\) == 2\b")
+
+FRUGAL = "Tests.test_image_resample.TestCoreResamplePasses::test_both"
+"""Expects that a resize of both rows and columns makes two pictures. The kernel makes one: the result."""
 
 KNOWN = {"Tests.test_image_resample.TestImagingCoreResampleAccuracy::test_enlarge_lanczos[": 1}
 """How identifiers of tests begin that a fork may fail, and the largest difference of one sample that they may tell.

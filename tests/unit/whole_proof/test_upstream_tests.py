@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from whole_proof.upstream_tests import (
+    FRUGAL,
     UpstreamTestEnding,
     compare_results,
     parse_reported_difference,
@@ -41,6 +42,23 @@ def test_a_known_difference_is_allowed_to_a_fork_up_to_its_bound() -> None:
     assert dict(compare_results(near, theirs, exact=False)) == {}
     assert set(dict(compare_results(far, theirs, exact=False))) == {test}
     assert set(dict(compare_results(near, theirs, exact=True))) == {test}
+
+
+@pytest.mark.parametrize(
+    ("test", "message", "told"),
+    [
+        (FRUGAL, "E       assert (37100 - 37099) == 2", False),
+        (FRUGAL, "E       assert (37102 - 37099) == 2", True),
+        (FRUGAL, "MemoryError", True),
+        ("another", "E       assert (37100 - 37099) == 2", True),
+    ],
+)
+def test_a_resize_may_make_one_picture_where_the_official_wheel_makes_two(
+    test: str, message: str, *, told: bool
+) -> None:
+    ours = {test: UpstreamTestEnding(outcome="failed", message=message)}
+    theirs = {test: UpstreamTestEnding(outcome="passed")}
+    assert bool(dict(compare_results(ours, theirs, exact=True))) == told
 
 
 def test_what_pytest_wrote_is_read_by_outcome(tmp_path: Path) -> None:
