@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernels_build import LEVEL, KernelsBuild, kernels_build
-from needs import require_system
+from support.build.kernels import LEVEL, KernelsBuild, kernels_build
+from support.machine.needs import require_system
 
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
