@@ -49,7 +49,8 @@ def run_threads(build: KernelsBuild, name: str, source: Path) -> subprocess.Comp
         "TSAN_OPTIONS": f"exitcode={FOUND}",
     }
     setarch = shutil.which("setarch")  # where addresses are randomised by more bits than the sanitizer knows
-    argv = (*([setarch, "-R"] if setarch else ()), stack.python, Path(__file__).parents[1] / "support/build/many_threads.py")
+    script = Path(__file__).parents[1] / "support/build/many_threads.py"
+    argv = (*([setarch, "-R"] if setarch else ()), stack.python, script)
     return subprocess.run(argv, env=variables, check=False, capture_output=True, text=True, timeout=300)
 
 
