@@ -52,7 +52,13 @@ ImagingSplit(Imaging imIn, Imaging bands[4]) {
         for (int i = 0; i < imIn->bands; i++) {
             rows[i] = bands[i]->image8[y];
         }
-        split_row(rows, (UINT8 *)imIn->image[y], imIn->bands, imIn->xsize);
+        if (imIn->bands == 2) {
+            split_row(rows, (UINT8 *)imIn->image[y], 2, imIn->xsize);
+        } else if (imIn->bands == 3) {
+            split_row(rows, (UINT8 *)imIn->image[y], 3, imIn->xsize);
+        } else {
+            split_row(rows, (UINT8 *)imIn->image[y], 4, imIn->xsize);
+        }
     }
     return 0;
 }
