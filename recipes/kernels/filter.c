@@ -1,11 +1,16 @@
-/* 3x3 and 5x5 filters: sums of integers where they provably round as Pillow's floating-point numbers. */
+/* 3x3 and 5x5 filters: the same sums as Pillow's. Of integers where both provably round alike, else of the same
+   floating-point numbers in the same order. */
 
 #include <math.h>
 
-#include "filter-numbers.h"
+#include "vectors.h"
 
+#define LARGEST 5
 #define TAPS (LARGEST * LARGEST + 1) /* an even number */
 #define STEP 64                      /* bytes at a time */
+#define BLOCK 1024                   /* bytes of a row, so that the rows of numbers stay in the first cache */
+
+typedef float Row[BLOCK + (LARGEST - 1) * 4];
 
 /* The weights that are not zero: the last row is the first one of the image. */
 typedef struct {
@@ -133,13 +138,81 @@ filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers
     }
 }
 
+INLINE void
+convert_row(float *restrict to, const UINT8 *restrict from, int count) {
+    for (int x = 0; x < count; x++) {
+        to[x] = from[x];
+    }
+}
+
+INLINE void
+filter_row(UINT8 *restrict out, const float *const *rows, int count, const float *kernel, float offset, int size) {
+    for (int x = 0; x < count; x++) {
+        float sum = offset;
+        for (int row = size - 1; row >= 0; row--) {
+            const float *values = rows[row] + x, *weights = kernel + (size - 1 - row) * size;
+            float part = values[0] * weights[0];
+            for (int i = 1; i < size; i++) {
+                part += values[i * 4] * weights[i];
+            }
+            sum += part;
+        }
+        out[x] = clip8(sum);
+    }
+}
+
+/* Some columns of all rows, from top to bottom. `first` is the byte at which they begin. */
+INLINE void
+filter_columns(Imaging out, Imaging in, int first, int count, const float *kernel, float offset, int size) {
+    Row window[LARGEST];
+    UINT32 used = used_bytes(in);
+    int margin = size / 2, behind = 0;
+    for (int y = margin; y < in->ysize - margin; y++) {
+        const float *rows[LARGEST];
+        for (; behind <= y + margin; behind++) {
+            convert_row(window[behind % size], (UINT8 *)in->image[behind] + first - margin * 4, count + margin * 8);
+        }
+        for (int i = 0; i < size; i++) {
+            rows[i] = window[(y - margin + i) % size];
+        }
+        filter_row((UINT8 *)out->image[y] + first, rows, count, kernel, offset, size);
+        for (int x = first / 4; used != ~0u && x < (first + count) / 4; x++) {
+            out->image32[y][x] &= used;
+        }
+    }
+}
+
+INLINE void
+filter_by_numbers(Imaging out, Imaging in, const float *kernel, float offset, int size) {
+    int first = size / 2 * 4, behind = in->xsize * 4 - first;
+    float weights[LARGEST * LARGEST];
+    memcpy(weights, kernel, size * size * sizeof(*kernel));
+    for (; first < behind; first += BLOCK) {
+        filter_columns(out, in, first, behind - first < BLOCK ? behind - first : BLOCK, weights, offset + 0.5, size);
+    }
+}
+
+BEGIN_TARGET(AVX512)
+static void
+filter_by_numbers_wide(Imaging out, Imaging in, const float *kernel, float offset, int size) {
+    if (size == 3) {
+        filter_by_numbers(out, in, kernel, offset, 3);
+    } else {
+        filter_by_numbers(out, in, kernel, offset, 5);
+    }
+}
+END_TARGET
+
 static void
 copy_margin(Imaging out, Imaging in, int margin) {
     int count = margin * in->pixelsize, last = in->linesize - count;
     for (int y = 0; y < in->ysize; y++) {
-        int whole = y < margin || y >= in->ysize - margin;
-        memcpy(out->image[y], in->image[y], whole ? in->linesize : count);
-        memcpy(out->image[y] + last, in->image[y] + last, count);
+        if (y < margin || y >= in->ysize - margin) {
+            memcpy(out->image[y], in->image[y], in->linesize);
+        } else {
+            memcpy(out->image[y], in->image[y], count);
+            memcpy(out->image[y] + last, in->image[y] + last, count);
+        }
     }
 }
 
@@ -168,8 +241,10 @@ ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, FLOAT32 o
         filter_by_integers(out, im, &taps, &integers);
     } else if (find_vnni() == 64) {
         filter_by_numbers_wide(out, im, kernel, offset, xsize);
+    } else if (xsize == 3) {
+        filter_by_numbers(out, im, kernel, offset, 3);
     } else {
-        filter_by_numbers(out, im, kernel, offset, xsize);
+        filter_by_numbers(out, im, kernel, offset, 5);
     }
     MUTEX_UNLOCK(&im->mutex);
     ImagingSectionLeave(&cookie);

@@ -91,9 +91,9 @@ FAULTS = {
         begins=("reduce/",),
     ),
     "a sum is added up in another order": Fault(
-        file=f"{PLACE}/filter-numbers.h",
-        pattern=r"row = 0; row < size; row\+\+",
-        replacement="row = size - 1; row >= 0; row--",
+        file=f"{PLACE}/filter.h",
+        pattern=r"row = size - 1; row >= 0; row--",
+        replacement="row = 0; row < size; row++",
         begins=("filter-5x5/",),
     ),
     "integers whose scale is even may round otherwise": Fault(
@@ -110,8 +110,8 @@ FAULTS = {
     ),
     "what is beneath opaque pixels shows": Fault(
         file=f"{PLACE}/composite.h",
-        pattern=r"\(load_pixels\(onto \+ x\) & ~opaque\)",
-        replacement="load_pixels(onto + x)",
+        pattern=r"alpha\[0\] \? from : onto",
+        replacement="onto",
         begins=("alpha-composite/",),
     ),
     "a rank is one too low": Fault(
@@ -122,8 +122,8 @@ FAULTS = {
     ),
     "the half that rounds a composite is lost": Fault(
         file=f"{PLACE}/composite.h",
-        pattern=r"0x40004000",
-        replacement="0x40000000",
+        pattern=r" \+ \(0x80 << PRECISION_BITS\)",
+        replacement="",
         begins=("alpha-composite/",),
     ),
     "split returns what it has not": Fault(
