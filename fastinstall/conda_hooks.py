@@ -49,7 +49,7 @@ _told: set[str] = set()
 
 
 def run(words: Sequence[str]) -> int:
-    """`conda fastinstall WORDS`: the command line, with the environment that conda means as the target.
+    """Run `conda fastinstall WORDS`: the command line, with the environment that conda means as the target.
 
     `-n NAME` and `-p DIR` are read as conda reads them. Without them it is the active environment, by the variable of
     `--prefix`, so that every flag of ours that names a target goes before it; never conda's own, unless it is active.
@@ -81,7 +81,7 @@ def remember(coming: Iterable[object], going: Iterable[object]) -> None:
 
 
 def _notice(record: logging.LogRecord) -> bool:
-    """Never keep conda from printing, whatever happens here."""
+    """Warn at exit if our guard package caused what is logged; always let conda print it."""
     with contextlib.suppress(Exception):
         told = record.args[0] if isinstance(record.args, tuple) and record.args else None
         text = f"{type(told).__name__}: {told}" if isinstance(told, Exception) else record.getMessage()
@@ -159,7 +159,7 @@ def _tell_interrupted(prefix: Path) -> None:
 
 
 def _split_prefix(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
-    """The words without conda's flags for an environment, and the prefix that the last of these means."""
+    """Return the words without conda's flags for an environment, and the prefix that the last of these means."""
     kept: list[str] = []
     prefix = None
     rest = iter(words)
@@ -226,7 +226,6 @@ def examine(prefix: str, *, verbose: bool) -> None:
     """Write what doctor's quick checks find, if there is a setup.
 
     Args:
-        prefix: the environment.
         verbose: every finding, and what it rests on; else those that are warnings or errors.
     """
     try:
@@ -242,7 +241,6 @@ def fix(prefix: str, confirm: Callable[[str], None]) -> int:
     """Restore what was set up.
 
     Args:
-        prefix: the environment.
         confirm: asks; raises, by conda's means, where the answer is no or nothing is to be changed.
 
     Returns:
@@ -339,7 +337,7 @@ def _find_core_status(prefix: Path, receipt: Receipt) -> CoreStatus:
 
 
 def _read_records(prefix: Path) -> list[CondaPackage]:
-    """Packages that provide PIL, by the names of their records."""
+    """Return the packages that provide PIL, by the names of their records."""
     found = (file.stem.rsplit("-", 2) for file in (prefix / "conda-meta").glob("*.json"))
     named = (parts for parts in found if parts[0] in PROVIDERS and len(parts) == _PARTS)
     return [CondaPackage(name=name, version=version, build=build) for name, version, build in named]

@@ -29,14 +29,14 @@ hookimpl: Callable[[_Hook], _Hook] = plugins.hookimpl
 
 @hookimpl
 def conda_subcommands() -> Iterable[object]:
-    """`conda fastinstall VERB ...`."""
+    """Return the subcommand `conda fastinstall VERB ...`."""
     summary = "Build, test and guard a fast Pillow with SIMD kernels."
     return _make_plugin("CondaSubcommand", {"name": "fastinstall", "summary": summary, "action": _run_subcommand})
 
 
 @hookimpl
 def conda_health_checks() -> Iterable[object]:
-    """A part of `conda doctor`, and of `conda doctor --fix` where conda has that."""
+    """Return our part of `conda doctor`, and of `conda doctor --fix` if conda has that."""
     check = {"name": "fastinstall", "action": _run_health_check}
     fixes = {
         "fixer": _run_fix,
@@ -67,7 +67,7 @@ def conda_post_commands() -> Iterable[object]:
 
 @hookimpl
 def conda_settings() -> Iterable[object]:
-    """`plugins: {fastinstall_block_swaps: true}` in a condarc."""
+    """Return the setting `plugins: {fastinstall_block_swaps: true}` of a condarc; nothing for an older conda."""
     try:
         from conda.common.configuration import PrimitiveParameter  # noqa: PLC0415 (an older conda may lack it)
     except ImportError:
@@ -83,7 +83,7 @@ def conda_settings() -> Iterable[object]:
 def _make_plugin(
     kind: str, fields: Mapping[str, object], further: Mapping[str, object] | None = None
 ) -> tuple[object, ...]:
-    """A plugin of a kind, with the fields that this conda knows; nothing where it does not know the kind."""
+    """Return a plugin of a kind, with the fields that this conda knows; nothing if it does not know the kind."""
     make = getattr(types, kind, None)
     for known in ({**fields, **(further or {})}, fields):
         try:
@@ -94,7 +94,7 @@ def _make_plugin(
 
 
 def _import_hooks() -> ModuleType:
-    """Nothing of ours is imported at each command of conda's."""
+    """Import the hooks only when one is called: conda imports this module at each command."""
     return importlib.import_module("fastinstall.conda_hooks")
 
 

@@ -135,7 +135,7 @@ class StagedStack:
     """What is ready to be swapped in, and what became of it when it was used.
 
     Attributes:
-        tree: the laid-out files.
+        tree: where its files lie, outside the environment so far.
         built: the wheel that it is made of.
         runtime: what happened when it was imported and used.
         core: the imaging core in that tree, for the receipt.

@@ -67,6 +67,7 @@ class Batches:
 
 
 def parts(indexes: List[int]) -> Iterator[List[int]]:
+    """Split indexes into batches of `SIZE`; the last may be shorter."""
     return (indexes[start : start + SIZE] for start in range(0, len(indexes), SIZE))
 
 

@@ -27,6 +27,7 @@ def drop(source: Any) -> bool:
 
 
 def gone(path: str) -> bool:
+    """Drop a file's pages from the cache; return whether none is left, False if it cannot be opened."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:

@@ -55,6 +55,7 @@ def split(where: str) -> Tuple[str, str]:
 
 
 def module_in(file: str) -> Any:
+    """Import the user's file. Raises LoaderError if it exits or raises."""
     spec = spec_from_loader(MODULE, SourceFileLoader(MODULE, file))
     made = module_from_spec(spec)  # type: ignore[arg-type]  # it was given a loader
     sys.modules[MODULE] = made

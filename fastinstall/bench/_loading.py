@@ -165,6 +165,7 @@ class Files:
 
 
 def source_of(job: Dict[str, Any]) -> Any:
+    """Return the job's store, opened, or else its files. Raises Unsuited if a module is missing."""
     if job.get("store"):
         storage, kind = sibling("_storage"), job["store"]["kind"]
         if storage.missing(kind):
@@ -192,6 +193,7 @@ def sibling(name: str) -> Any:
 
 
 def module_of(name: str, path: str) -> Any:
+    """Import a file under a name."""
     spec = importlib.util.spec_from_file_location(name, path)
     made = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a path always has one
     sys.modules[name] = made
@@ -208,6 +210,7 @@ def there(module: str) -> bool:
 
 
 def measure(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
+    """Time the pipeline, as the request `"do": "measure"` asks; times are in milliseconds."""
     if pipeline.batches:
         batched: Dict[str, Any] = sibling("_batches").measure(pipeline, request, sibling("_timing"))
         return batched
@@ -216,6 +219,7 @@ def measure(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def arrays(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
+    """Load the images that a request names and describe each result: its shape, its data in base64."""
     described = sibling("_values").described
     if pipeline.batches:
         return {"arrays": [described(each) for each in pipeline.batches.pictures(request["indexes"])]}
@@ -243,11 +247,13 @@ def own_stdout() -> Any:
 
 
 def say(answers: Any, value: Dict[str, Any]) -> None:
+    """Write a value as a line of JSON, at once."""
     answers.write(json.dumps(value) + "\n")
     answers.flush()
 
 
 def text_of(error: BaseException) -> str:
+    """Describe an error by class and text, in at most `MOST_TEXT` characters."""
     return ("%s: %s" % (type(error).__name__, error))[:MOST_TEXT]
 
 

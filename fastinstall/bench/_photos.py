@@ -25,6 +25,7 @@ TURNS = (None, 0, 1, 3)
 
 
 def main(arguments: List[str]) -> None:
+    """Write the pictures; print the names of their files, or why there are none, as JSON."""
     name, directory, count, *site = arguments
     sys.path[:0] = site
     try:
@@ -36,6 +37,7 @@ def main(arguments: List[str]) -> None:
 
 
 def write(name: str, directory: str, count: int) -> List[str]:
+    """Write `count` pictures of a kind, its usual number for 0; return the names of the files."""
     usual, pictures, form, options = KINDS[name]
     names = []
     for number, picture in enumerate(pictures(count or usual)):
@@ -45,6 +47,7 @@ def write(name: str, directory: str, count: int) -> List[str]:
 
 
 def small_photos(count: int) -> Iterator[Any]:
+    """Yield photos of 500 x 375 pixels, every fourth upright."""
     numbers = random.Random(500)
     for number in range(count):
         upright = number % 4 == 0
@@ -52,6 +55,7 @@ def small_photos(count: int) -> Iterator[Any]:
 
 
 def large_photos(count: int) -> Iterator[Any]:
+    """Yield photos of 12 megapixels; one drawing gives four of them."""
     numbers = random.Random(12)
     for number in range(count):
         turn = TURNS[number % len(TURNS)]
@@ -61,6 +65,7 @@ def large_photos(count: int) -> Iterator[Any]:
 
 
 def lossless_photos(count: int) -> Iterator[Any]:
+    """Yield photos of 800 x 600 pixels in RGB."""
     numbers = random.Random(24)
     for _ in range(count):
         yield photo(numbers, (800, 600), 0.22).convert("RGB")
@@ -111,6 +116,7 @@ def octaves(size: Size) -> List[Size]:
 
 
 def noise(numbers: random.Random, size: Size) -> Any:
+    """Return a grey picture of uniform noise."""
     from PIL import Image
 
     length = size[0] * size[1]

@@ -64,6 +64,7 @@ def answer(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def reply(parent: int, pipeline: Any, request: Dict[str, Any], connection: Any) -> None:
+    """Answer one request in a child, which ends with its parent."""
     processes.end_with(parent)
     try:
         connection.send(counted(pipeline, request))
@@ -74,6 +75,7 @@ def reply(parent: int, pipeline: Any, request: Dict[str, Any], connection: Any) 
 
 
 def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
+    """Count images for the seconds of a request. Raises Trouble if there is no rate."""
     cold = bool(request.get("cold"))
     if cold and not loading.sibling("_cache").drop(pipeline.source):
         raise processes.Trouble("this filesystem does not let files leave the page cache")
@@ -86,6 +88,7 @@ def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def engine_of(pipeline: Any, request: Dict[str, Any]) -> str:
+    """Return which code makes the batches: "batched", "threads", "torch" or "own"."""
     if pipeline.batches:
         return "batched"
     if request["start"] == "thread":

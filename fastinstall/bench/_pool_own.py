@@ -134,6 +134,7 @@ def work(parent: int, job: Dict[str, Any], connection: Any, slots: int) -> None:
 
 
 def awaited(connection: Any, parent: int) -> bool:
+    """Wait for something to read; return False if the parent is gone."""
     while not connection.poll(LOOK_SECONDS):
         if os.getppid() != parent:
             return False
@@ -141,6 +142,7 @@ def awaited(connection: Any, parent: int) -> bool:
 
 
 def made(pipeline: Any, indexes: List[int], slot: Slot) -> Tuple[int, Dict[int, str], Tuple[int, int, int]]:
+    """Collate a batch into shared memory; return image count, failures, and (process ID, descriptor, bytes)."""
     values, failed = loaded(pipeline, indexes)
     buffers = buffers_of(values)
     size = sum(map(size_of, buffers))
@@ -203,6 +205,7 @@ def buffers_of(value: Any) -> List[Any]:
 
 
 def copy_into(room: memoryview, buffer: Any) -> None:
+    """Copy bytes or an array into memory of exactly its size."""
     if isinstance(buffer, (bytes, bytearray)):
         room[:] = buffer
         return
@@ -212,6 +215,7 @@ def copy_into(room: memoryview, buffer: Any) -> None:
 
 
 def size_of(buffer: Any) -> int:
+    """Return the size of bytes or of an array, in bytes."""
     return len(buffer) if isinstance(buffer, (bytes, bytearray)) else int(buffer.nbytes)
 
 

@@ -28,6 +28,7 @@ def end_with(parent: int) -> None:
 
 
 def ending(exit_code: Optional[int]) -> str:
+    """Describe how a process ended: exit code or signal."""
     if exit_code is None or exit_code >= 0:
         return "ended with exit code %s" % exit_code
     try:

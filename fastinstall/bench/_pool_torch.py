@@ -69,6 +69,7 @@ def collate(items: List[Any]) -> Tuple[Any, int, Dict[int, str]]:
 
 
 def together(values: List[Any]) -> Any:
+    """Collate values by torch; return them as they are if their shapes differ or torch does not know them."""
     from torch.utils.data import default_collate
 
     if len({getattr(each, "shape", None) for each in values}) != 1:

@@ -32,6 +32,7 @@ INDEXES = "indexes.json"
 
 
 def main() -> None:
+    """Read the job, make the store, and answer with a line of JSON."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     job = json.loads(sys.stdin.readline())
@@ -114,6 +115,7 @@ def kind_of(name: str) -> Any:
 
 
 def made(job: Dict[str, Any]) -> Dict[str, Any]:
+    """Make a store; return its size in bytes and the skipped images. Raises LimitReached if it is too large."""
     kind, out, limit = kind_of(job["kind"]), job["out"], job["limit_bytes"]
     absent = missing(job["kind"])
     if absent:
@@ -144,6 +146,7 @@ def unstored(kind: Any, job: Dict[str, Any]) -> Iterator[Tuple[int, str]]:
 
 
 def files_below(place: str) -> Iterator[str]:
+    """Yield the path of every file in a directory and those below it."""
     for directory, _, files in os.walk(place):
         for each in files:
             yield os.path.join(directory, each)

@@ -36,6 +36,7 @@ FROM_PHONES = "MPO"
 
 
 def main(site: List[str]) -> None:
+    """Answer each path on stdin with a line of JSON."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a codec's output is not our answer
     sys.path[:0] = site
@@ -47,6 +48,7 @@ def main(site: List[str]) -> None:
 
 
 def prepared() -> Dict[str, Any]:
+    """Import PIL and limit the memory; return the first line of the answers."""
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
@@ -91,6 +93,7 @@ def regular_file(path: str) -> BinaryIO:
 
 
 def reason_against(stream: BinaryIO, found: Dict[str, Any]) -> str:
+    """Return why a file cannot be measured, empty if it can; note its format, mode and size in `found`."""
     if found["size_bytes"] == 0:
         return "empty"
     if found["size_bytes"] > MOST_BYTES:
@@ -102,6 +105,7 @@ def reason_against(stream: BinaryIO, found: Dict[str, Any]) -> str:
 
 
 def opened(stream: BinaryIO) -> Any:
+    """Open an image. Raises Unfit, with the reason, if it is none or too large."""
     from PIL import Image
 
     start = stream.read(16)
@@ -121,6 +125,7 @@ def opened(stream: BinaryIO) -> Any:
 
 
 def reason_of(image: Any, found: Dict[str, Any]) -> str:
+    """Decode an image; return why it cannot be measured, empty if it can."""
     kind = "JPEG" if image.format == FROM_PHONES else image.format
     found.update(format=kind, mode=image.mode, width=image.width, height=image.height)
     with image:
@@ -136,6 +141,7 @@ def reason_of(image: Any, found: Dict[str, Any]) -> str:
 
 
 def reason_by_header(image: Any, kind: str) -> str:
+    """Return why an image cannot be measured, from its header alone; empty if nothing speaks against it."""
     reasons = (
         (kind in VECTORS, "vector graphics"),
         (min(image.size) < 1, "too small"),
@@ -165,6 +171,7 @@ def is_deep(image: Any) -> bool:
 
 
 def damage(error: Exception) -> str:
+    """Name the damage that an error tells of: "unreadable", "truncated" or "corrupt"."""
     if isinstance(error, OSError) and error.errno:  # of the disk, not of the codec
         return "unreadable"
     text = str(error).lower()
@@ -173,11 +180,13 @@ def damage(error: Exception) -> str:
 
 
 def say(answers: Any, value: Dict[str, Any]) -> None:
+    """Write a value as a line of JSON, at once."""
     answers.write(json.dumps(value) + "\n")
     answers.flush()
 
 
 def text_of(error: BaseException) -> str:
+    """Describe an error by class and text."""
     return "%s: %s" % (type(error).__name__, error)
 
 

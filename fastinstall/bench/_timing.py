@@ -87,6 +87,7 @@ def load_all(pipeline: Any, indexes: Iterable[int], times: Times, failed: Dict[s
 
 
 def means(pipeline: Any, times: Times, group: int) -> Dict[str, Any]:
+    """Return the mean time per image in milliseconds: in total, at the least, and of each stage."""
     typical = [sorted(passes, key=sum)[(len(passes) - 1) // 2] for passes in times.values()]
     names = [name for name, _ in pipeline.stages]
     stages = {name: 1000 * sum(column) / len(typical) for name, column in zip(names, zip(*typical))}

@@ -41,6 +41,7 @@ def versions_of(modules: Iterable[str]) -> Dict[str, str]:
 
 
 def version_of(module: str) -> str:
+    """Import a module and return its version; "?" if it has none."""
     found = getattr(import_module(module), "__version__", None)
     try:
         return str(found or metadata.version(NAMES.get(module, module)))
@@ -114,6 +115,7 @@ def picture_in(value: Any) -> Any:
 
 
 def content(value: Any) -> Tuple[Optional[Tuple[int, ...]], bytes]:
+    """Return shape and bytes of a result; no shape if it is no RGB picture. Raises TypeError if it is no array."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return None, bytes(value)
     if is_image(value):
@@ -146,4 +148,5 @@ def in_levels(array: Any) -> Any:
 
 
 def is_image(value: Any) -> bool:
+    """Return whether a value is an image of Pillow, without importing PIL."""
     return hasattr(value, "getbands") and hasattr(value, "tobytes")

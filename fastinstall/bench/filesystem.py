@@ -77,7 +77,7 @@ def mount_of(path: PurePath, mountinfo: str) -> Mount:
     'nas:/export'
 
     Args:
-        path: absolute, without links.
+        path: absolute, with symbolic links already resolved.
         mountinfo: the text of /proc/self/mountinfo.
     """
     nowhere = Mount(point=PurePath("/"), type="", source="", device="")

@@ -27,7 +27,7 @@ _NATIVE = "native"
 
 
 def completion_script(shell: str) -> str:
-    """Everything that a shell has to read.
+    """Return the script that a shell has to read.
 
     Args:
         shell: "bash", "zsh" or "fish".

@@ -154,12 +154,12 @@ class Page:
     verbose: bool = False
 
     def paint(self, text: str, style: str) -> str:
-        """`text` in a style ("ok", "warning", "error", "bold", "dim"), where colours are on."""
+        """Put `text` in a style ("ok", "warning", "error", "bold", "dim") if colours are on."""
         code = _CODES.get(style)
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code and text else text
 
     def lines(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
-        """`text`, broken between words; paths and flags stay whole.
+        """Break `text` between words; paths and flags stay whole.
 
         Args:
             text: one paragraph; its line ends are shown as escapes.
@@ -173,7 +173,7 @@ class Page:
             yield (rest if number else first) + self.paint(line, style)
 
     def advice(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
-        """Like `lines`, but a command at the end is never broken, so that it can be pasted."""
+        """Yield lines as `lines` does, but never break a command at the end, so that it can be pasted."""
         found = _COMMAND.fullmatch(text)
         if self.width is None or len(first) + len(text) <= self.width or found is None:
             yield from self.lines(text, first=first, rest=rest, style=style)
@@ -221,7 +221,7 @@ class Page:
 
 
 def strip_control_characters(text: str, *, colour: bool = False) -> str:
-    r"""`text` without what would steer a terminal: what comes from files and other people's metadata may try to.
+    r"""Escape what would steer a terminal: text from files and other people's metadata may try to.
 
     Control characters, and those that turn the direction of writing, become escapes as JSON spells them ("\u001b"), so
     that a document stays one. Line ends and tabs stay.

@@ -155,7 +155,7 @@ def channels(value: object) -> tuple[str, ...]:
 
 
 def switch(value: object) -> bool:
-    """True or false, in the words that people use for it."""
+    """Read true or false, in the words that people use for it."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.lower() in _SWITCHES:

@@ -341,7 +341,7 @@ def _add_completion_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_target_flags(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
-    """The flags that name an environment, with `creates` one that is to be made too."""
+    """Add the flags that name an environment; with `creates`, also the one for an environment to be made."""
     group = parser.add_argument_group("target (default: the active environment)")
     group.add_argument("--prefix", metavar="DIR", help="work on this environment")
     group.add_argument("--python", metavar="EXE", help="work on the environment of this interpreter")

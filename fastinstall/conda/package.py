@@ -91,7 +91,7 @@ _ORIGIN: dict[str, Any] = {"tags": ["fastinstall"], "extra": {"fastinstall": {"v
 
 
 def _make_about(wheel: Path, headers: Message) -> dict[str, Any]:
-    """Licence and summary as the wheel has them, and what the package was made of."""
+    """Return licence and summary as the wheel has them, and what the package was made of."""
     urls = dict(str(line).split(", ", 1) for line in headers.get_all("Project-URL") or () if ", " in str(line))
     told = {
         "license": headers["License-Expression"] or headers["License"],

@@ -112,7 +112,7 @@ def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
 
 
 def find_trusted_owners(cache: Path) -> frozenset[int]:
-    """Whose files count in an open cache: root's, the user's, and those of whoever mounted it."""
+    """Return the user IDs whose files count in an open cache: root's, the user's, and the one that mounted it."""
     return frozenset((_ROOT, os.geteuid(), cache.stat().st_uid))
 
 

@@ -49,7 +49,7 @@ def document(name: str, value: object) -> dict[str, Any]:
 
 
 def dump(data: object) -> str:
-    """JSON as we write it: two spaces, keys in the order of the fields, a final newline."""
+    """Write JSON: indented by two spaces, keys in the order of the fields, a final newline."""
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -60,7 +60,6 @@ def make_directories(directory: Path, *, durable: bool = True) -> None:
     """Make a directory and those above it where they are missing.
 
     Args:
-        directory: the innermost one.
         durable: also force the entry of each that was made to the disk: what is written into a directory whose own
             entry gets lost is lost with it. Source: fsync(2), notes.
     """

@@ -23,7 +23,7 @@ class RunningProgram:
     """A running process, as far as its command says what it does.
 
     Attributes:
-        number: the process ID.
+        number: its process ID, as /proc lists it.
         words: the command line, word by word.
         variables: it was started with; empty if that is not for us to see.
         directory: it works in; relative paths on its command line start there.
@@ -65,7 +65,7 @@ class ConcurrentInstaller:
     """A program that is changing packages of an environment.
 
     Attributes:
-        process: the process ID.
+        process: its process ID, which messages name.
         tool: "pip", "uv", "conda" ...
         action: its command, for people.
     """
@@ -137,7 +137,7 @@ _Found = Mapping[str, tuple[PurePath | str, ...]]
 
 
 def _recognise_pip(program: RunningProgram, arguments: tuple[str, ...]) -> _Found | None:
-    """Source: pip's documentation, and its way to another interpreter by `--python`."""
+    """Recognise pip's install and uninstall, and where they act. Source: pip's documentation."""
     verb, rest = positional(arguments, _PIP_VALUED)
     if verb not in ("install", "uninstall") or is_on(rest, "--dry-run", "--user", "--help", "-h"):
         return None

@@ -45,7 +45,7 @@ def find_secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def remove_secret_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Environment variables for code of others that needs no secret, such as a build: without those that bear one."""
+    """Return the variables without those that bear a secret, for code of others that needs none, such as a build."""
     return {name: value for name, value in variables.items() if not (is_secret_name(name) or has_credentials(value))}
 
 
@@ -85,7 +85,7 @@ def public_text(text: str) -> str:
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compiled when there is something to look for: a healthy run of doctor never pays for it."""
+    """Compile a pattern when there is something to look for: a healthy run of doctor never pays for it."""
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 

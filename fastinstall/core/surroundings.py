@@ -75,7 +75,7 @@ def explain_file_distrust(file: TrustedPath, directory: TrustedPath, person: Per
 
 
 def keep_trusted_path_entries(path: str, modes: Mapping[str, int], planted: Collection[str] = ()) -> str:
-    """PATH without entries in which just anybody could put a program.
+    """Return PATH without entries in which just anybody could put a program.
 
     Args:
         path: as the variable has it.
@@ -161,7 +161,6 @@ def make_private(directory: Path, *, durable: bool = False) -> Path:
     root would lock its owner out.
 
     Args:
-        directory: the innermost one.
         durable: also force the entry of each that was made to the disk.
 
     Source: XDG Base Directory Specification 0.8, "Referencing this specification": 0700.

@@ -178,7 +178,7 @@ class _Mark(Protocol):
 
 
 def _place(mark: _Mark | None) -> tuple[int, int]:
-    """Line, from 1, and column, from 0."""
+    """Return line, from 1, and column, from 0."""
     return (mark.line + 1, mark.column) if mark is not None else (1, 0)
 
 

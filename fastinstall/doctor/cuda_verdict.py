@@ -289,7 +289,7 @@ def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:
 
 
 def _describe_gpu(gpu: Gpu) -> tuple[str, ...]:
-    """Driver, GPUs, and what nobody told of them."""
+    """Describe driver, GPUs, and what nobody told of them."""
     offered = f", which offers CUDA {gpu.driver_cuda}" if gpu.driver_cuda else ""
     driver = (f"driver {gpu.driver}{' (of Windows)' if gpu.wsl else ''}{offered}",) if gpu.driver else ()
     devices = (

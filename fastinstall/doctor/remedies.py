@@ -58,7 +58,7 @@ def is_changeable(facts: Facts) -> bool:
 
 
 def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> Remedy:
-    """Stock Pillow, again or a later one, by whoever manages this environment, and as its distributions allow.
+    """Word how to install stock Pillow, as the manager of the environment and its distributions allow.
 
     Args:
         context: the environment, for its manager and its dependants.
@@ -159,7 +159,7 @@ def find_text(text: str, directory: PurePath) -> str:
 
 
 def show_variables(*names: str) -> str:
-    """Environment variables of the shell."""
+    """Word a command for environment variables of the shell."""
     return show("env", "|", "grep", "-E", f"^({'|'.join(names)})=")
 
 

@@ -52,7 +52,7 @@ class CoreLevel:
     Attributes:
         level: "x86-64-v3"; of the baseline what its note says, or "baseline".
         path: where the copy lies, or would lie.
-        sha256: hexadecimal.
+        sha256: of the copy, 64 hexadecimal digits; empty if it cannot be read.
         loaded: whether the loader would take this copy on this machine.
         simd_symbols: which symbols of the recipe's `expect.symbols` it defines.
         unoptimised_share: the share of functions that begin as at -O0; see `ImagingCore`.
@@ -98,9 +98,9 @@ class ImagingCore:
 
     Attributes:
         path: of `PIL/_imaging*.so`, as it was looked for.
-        size: in bytes.
+        size: of that file, in bytes; 0 if it cannot be read.
         mtime_ns: modification time in nanoseconds since the epoch.
-        sha256: hexadecimal.
+        sha256: of that file, 64 hexadecimal digits; empty if it cannot be read.
         readable: False if the file is empty, truncated or not an ELF file for this machine.
         problem: why it is not readable; empty if it is.
         version: the Pillow version compiled into it.
@@ -171,7 +171,7 @@ class Binding:
     """To which file a reference to a symbol would be bound.
 
     Attributes:
-        symbol: "jpeg_CreateDecompress".
+        symbol: name of the referenced symbol ("jpeg_CreateDecompress").
         version: the symbol version that is asked for ("LIBJPEG_8.0"); empty if none.
         user: the file with the reference.
         provider: the file whose definition it gets; None if it would stay undefined.
@@ -246,7 +246,7 @@ class IsaScan:
     """What the code of one file asks of a CPU. Features are named as in /proc/cpuinfo ("avx2", "pni", "abm").
 
     Attributes:
-        path: the scanned file.
+        path: the scanned ELF file, as the caller named it.
         sha256: hexadecimal; the key under which a scan is kept.
         confidence: how sure it is.
         requires: features without which it dies or computes wrongly, beyond those of x86-64-v1.

@@ -68,7 +68,7 @@ class Segment:
         offset: of its bytes in the file.
         address: where the loader puts them.
         size: of its bytes in the file.
-        alignment: `p_align`, in bytes.
+        alignment: `p_align`, in bytes: `offset` and `address` are equal modulo it.
     """
 
     kind: int

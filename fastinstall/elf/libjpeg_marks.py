@@ -96,7 +96,7 @@ def find_jpeg(contents: SearchedFile) -> Identity | None:
 
 
 def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str, str]:
-    """Implementation and version, from the release of the IJG's and the interface that it is or stands for."""
+    """Return implementation and version, from the release of the IJG's and the interface that it is or stands for."""
     year, commanders_year = contents.text(_PROJECTS_YEAR), contents.text(_COMMANDERS_YEAR)
     moz_version, of_mozilla = contents.text(_MOZJPEG_VERSION), _MOZILLA in contents.constants
     has_moz_marks = _MOZJPEG_ENTRY in contents.offered or _MOZJPEG_MESSAGE in contents.constants
@@ -116,7 +116,7 @@ def _identify_jpeg(contents: SearchedFile, release: str, abi: str) -> tuple[str,
 
 
 def _is_early_mozjpeg(contents: SearchedFile, abi: str) -> bool:
-    """Mozjpeg 1.0 has the messages of libjpeg-turbo 1.3; it compares its caller's structure with another size."""
+    """Return whether it is mozjpeg 1.0, which has libjpeg-turbo 1.3's messages but another structure's size."""
     if contents.machine not in KNOWN_CODE or abi not in _EARLY_MOZJPEG_SIZES:
         return False
     size = re.escape(_EARLY_MOZJPEG_SIZES[abi].to_bytes(4, "little"))

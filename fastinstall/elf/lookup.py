@@ -27,7 +27,7 @@ class Definition:
     """A definition that references of other files can be bound to.
 
     Attributes:
-        name: of the symbol.
+        name: of the symbol, without its version.
         version: that it has ("LIBJPEG_8.0"); empty if none.
         hidden: it is not the default of its name: only references to its very version are bound to it.
         oldest: it has no version, or the first that its file defines: what a reference without a version gets.
@@ -44,7 +44,7 @@ class Reference:
     """A symbol that a file wants of another.
 
     Attributes:
-        name: of the symbol.
+        name: of the symbol, without its version.
         version: that is asked for; empty if none.
         library: which of the needed libraries should have that version, as DT_NEEDED names it; empty if none.
         weak: it may stay undefined.

@@ -20,8 +20,8 @@ class Section:
     """One section header.
 
     Attributes:
-        name: ".rodata", ".symtab".
-        kind: `sh_type`, a number.
+        name: with its leading dot: ".rodata", ".symtab".
+        kind: `sh_type`, as elf(5) numbers it.
         flags: `sh_flags`, a bit field.
         offset: of its bytes in the file.
         size: of its bytes in the file; 0 where it has none there.
@@ -68,7 +68,6 @@ def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
     """Return the distinct strings of a section of text, in order; none if it is absent or compressed.
 
     Args:
-        image: the file, open.
         name: of the section: ".comment".
 
     Raises:

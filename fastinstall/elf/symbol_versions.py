@@ -44,7 +44,7 @@ class Version:
 
     Attributes:
         index: by which the symbols refer to it.
-        name: "LIBJPEG_8.0".
+        name: as the library names it: "LIBJPEG_8.0".
         library: of which it is needed; empty for one that the file defines.
         weak: it is needed, and may be missing.
     """

@@ -82,7 +82,7 @@ def read_recorded_attestation(path: Path) -> Attestation | None:
 
 
 def _find_attestation(path: Path, artefact: Artefact, download: Callable[[str, Path], None]) -> Attestation:
-    """Whoever can withhold the document can also hide that it exists, so its absence is no failure."""
+    """Check the attestation. Whoever can withhold it can also hide that it exists: its absence is no failure."""
     if importlib.util.find_spec("pypi_attestations") is None:
         return _make_unverifiable(f"install the extra: {EXTRA}")
     with temporary_directories.temporary_directory("attestation") as directory:

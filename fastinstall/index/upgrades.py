@@ -123,7 +123,7 @@ def _parse_requirement(text: str) -> "Requirement | None":
 
 
 def _list_helping_versions(affecting: Sequence[Advisory], version: str) -> tuple[str, ...]:
-    """Later versions that fewer advisories concern: the one with the fewest first, of those the earliest."""
+    """List later versions that fewer advisories concern: the one with the fewest first, of those the earliest."""
     bounds = {bound for advisory in affecting for bound in _FIXED_IN.findall(advisory.affects)}
     left = {bound: sum(contains(advisory.affects, bound) for advisory in affecting) for bound in bounds}
     better = (

@@ -53,7 +53,7 @@ def locate_act(log: Log, act: Act, prefix: Path, work: Path) -> Placed:
 
 
 def find_files_in_the_way(act: Placed, known: KnownFiles) -> Iterator[str]:
-    """Foreign content, relative to the prefix, that undoing the act would have to put away."""
+    """Yield foreign content, relative to the prefix, that undoing the act would have to put away."""
     match act:
         case LocatedExternalChange():
             yield from external_undo.foreign(act, known)
@@ -90,7 +90,7 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
     """Undo an act; nothing to do where that has happened already.
 
     Args:
-        act: located by `locate_act`.
+        act: with its place on the disk, as `locate_act` returns it.
         store: of the environment that the act changed.
         mover: does the renames, and notes those that it cannot do at once.
         left: to another program, where something is.

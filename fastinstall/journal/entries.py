@@ -40,7 +40,7 @@ class Copied:
     Attributes:
         path: where the file stands in the environment.
         digest: of its content, as `fingerprints.digest` has it.
-        mode: its permission bits.
+        mode: its permission bits, without the type of the file.
         mtime_ns: its modification time, nanoseconds since the epoch.
     """
 
@@ -102,8 +102,8 @@ class SpreadDirectory:
 
     Attributes:
         path: relative to the top of the tree; "." for the top itself.
-        mode: its permission bits.
-        mtime_ns: its modification time.
+        mode: its permission bits, without the type of the file.
+        mtime_ns: its modification time, nanoseconds since the epoch.
     """
 
     path: str

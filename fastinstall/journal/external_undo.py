@@ -27,7 +27,7 @@ class LocatedExternalChange:
     Attributes:
         begun: the entry that announced it.
         ended: the entry that ends it, or None if the process died first.
-        prefix: of the environment.
+        prefix: the environment to which its paths are relative.
         work: the directory with the transaction's stage and aside.
     """
 

@@ -192,7 +192,7 @@ class _Scene:
     A directory stays a path until something inside of it differs from what lies there.
 
     Args:
-        prefix: of the environment.
+        prefix: the environment, as it is on the disk today.
     """
 
     def __init__(self, prefix: Path) -> None:

@@ -92,7 +92,7 @@ def list_changed_directories(prefix: Path, paths: Iterable[str]) -> Iterator[Pat
 
 
 def files_below(prefix: Path, pattern: str) -> Iterator[str]:
-    """Everything but directories that matches a pattern of `Path.glob` or lies below, relative to `prefix`."""
+    """Yield all but directories that matches a pattern of `Path.glob` or lies below, relative to `prefix`."""
     for found in sorted(prefix.glob(pattern)):
         if found.is_symlink() or not found.is_dir():
             yield found.relative_to(prefix).as_posix()

@@ -93,7 +93,7 @@ def receipt_if_readable(store: JournalStore) -> Receipt | None:
 
 
 def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: FastinstallError) -> EnvironmentDamagedError:
-    """Something has come about between two steps, since all of them were looked at."""
+    """Describe what has come about between two steps, since all of them were looked at."""
     return EnvironmentDamagedError(
         error.message,
         hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",

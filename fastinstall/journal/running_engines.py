@@ -18,7 +18,6 @@ def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> 
     """Refuse where a process still changes an environment.
 
     Args:
-        prefix: of the environment.
         processes: where the kernel lists them; see proc_pid_cmdline(5).
 
     Raises:

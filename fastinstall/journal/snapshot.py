@@ -40,7 +40,6 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
     """Read what is on record of an environment's transactions. Raises nothing: what cannot be read is named.
 
     Args:
-        prefix: of the environment.
         sized: also count what they hold on the disk.
     """
     summaries = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)

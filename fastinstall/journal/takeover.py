@@ -67,7 +67,7 @@ def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
 
 
 def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
-    """Metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
+    """Yield metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
     own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
     names = {_get_distribution_name(path) for path in own}
     for directory in {path.parent for path in own}:

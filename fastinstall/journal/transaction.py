@@ -208,7 +208,7 @@ class Transaction:
             ) from error
 
     def _undo_surely(self, reason: str) -> None:
-        """Undoing hears no interruptions; one that came just before it must not take its place."""
+        """Undo without interruptions; one that came just before it must not take its place."""
         try:
             self.undo(reason)
         except KeyboardInterrupt:

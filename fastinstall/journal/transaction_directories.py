@@ -204,6 +204,6 @@ def _is_the_last(store: JournalStore) -> bool:
 
 
 def _make_loose_path(store: JournalStore, begun: TransactionBegun) -> Path:
-    """Beside the outermost directory that is ours to remove, but never inside `tx`."""
+    """Return a path beside the outermost directory that is ours to remove, but never inside `tx`."""
     outermost = begun.created[0]
     return store.prefix / PurePath(min(outermost, TRANSACTIONS, key=len)).parent / f".fastinstall-{begun.id}.jsonl"

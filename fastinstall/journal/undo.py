@@ -131,7 +131,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
 
 
 def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log, journal: Journal) -> None:
-    """Behind a setup that did not finish, what is impossible leaves it half done; behind one that did, all as it is."""
+    """Refuse what cannot be renamed back: an unfinished setup stays half done, a finished one as it is."""
     try:
         probe_renames(acts, left)
     except OSError as error:
@@ -159,7 +159,7 @@ def _list_foreign(store: JournalStore, acts: Sequence[Placed], log: Log, terms: 
 
 
 def _announce(journal: Journal, log: Log, reason: str) -> None:
-    """Needed where the transaction had committed; else a full disk must not keep us from undoing."""
+    """Record that undoing begins; after an unfinished setup, a full disk must not keep us from undoing."""
     if log.state is Phase.UNDOING:
         return
     try:

@@ -29,8 +29,8 @@ class Advisory:
         aliases: other identifiers of the same issue.
         severity: as the source rates it.
         affects: specifier over versions of the upstream Pillow ("<12.2.0").
-        summary: one sentence.
-        source: its address.
+        summary: what goes wrong and when, in one sentence.
+        source: URL of the page that the entry was taken from.
         dated: the date of the data.
         kernels_only: whether only a core with SIMD kernels has it, not stock Pillow.
         component: the affected bundled library ("libjpeg-turbo"), to whose versions `affects` then applies;
@@ -55,8 +55,8 @@ class AdvisoryList:
     """A file of advisories that several recipes share.
 
     Attributes:
-        schema: 1.
-        advisories: the known advisories.
+        schema: version of the file format; always 1.
+        advisories: its entries, added to those of each recipe that names the file.
     """
 
     schema: int

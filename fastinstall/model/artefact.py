@@ -12,7 +12,7 @@ class Artefact:
     Attributes:
         name: of the distribution, normalised.
         version: of the distribution, as its file name has it.
-        filename: "pillow_simd-12.1.1.post0.tar.gz".
+        filename: as the index lists it: "pillow_simd-12.1.1.post0.tar.gz".
         url: the address to fetch it from, without credentials and fragment ("file:///..." in a wheelhouse).
         sha256: hexadecimal; empty only if the index gives none.
         requires_python: a specifier ("", ">=3.10").

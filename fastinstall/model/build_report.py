@@ -19,10 +19,10 @@ class BuiltPackage:
 
     Attributes:
         name: of the package ("pillow").
-        version: conda's version.
+        version: of the package, as conda writes it ("13.0.0").
         build: the build string ("simd_v2v3_py311_0").
-        path: the file.
-        sha256: of it, hexadecimal.
+        path: where its file lies in the channel.
+        sha256: of the file, 64 hexadecimal digits.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ToolWheels:
     Attributes:
         directory: that contains its wheels and their SHA256SUMS.
         wheel: the file name of fastinstall's own.
-        version: of fastinstall.
+        version: of that wheel; empty if its file name does not tell.
         pythons: the minor versions of Python that can run it from there.
         files: sha256 by file name, of all files.
         left_out: why a Python is not served, by its minor version.
@@ -58,7 +58,7 @@ class BuildReport:
     """The build for one Python.
 
     Attributes:
-        format: the requested format.
+        format: what was requested: a wheel, or a channel of conda packages.
         wheel: its file; for conda packages, the wheel that they were made from.
         sha256: of the wheel, hexadecimal.
         from_cache: whether it was taken from the cache.

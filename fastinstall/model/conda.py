@@ -21,8 +21,8 @@ class CondaPackage:
     """A conda package: installed, offered by a channel, or to be made by us.
 
     Attributes:
-        name: normalised ("pillow").
-        version: conda's version ("13.0.0").
+        name: as channels list it, in lower case ("pillow").
+        version: as conda writes it ("13.0.0"): CPU levels are in `build`.
         build: the build string ("simd_v2v3_py311_0").
         build_number: of several builds of a version, the latest has the highest.
         subdir: "linux-64" or "noarch"; empty if unknown.
@@ -69,7 +69,7 @@ class CondaClaim:
     and headers of libjpeg and libtiff.
 
     Attributes:
-        dist: of the package.
+        dist: the claiming package, by name, version and build ("pillow-13.0.0-py311h1234567_0").
         files: paths relative to the prefix.
         missing: those that are not on disk.
         altered: those whose size or hash differs from the record.
@@ -139,7 +139,7 @@ class Conda:
     """A conda environment, read from its files; no conda is run.
 
     Attributes:
-        packages: every installed package.
+        packages: those with a readable record in `conda-meta`.
         unreadable: records that cannot be read, by file name, with the problem.
         claims: which packages claim files relevant to PIL.
         clashes: such files with several claimants.
@@ -178,7 +178,7 @@ class CondaRequest:
     """A request to an engine's solver.
 
     Attributes:
-        prefix: the environment.
+        prefix: the environment to solve for, with what is installed there.
         ours: packages to be made; they need not exist yet.
         specs: further match specs to install ("libjpeg-turbo").
         channels: sources of other packages; empty: only use what is installed and `ours`.
@@ -197,7 +197,7 @@ class CondaChange:
     """The changes of an engine's transaction.
 
     Attributes:
-        linked: packages to install.
+        linked: packages to install, replacements included.
         unlinked: packages to remove; a replaced one is in both.
     """
 

@@ -57,7 +57,7 @@ class CondaEngine(Protocol):
         """Fetch a package into the engine's cache, and tell what linking it brings.
 
         Args:
-            package: with its URL.
+            package: the package; its `url` says where to fetch it.
             python: minor version of the environment's Python ("3.11"), for a noarch package of Python.
 
         Returns:

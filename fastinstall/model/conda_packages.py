@@ -105,7 +105,7 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
     """Return the package that stops solvers from replacing the stack; the final one bears a digest.
 
     Args:
-        stack: the protected package.
+        stack: the protected package, whose name and build string it names.
         prefix: the environment, whose channel holds the package.
         keeps: packages that the replaced Pillow depended on. Nothing else may need them, and if a solver removed them,
             a rollback would leave a Pillow without its libraries.

@@ -20,7 +20,7 @@ class Environment:
 
     Attributes:
         prefix: `sys.prefix` of the target, absolute.
-        kind: its manager.
+        kind: venv, conda or system; decides how packages are replaced in it.
         python: its interpreter (not resolved: a venv's symlink is its identity).
     """
 

@@ -25,15 +25,15 @@ class Interpreter:
 
     Attributes:
         executable: `sys.executable` of the target.
-        implementation: "cpython", "pypy".
-        version: "3.11.7".
+        implementation: `sys.implementation.name`: "cpython", "pypy".
+        version: with its pre-release part, if any: "3.11.7", "3.15.0rc1".
         abi: the ABI tag of its extension modules (PEP 425): "cp311", "cp313t".
-        platform: `sysconfig.get_platform()`: "linux-x86_64".
+        platform: `sysconfig.get_platform()` of the target: "linux-x86_64".
         libc: "glibc" or "musl"; empty if unknown.
         libc_version: "2.36"; empty if unknown.
         free_threaded: whether it was built without the global interpreter lock (PEP 703).
-        extension_suffix: ".cpython-311-x86_64-linux-gnu.so".
-        prefix: `sys.prefix`.
+        extension_suffix: ending of its extension modules (EXT_SUFFIX): ".cpython-311-x86_64-linux-gnu.so".
+        prefix: `sys.prefix` of the target.
         base_prefix: `sys.base_prefix`; differs from `prefix` in a virtual environment.
         site_packages: the directory for platform-dependent distributions.
         include: the directory that should hold Python.h.
@@ -67,8 +67,8 @@ class Distribution:
     """An installed distribution, by its metadata directory.
 
     Attributes:
-        name: normalised (PEP 503).
-        version: from its METADATA.
+        name: of the distribution, normalised (PEP 503).
+        version: as its METADATA states it.
         metadata: the name of its `.dist-info` directory in site-packages.
         installer: content of INSTALLER ("pip", "uv", "conda", "fastinstall"); empty if there is none.
         requested: whether REQUESTED exists (PEP 376); its meaning depends on the tool.
@@ -86,7 +86,7 @@ class Owner:
     """A distribution that claims files below `PIL/`.
 
     Attributes:
-        distribution: the distribution.
+        distribution: which one it is, with its version and installer.
         installed_at: when its metadata was written, ISO 8601 in UTC, to the second.
         has_record: False if RECORD is missing; then nothing can be compared.
         recorded_core: the digest in RECORD for `PIL/_imaging*.so` ("sha256=..."), if any.
@@ -162,8 +162,8 @@ class OperationResult:
     """The result of one operation in a subprocess of the target.
 
     Attributes:
-        name: "resize-lanczos-RGB", "jpeg-round-trip", ...
-        ok: whether it worked.
+        name: of the operation: "resize-lanczos-RGB", "jpeg-round-trip", ...
+        ok: whether it ended without an exception.
         error: its exception, if it did not.
     """
 
@@ -181,8 +181,8 @@ class Runtime:
         error: the exception of the import; empty if it worked.
         signal: the signal that killed the subprocess ("SIGILL"); empty if none did.
         during: the operation during which it died or failed; empty if none.
-        version: `PIL.__version__`.
-        location: `PIL.__file__`.
+        version: `PIL.__version__`; empty if the import failed.
+        location: `PIL.__file__`; empty if the import failed.
         core: the file that holds the running core's code; empty if unknown.
         features: from `PIL.features`: name to version ("" without one).
         operations: each operation's result, in order.
@@ -223,17 +223,17 @@ class Facts:
     """Everything that a decision or a check may use.
 
     Attributes:
-        environment: the target.
+        environment: the target: its prefix, manager and interpreter.
         active: the prefixes that the shell says are active, by variable (VIRTUAL_ENV, CONDA_PREFIX).
         tool_prefix: `sys.prefix` of fastinstall itself, which is never the target by accident.
         writable: whether this user may write to the target's site-packages.
         frozen: `conda-meta/frozen`, if it protects the environment.
         conda: conda's facts about the environment; None if it is not a conda environment.
-        cpu: the processor.
-        interpreter: the target's Python.
-        distributions: everything installed there.
-        stack: the installed PIL.
-        guard: the start-up guard.
+        cpu: the processor of this machine, and its features.
+        interpreter: the target's Python, from its own answer.
+        distributions: everything installed there that has a metadata directory.
+        stack: PIL in site-packages and the distributions that claim it.
+        guard: whether the start-up guard is installed, and its problems.
         pins: our pins that stop tools from replacing the stack.
         interrupted: the identifier of our transaction that neither finished nor was undone.
         past: the record of our changes, including leftovers of a killed run.

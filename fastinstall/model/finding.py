@@ -30,7 +30,7 @@ class Remedy:
     """What to do about a finding.
 
     Attributes:
-        text: in words.
+        text: what to do, in words; complete without the command.
         command: to paste; None if there is none.
         risk: the named risk that it takes, if any.
     """
@@ -46,11 +46,11 @@ class Finding:
 
     Attributes:
         check: stable name of the check.
-        status: the verdict.
+        status: the verdict: from "ok" to "error", or why there is none.
         message: one sentence, understandable without colour.
         evidence: lines that the reader can verify.
-        expected: the expected state.
-        observed: the observed state.
+        expected: the state that passes the check; empty if the message says all.
+        observed: the state that was found; empty if the message says all.
         remedy: what to do; None if nothing.
         link: a page that explains it.
         verify: a command to paste that shows the verdict's evidence; empty if there is none.
@@ -73,7 +73,7 @@ class EnvironmentReport:
     """All findings on one environment.
 
     Attributes:
-        environment: the examined environment.
+        environment: the examined one: its prefix, manager and interpreter.
         status: the worst of the findings'.
         findings: in the order of the checks.
     """
@@ -88,7 +88,7 @@ class Unobservable:
     """A known environment that could not be examined.
 
     Attributes:
-        prefix: the environment.
+        prefix: the directory of the environment.
         problem: why, in one sentence.
     """
 

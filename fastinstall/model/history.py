@@ -68,7 +68,7 @@ class Unreadable:
     """One of our documents in an environment, unreadable for this version.
 
     Attributes:
-        file: the document.
+        file: path of the document: a receipt or a journal.
         problem: the problem, and its place in the document.
         transaction: its transaction; empty for the receipt.
         writer: the later version of fastinstall that wrote it; empty if it is damaged.

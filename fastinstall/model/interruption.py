@@ -30,7 +30,7 @@ class Interruption:
     """An interrupted change, which the next command that changes anything finishes.
 
     Attributes:
-        cut: what was interrupted.
+        cut: what was interrupted: a setup, a rollback, and so on.
         verb: the command ("setup", "guard install"); empty if not recorded.
         at: its start, ISO 8601, UTC; empty if unknown.
         file: the file that shows it.
@@ -48,7 +48,6 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
     """Describe what was interrupted and name the command that recovers it.
 
     Args:
-        interruption: of the environment.
         prefix: of the environment, for the command.
     """
     command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)

@@ -35,7 +35,7 @@ class LiveProcess:
     """A running process, as /proc shows it.
 
     Attributes:
-        pid: its number.
+        pid: its process ID, as /proc lists it.
         command: its argv, for people.
         executable: the program that it runs.
         mapped: its program and its mapped shared objects, ordered by their lowest addresses, each once. The kernel

@@ -10,7 +10,7 @@ class Filesystem:
     """A filesystem with files.
 
     Attributes:
-        mount: the mount point.
+        mount: the directory where it is mounted.
         type: as the kernel names it: "ext4", "nfs4", "tmpfs".
         network: whether another machine serves the files.
         memory: whether the files are in memory, so that there is no cold cache.
@@ -32,7 +32,7 @@ class LoaderLimits:
     """The limits of a loader on this machine.
 
     Attributes:
-        cpu: its name.
+        cpu: name of the CPU model; its architecture if the kernel gives no name.
         cores: logical CPUs that a process may run on.
         quota: CPUs granted by the control group; None if unlimited.
         memory_bytes: usable memory, limited by the control group.

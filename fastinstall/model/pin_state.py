@@ -35,7 +35,7 @@ class Project:
     """A directory with a manifest from which a tool creates environments.
 
     Attributes:
-        directory: absolute.
+        directory: where the manifest is, absolute.
         manager: the name of the tool ("uv").
         manifest: the file that people write ("pyproject.toml", "pixi.toml"), absolute.
         lock: the file that the tool writes, absolute; None if there is none yet.

@@ -13,10 +13,10 @@ class BuiltCore:
     """The C extension of Pillow that we installed.
 
     Attributes:
-        path: relative to site-packages.
-        size: in bytes.
+        path: of its file, relative to site-packages.
+        size: of its file, in bytes.
         mtime_ns: nanoseconds since the epoch.
-        sha256: hexadecimal.
+        sha256: of its file, 64 hexadecimal digits.
         simd_symbols: the recipe's symbols that it defines.
     """
 
@@ -33,23 +33,23 @@ class Receipt:
 
     Attributes:
         id: of its transaction (sortable by time).
-        created_at: ISO 8601, UTC.
-        tool_version: of fastinstall.
-        environment: the target.
+        created_at: time of the setup, ISO 8601 in UTC ("2026-01-31T12:00:00Z").
+        tool_version: of the fastinstall that did the setup.
+        environment: what was set up: its prefix, manager and interpreter.
         request: the request, so that a repair requests the same.
-        recipe: name.
+        recipe: its name, as `--recipe` takes it.
         source_version: of the source distribution ("12.1.1.post0").
         distribution: name of the installed distribution.
-        version: its version.
-        metadata: its `.dist-info` directory.
+        version: of that distribution, with the local label ("12.1.1+simd.v3").
+        metadata: name of its `.dist-info` directory in site-packages.
         levels: CPU levels in the wheel, the baseline first.
         left_out: kernels that were left out, because they failed the proof.
         link: which native libraries the core uses.
         wheel: file name of the wheel.
-        wheel_sha256: hexadecimal.
+        wheel_sha256: of that wheel, 64 hexadecimal digits.
         python_version: of the target, "3.11.7".
-        core: Pillow's C extension.
-        stack_version: from `PIL/_version.py`.
+        core: Pillow's C extension as it was installed, to tell whether it was replaced.
+        stack_version: Pillow's own version, from `PIL/_version.py`.
         features: of `PIL.features`, name to version.
         jpeg: the libjpeg that the core resolves to.
         speed: the table measured, if it was.

@@ -38,9 +38,9 @@ class Level:
     """A CPU level to build for.
 
     Attributes:
-        name: "x86-64-v3", "native".
+        name: as `--level` takes it: "x86-64-v3", "native".
         requires: flags of /proc/cpuinfo that the CPU must have.
-        cflags: the compiler's flags.
+        cflags: compiler flags that select it ("-march=x86-64-v3").
         fallback: the flags for a compiler without `cflags`.
         ldflags: linker flags that mark the binary (omitted if the toolchain rejects them).
         automatic: whether level "auto" may choose it.
@@ -91,12 +91,12 @@ class NativeRequirement:
         in_wheels: whether the official wheels have it, so that a build without it loses something.
         required: whether a build without it is refused.
         implementation: the implementation to prefer ("libjpeg-turbo"); empty if there is only one.
-        apt: Debian's packages.
-        dnf: Fedora's packages.
-        pacman: Arch's packages.
-        zypper: openSUSE's packages.
-        apk: Alpine's packages.
-        conda: conda-forge's packages.
+        apt: packages of Debian and Ubuntu that bring it ("libjpeg-dev").
+        dnf: packages of Fedora and RHEL that bring it.
+        pacman: packages of Arch Linux that bring it.
+        zypper: packages of openSUSE that bring it.
+        apk: packages of Alpine Linux that bring it.
+        conda: packages of conda-forge that bring it.
         static: the source to build and link it from, instead of using the system's or the official wheel's.
     """
 
@@ -159,7 +159,7 @@ class Kernel:
             the kernel leaves to them.
         operations: the operations of the proof whose result it decides, by the start of their names.
         clang_only: whether builds by other compilers go without it.
-        reason: what was measured.
+        reason: the measured gain in speed, in words.
     """
 
     name: str
@@ -179,7 +179,7 @@ class Tuning:
         functions: the only ones that are tuned; empty for the whole file.
         options: as GCC's `optimize` pragma takes them: "O2", "no-tree-vectorize".
         macros: what `#define` gets, in force inside the functions only: "fmod(x, y) ...".
-        reason: what was measured.
+        reason: the measured gain in speed, in words.
     """
 
     file: str
@@ -194,9 +194,9 @@ class Recipe:
     """One way to a fast stack.
 
     Attributes:
-        schema: 1.
+        schema: version of the recipe format; always 1.
         name: the value for `--recipe`.
-        summary: one line.
+        summary: what it sets up, in one line for lists.
         replaces: names of the distributions that it replaces, normalised.
         package: the import package that all of them provide ("PIL").
         source: the origin of the source.

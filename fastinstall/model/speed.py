@@ -8,11 +8,11 @@ class SpeedRow:
     """One line of a speed table.
 
     Attributes:
-        operation: the measured operation.
+        operation: name of the measured operation ("resize 500-800 RGB bicubic").
         before_ms: milliseconds with the replaced stack, the least of all rounds.
         after_ms: milliseconds with the fast build, likewise.
         low: the lowest ratio before/after of a round; None with a single round.
-        high: the highest.
+        high: the highest such ratio; None likewise.
     """
 
     operation: str
@@ -30,9 +30,9 @@ class SpeedTable:
         baseline: what "before" is ("pillow 13.0.0 (wheel)").
         candidate: what "after" is ("pillow 12.1.1+simd.v3").
         cpu: name of the CPU.
-        measured_at: ISO 8601, UTC.
+        measured_at: when it was measured, ISO 8601 in UTC.
         geomean: geometric mean of before/after over all rows.
-        rows: each operation.
+        rows: one for each operation that both can do.
         python: version of the interpreter that ran both; empty if an older fastinstall did not record it.
         prefix: the measured environment; empty likewise.
         reused: whether an earlier setup had measured the same two builds on the same CPU.

@@ -11,7 +11,7 @@ class Compiler:
     """The C compiler for builds.
 
     Attributes:
-        command: argv prefix ("cc").
+        command: the argv that runs it, without flags ("cc").
         version: its first line of `--version`.
         accepts: the probed flags that it accepts.
     """

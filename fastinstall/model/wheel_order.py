@@ -13,8 +13,8 @@ class LevelTarget:
     """A CPU level to compile a core for.
 
     Attributes:
-        level: its name.
-        cflags: the full flags.
+        level: as the recipe names it ("x86-64-v3").
+        cflags: all compiler flags, base and level; empty for a ready-made wheel.
         ldflags: linker flags that mark the binary.
     """
 
@@ -41,7 +41,7 @@ class WheelOrder:
         targets: levels to compile, the baseline first; the loader chooses among several.
         link: which native libraries the core uses.
         libraries: libraries that the build enables, by the recipe's names.
-        jobs: parallel compile jobs.
+        jobs: how many compilers may run at the same time.
     """
 
     recipe: str

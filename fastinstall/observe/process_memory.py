@@ -82,7 +82,7 @@ def read_bindings(memory: Path, mappings: Sequence[Mapping], start: str) -> tupl
     """Return how PIL's files and its libtiff bind functions whose names start alike ("jpeg_").
 
     Args:
-        memory: the process's `/proc/PID/mem`.
+        memory: `/proc/PID/mem` of the process, only read.
         mappings: the map of the process's memory.
         start: the beginning that the names share.
 

@@ -24,7 +24,7 @@ def merge_lines(text: str, lines: str, *, file: PurePath) -> str:
     r"""Return a manifest with the lines of a pin; what it has of a pin on another build of ours is replaced.
 
     Args:
-        text: of the manifest.
+        text: of the manifest, in TOML.
         lines: TOML: its tables join those that are there, its items come first in their arrays.
         file: the manifest's, for messages.
 

@@ -15,9 +15,9 @@ class PinnedBuild:
     """A wheel of ours.
 
     Attributes:
-        wheel: its file name.
-        name: of the distribution.
-        version: of it.
+        wheel: its file name, without the directory.
+        name: of the distribution, in lower case, with hyphens ("pillow-simd").
+        version: of the distribution, with its local label ("13.0.0+simd.v3").
         python: that it runs on ("3.11").
         machine: the `platform_machine` that it runs on ("x86_64").
         directory: where it lies, as the manifest names it: relative to the project, or absolute.
@@ -67,7 +67,7 @@ class PinnedPackage:
     """A conda package of ours, and the channel that it lies in.
 
     Attributes:
-        package: the stack's.
+        package: the stack, as its channel lists it.
         directory: the channel, as the manifest names it: relative to the project, or absolute.
     """
 
@@ -76,11 +76,10 @@ class PinnedPackage:
 
 
 def parse_pinned_build(wheel: str, directory: PurePath = _HERE) -> PinnedBuild:
-    """What a wheel's file name says of it (PEP 427).
+    """Return what a wheel's file name says of it (PEP 427).
 
     Args:
-        wheel: the file name.
-        directory: see `PinnedBuild`.
+        directory: where the wheel lies, as the manifest names it.
 
     Raises:
         ValueError: not the name of a wheel of CPython for Linux.

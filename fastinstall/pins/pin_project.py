@@ -39,7 +39,7 @@ class ProjectChange:
     """A change of a project's manifest and lock.
 
     Attributes:
-        project: its directory.
+        project: the directory that holds the manifest.
         manager: the name of its tool ("uv").
         requirement: what is pinned by it, or was ("pillow==13.0.0+simd.v3").
         diff: in the unified format, with paths relative to the project; empty if nothing is to change.
@@ -59,8 +59,8 @@ class PinRequest:
 
     Attributes:
         prefix: of the environment where the stack is in place.
-        project: of `project_of`.
-        receipt: of the stack.
+        project: what `project_of` returns for that environment.
+        receipt: what the setup recorded about the stack.
         wheel: the file that it came from; not looked at for a tool that takes conda packages.
         directory: where the build is kept for the project's tool.
     """

@@ -24,8 +24,7 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
     the one that an earlier fastinstall has noted in the environment as pinned, if that project confirms it.
 
     Args:
-        prefix: of the environment.
-        named: the project's directory.
+        named: the directory that the user named; None to look for one.
 
     Raises:
         UsageError: the one named has no manifest of a tool that we know, or a project has those of two.

@@ -39,11 +39,11 @@ class LockTrial:
 
     Attributes:
         project: that is to be pinned.
-        tool: of it.
+        tool: what the project is managed with (uv, pdm, ...).
         locking: how that makes its lock.
         prefix: of the environment that the lock is for.
         variables: of the environment that the tool's program runs in.
-        build: ours.
+        build: our wheel, which the lock has to hold.
         lines: of the manifest, for a person who adds them by hand.
     """
 
@@ -60,7 +60,7 @@ class LockTrial:
 
         Args:
             before: manifest and lock without a pin, by file name. The lock is None if there is none.
-            manifest: with the pin.
+            manifest: the manifest with the pin, as UTF-8.
 
         Raises:
             RefusedError: no lock can be made, it would not hold our build, or it would go back on other distributions.
@@ -167,7 +167,6 @@ def mirror_project(project: Project, contents: Mapping[str, bytes | None]) -> It
     """Make a copy of a project to try a lock in; it goes away with the block.
 
     Args:
-        project: that is copied.
         contents: of the manifest and the lock, by their names; None for one that shall not be there.
     """
     directory = Path(project.directory)
@@ -185,7 +184,7 @@ def mirror_project(project: Project, contents: Mapping[str, bytes | None]) -> It
 
 
 def _link_siblings(directory: Path, root: Path, text: str) -> None:
-    """Links for what a manifest or a lock names beside the project ("../library")."""
+    """Link what a manifest or a lock names beside the project ("../library")."""
     for name in set(re.findall(r"\.\./([\w.-]+)", text)) - {"..", ".", directory.name}:
         if (directory.parent / name).exists() and not (root / name).is_symlink():
             (root / name).symlink_to(directory.parent / name)
@@ -214,8 +213,8 @@ def find_downgrades(before: Locked, after: Locked, *, but: str) -> dict[str, str
     """Return the distributions of which the later lock takes a version older than the earlier one's newest.
 
     Args:
-        before: the earlier lock.
-        after: the later one.
+        before: versions in the earlier lock, by distribution.
+        after: versions in the later lock, by distribution.
         but: the name of the distribution that is pinned.
 
     Returns:

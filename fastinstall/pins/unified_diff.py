@@ -34,6 +34,6 @@ def format_diff(name: str, before: bytes | None, after: bytes | None) -> str:
 
 
 def _split_lines(content: bytes | None) -> list[str]:
-    """Lines with their ends; only a line feed ends one, as in git."""
+    """Split into lines and keep their ends; only a line feed ends one, as in git."""
     *lines, last = (content or b"").decode("utf-8").split("\n")
     return [f"{line}\n" for line in lines] + ([last] if last else [])

@@ -140,7 +140,7 @@ def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | 
 
 
 def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
-    """Top-level names in site-packages of the packages that make room."""
+    """List top-level names in site-packages of the packages that make room."""
     prefix, site = facts.environment.prefix, facts.interpreter.site_packages
     files = (prefix / path for claim in conda.claims if claim.dist in records for path in claim.files)
     names = {path.relative_to(site).parts[0] for path in files if path.is_relative_to(site)}

@@ -95,7 +95,7 @@ def perform(name: str) -> Parts:
 
 
 def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
-    """What this PIL can write: a codec that it is without is left out."""
+    """Yield what this PIL can write: name, size and content. A codec that it lacks is left out."""
     for key in FORMATS:
         try:
             yield key, (WIDTH, HEIGHT), encoded(key)
@@ -104,7 +104,7 @@ def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
 
 
 def picture(mode: str, size: Tuple[int, int] = (WIDTH, HEIGHT)) -> Any:
-    """Slopes, edges, and some noise, so that every coder has something to do; from bytes alone."""
+    """Draw slopes, edges, and some noise, so that every coder has something to do; from bytes alone."""
     count = {"1": 1, "L": 1, "P": 1, "LA": 2, "I;16": 2, "RGB": 3}.get(mode, 4)
     width = (size[0] + 7) // 8 if mode == "1" else size[0]
     noise = hashlib.shake_128(mode.encode()).digest(width * size[1] * count)
@@ -121,6 +121,7 @@ def picture(mode: str, size: Tuple[int, int] = (WIDTH, HEIGHT)) -> Any:
 
 
 def encoded(key: str) -> bytes:
+    """Write a picture in a format of `FORMATS`; return the bytes of the file."""
     form, mode, options = FORMATS[key]
     first, stream = picture(mode, LARGE if key.endswith("/large") else (WIDTH, HEIGHT)), io.BytesIO()
     if options.get("save_all"):
@@ -130,6 +131,7 @@ def encoded(key: str) -> bytes:
 
 
 def decoded(content: bytes) -> Parts:
+    """Decode a file; return mode, size and samples of its first frames, at most `MOST_FRAMES`."""
     parts: Parts = []
     with Image.open(io.BytesIO(content)) as opened:
         while len(parts) < MOST_FRAMES:
@@ -143,6 +145,7 @@ def decoded(content: bytes) -> Parts:
 
 
 def damaged(content: bytes, damage: str, name: str) -> bytes:
+    """Cut a file or replace bytes of it, as DAMAGE says; the same each time for a name."""
     kind, _, rest = damage.partition(":")
     if kind == "whole":
         return content

@@ -54,7 +54,7 @@ def _encode_part(item: Any) -> tuple[str, Size, bytes]:
 
 @lru_cache(maxsize=64)
 def picture(mode: str, size: Size, seed: int) -> Any:
-    """The same on every machine, whatever PIL can do."""
+    """Return a picture that is the same on every machine, whatever PIL can do."""
     if mode == "1":
         return Image.frombytes("1", size, samples(mode, ((size[0] + 7) // 8, size[1]), 1, seed))
     if mode in ("I", "F"):
@@ -69,9 +69,9 @@ def picture(mode: str, size: Size, seed: int) -> Any:
 
 
 def samples(mode: str, size: Size, count: int, seed: int) -> bytes:
-    """Noise; where the number of pixels is even, every second sample is 0 or 255, where kernels overflow.
+    """Return noise; if the number of pixels is even, half of it is 0 or 255, where kernels overflow.
 
-    Where it is odd, samples stay clear of both ends, so that little is clipped, and rounding shows.
+    If it is odd, samples stay clear of both ends, so that little is clipped, and rounding shows.
     """
     length = size[0] * size[1] * count
     stream = hashlib.shake_128(("%s %dx%d %d" % (mode, size[0], size[1], seed)).encode()).digest(2 * length)
@@ -82,7 +82,7 @@ def samples(mode: str, size: Size, count: int, seed: int) -> bytes:
 
 
 def numbers(mode: str, size: Size, seed: int) -> bytes:
-    """Native samples beyond both ends of 8 bits."""
+    """Return samples beyond both ends of 8 bits, in the byte order of the machine."""
     count = size[0] * size[1]
     raw = struct.unpack("<%dH" % count, samples(mode, size, 2, seed))
     if mode == "I":
@@ -91,6 +91,7 @@ def numbers(mode: str, size: Size, seed: int) -> bytes:
 
 
 def premultiplied(content: bytes, bands: int) -> bytes:
+    """Multiply each colour by its alpha, as modes with "a" hold it."""
     alphas = content[bands - 1 :: bands]
     made = bytearray(content)
     for band in range(bands - 1):
@@ -99,15 +100,17 @@ def premultiplied(content: bytes, bands: int) -> bytes:
 
 
 def other(image: Any) -> Any:
-    """A second picture of the same kind."""
+    """Return a second picture of the same mode and size."""
     return picture(image.mode, image.size, 1)
 
 
 def mask(image: Any, mode: str = "L") -> Any:
+    """Return a mask of an image's size."""
     return picture(mode, image.size, 2)
 
 
 def floats(text: str) -> tuple[float, ...]:
+    """Split a parameter into numbers: "0.5:2"."""
     return tuple(float(word) for word in text.split(":"))
 
 
@@ -118,23 +121,27 @@ def one_or_two(text: str) -> Any:
 
 
 def resize(image: Any, resample: str, size: str, box: str = "") -> Any:
+    """Resize to "WIDTHxHEIGHT", from a box if one is given."""
     width, height = size.split("x")
     return image.resize((int(width), int(height)), FILTERS[resample], box=floats(box) if box else None)
 
 
 def reduce(image: Any, factor: str, box: str = "") -> Any:
+    """Reduce by one factor or by two ("2:3"), from a box if one is given."""
     factors = tuple(int(value) for value in floats(factor))
     edges = tuple(int(value) for value in floats(box)) if box else None
     return image.reduce(factors if len(factors) > 1 else factors[0], edges)
 
 
 def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any:
+    """Filter by a kernel of `KERNELS`, 3 or 5 wide; an empty scale is the sum of its values."""
     values = KERNELS[kernel]
     divisor = float(scale) if scale else (sum(values) or 1)
     return image.filter(ImageFilter.Kernel((side, side), values, scale=divisor, offset=float(offset)))
 
 
 def alpha_composite(image: Any, alpha: str) -> Any:
+    """Composite another picture over an image, with one alpha for all its pixels if it is given."""
     over = other(image).copy()
     if alpha:
         over.putalpha(int(alpha))
@@ -142,16 +149,18 @@ def alpha_composite(image: Any, alpha: str) -> Any:
 
 
 def unsharp_mask(image: Any, radius: str, percent: str, threshold: str) -> Any:
+    """Sharpen by an unsharp mask: radius in pixels, percent, threshold in levels."""
     return image.filter(ImageFilter.UnsharpMask(float(radius), int(percent), int(threshold)))
 
 
 def colour_table(image: Any, sizes: str, channels: str, mode: str) -> Any:
+    """Filter by a three-dimensional colour table."""
     return image.filter(table_of(sizes, channels, mode))
 
 
 @lru_cache(maxsize=64)
 def table_of(sizes: str, channels: str, mode: str) -> Any:
-    """Values beyond both ends, which the filter has to clip, some beyond what 16 bits hold; "wide": far beyond."""
+    """Return a table with values that the filter has to clip, some beyond 16 bits; "wide": far beyond."""
     counts = floats("5:4:7" if sizes == "wide" else sizes)
     steps = tuple(int(value) for value in counts) * (3 if len(counts) == 1 else 1)
     count = steps[0] * steps[1] * steps[2] * int(channels)
@@ -164,22 +173,26 @@ def table_of(sizes: str, channels: str, mode: str) -> Any:
 
 
 def putalpha(image: Any, _: str = "") -> Any:
+    """Put a mask into the alpha of a copy."""
     made = image.copy()
     made.putalpha(mask(image))
     return made
 
 
 def merge(image: Any, _: str = "") -> Any:
+    """Merge bands into a picture of the image's mode."""
     bands = [picture("L", image.size, 9 + number) for number in range(len(image.getbands()))]
     return Image.merge(image.mode, bands)
 
 
 def convert_by_matrix(image: Any, mode: str) -> Any:
+    """Convert RGB by a matrix: of 12 numbers for a mode "RGB", else of 4."""
     matrix = (0.41, 0.36, 0.18, 3.0, 0.21, 0.72, -0.07, 0.0, 0.02, 0.12, 1.35, -9.0)
     return image.convert(mode, matrix if mode == "RGB" else matrix[:4])
 
 
 def chops(image: Any, name: str) -> Any:
+    """Combine an image with another one by a function of ImageChops, or by a variant of one."""
     if name == "add-scaled":
         return ImageChops.add(image, other(image), 2.0, 3)
     if name == "subtract-scaled":
@@ -192,6 +205,7 @@ def chops(image: Any, name: str) -> Any:
 
 
 def paste(image: Any, kind: str) -> Any:
+    """Paste a colour or another picture, through a mask of mode `kind` or partly outside."""
     made = image.copy()
     if kind == "colour":
         made.paste(77 if len(image.getbands()) == 1 else (9, 200, 77, 130)[: len(image.getbands())], None, mask(image))
@@ -203,16 +217,19 @@ def paste(image: Any, kind: str) -> Any:
 
 
 def thumbnail(image: Any, size: str, gap: str) -> Any:
+    """Make a thumbnail in a square of `size` pixels, with a reducing gap if one is given."""
     made = image.copy()
     made.thumbnail((int(size), int(size)), FILTERS["bicubic"], float(gap) if gap else None)
     return made
 
 
 def point(image: Any, _: str = "") -> Any:
+    """Map each sample by a table that is not monotonic."""
     return image.point([(value * 7 + 13) % 256 for value in range(256)] * len(image.getbands()))
 
 
 def transform(image: Any, kind: str, resample: str) -> Any:
+    """Transform into a picture slightly larger than the image: "affine", "perspective" or "quad"."""
     width, height = image.size
     corners = (1.2, 0.7, 0.3, height - 1.1, width - 0.6, height - 0.2, width + 0.4, 0.1)
     data = {
@@ -224,21 +241,23 @@ def transform(image: Any, kind: str, resample: str) -> Any:
 
 
 def crop(image: Any, edges: str) -> Any:
+    """Crop to edges "LEFT:TOP:RIGHT:BOTTOM"; the last two count from the right and lower edge."""
     left, top, right, bottom = (int(value) for value in floats(edges))
     return image.crop((left, top, image.size[0] + right, image.size[1] + bottom))
 
 
 def enhance(kind: str, image: Any, factor: str) -> Any:
+    """Enhance by a class of ImageEnhance."""
     return getattr(ImageEnhance, kind)(image).enhance(float(factor))
 
 
 def pack(image: Any, rawmode: str, stride: str, step: str) -> Any:
-    """All rows in the caller's order of bands, with padding, from the last row up."""
+    """Return all rows in the caller's order of bands, with padding, from the last row up."""
     return row_of(image.tobytes("raw", rawmode or image.mode, int(stride), int(step)))
 
 
 def unpack(image: Any, rawmode: str, stride: str, step: str) -> Any:
-    """Rows of noise in a picture, whose unused bytes show as well."""
+    """Read rows of noise into a picture, whose unused bytes show as well."""
     chosen, made = rawmode or image.mode, Image.new(image.mode, image.size)
     row = int(stride) or image.size[0] * BYTES.get(chosen, 4)
     made.frombytes(samples(image.mode, (row, image.size[1]), 1, 3), "raw", chosen, int(stride), int(step))
@@ -246,10 +265,12 @@ def unpack(image: Any, rawmode: str, stride: str, step: str) -> Any:
 
 
 def row_of(content: bytes) -> Any:
+    """Return bytes as a grey picture, one row high."""
     return Image.frombytes("L", (len(content), 1), content)
 
 
 def bound(function: Callable[..., Any], first: Any) -> Callable[..., Any]:
+    """Return an operation with its first argument set, before the image."""
     return lambda image, *parameters: function(first, image, *parameters)
 
 

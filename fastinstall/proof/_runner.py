@@ -40,6 +40,7 @@ LONGEST_IMPORT = 60.0
 
 
 def main(arguments: list[str]) -> None:
+    """Perform each case and record what it gave."""
     options = dict(zip(arguments[::2], arguments[1::2]))
     seconds = float(options.get("--seconds", "20"))
     warnings.simplefilter("ignore")
@@ -61,7 +62,7 @@ def main(arguments: list[str]) -> None:
 
 
 def prepared(stage: str, operations: str) -> Perform:
-    """The function of the operations' module, once PIL is there; from the stage and from nowhere else."""
+    """Import PIL, from the stage and from nowhere else; return `perform` of the operations' module."""
     sys.path.insert(0, stage)
     try:
         import PIL
@@ -82,6 +83,7 @@ def prepared(stage: str, operations: str) -> Perform:
 
 
 def attempt(perform: Perform, name: str, samples: Any) -> bytes:
+    """Perform a case; return the record of its result."""
     try:
         parts = perform(name)
     except Exception as error:  # noqa: BLE001 (whatever it is, it is this case's result)
@@ -92,6 +94,7 @@ def attempt(perform: Perform, name: str, samples: Any) -> bytes:
 
 
 def digest(parts: Parts) -> bytes:
+    """Hash modes, sizes and samples: the first 16 bytes of a sha256."""
     found = hashlib.sha256()
     for mode, size, content in parts:
         found.update(("%s %dx%d " % (mode, size[0], size[1])).encode())
@@ -100,6 +103,7 @@ def digest(parts: Parts) -> bytes:
 
 
 def write(samples: Any, name: str, parts: Parts) -> None:
+    """Append what a case made to the samples: a line of JSON, then the bytes."""
     head = [name, [[mode, size, len(content)] for mode, size, content in parts]]
     samples.write(json.dumps(head).encode() + b"\n")
     for _, _, content in parts:

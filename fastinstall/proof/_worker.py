@@ -27,6 +27,7 @@ Else what each of the two happened to free before decides how fast blocks of som
 
 
 def main(arguments: list[str]) -> None:
+    """Tell which PIL is imported, then answer each request on stdin."""
     options = dict(zip(arguments[::2], arguments[1::2]))
     if "--stage" in options:
         sys.path.insert(0, options["--stage"])
@@ -46,6 +47,7 @@ def main(arguments: list[str]) -> None:
 
 
 def answer(name: str, bench: Calls, seconds: float) -> dict[str, Any]:
+    """Answer a request: milliseconds of an operation, or its error; for "?", the names of all."""
     if name == "?":
         return {"operation": name, "names": sorted(bench)}
     if name not in bench:
@@ -57,7 +59,7 @@ def answer(name: str, bench: Calls, seconds: float) -> dict[str, Any]:
 
 
 def best(call: Callable[[], Any], seconds: float) -> float:
-    """The shortest of the calls that fit into `seconds`, at least two: the first one may meet cold caches.
+    """Return the shortest of the calls that fit into `seconds`, at least two: the first may meet cold caches.
 
     With no seconds at all there is one call, which tells whether it runs.
     """
@@ -71,7 +73,7 @@ def best(call: Callable[[], Any], seconds: float) -> float:
 
 
 def photo(Image: Any, path: str | None, size: tuple[int, int]) -> Any:  # noqa: N803 (a module's name)
-    """A photograph, or what resembles one: smooth colour, edges and grain, the same on every run."""
+    """Return a photograph, or what resembles one: smooth colour, edges and grain, the same on every run."""
     if path:
         return Image.open(path).convert("RGB").resize(size, 3)
     numbers = random.Random(20)
@@ -81,7 +83,7 @@ def photo(Image: Any, path: str | None, size: tuple[int, int]) -> Any:  # noqa: 
 
 
 def operations_package() -> Any:
-    """`operations/` beside this file: `-I` keeps its directory off the path."""
+    """Import `operations/` beside this file: `-I` keeps its directory off the path."""
     name = "fastinstall_operations"
     place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "operations")
     start = os.path.join(place, "__init__.py")

@@ -55,7 +55,7 @@ _SIMPLE = (
 
 
 def matrix_cases(*, sizes: tuple[tuple[int, int], ...] = FEW_SIZES, modes: tuple[str, ...] = MODES) -> tuple[str, ...]:
-    """Every case, as "operation/mode/WIDTHxHEIGHT/parameters"; modes that an operation refuses are cases too."""
+    """Return every case, "operation/mode/WIDTHxHEIGHT/parameters"; modes that an operation refuses are cases too."""
     cases = (
         (mode, f"{width}x{height}", text)
         for mode, (width, height) in product(modes, sizes)
@@ -70,12 +70,12 @@ def matrix_cases(*, sizes: tuple[tuple[int, int], ...] = FEW_SIZES, modes: tuple
 
 
 def operation_of(case: str) -> str:
-    """The operation of a case: "resize"."""
+    """Return the operation of a case: "resize"."""
     return case.partition("/")[0]
 
 
 def pixels_of(case: str) -> int:
-    """How many pixels the picture has that a case works on; 0 where its name does not tell."""
+    """Return how many pixels the picture of a case has; 0 if its name does not tell."""
     width, _, height = case.split("/")[2].partition("x")
     return int(width) * int(height) if width.isdecimal() and height.isdecimal() else 0
 
@@ -167,7 +167,7 @@ class ProofCheck:
 
     Attributes:
         name: stable ("matrix x86-64-v3", "heap", "decoders").
-        status: how it ended.
+        status: "ok", "failed", or "skipped" for the reason in `summary`.
         summary: one line for people; where it was skipped, why.
         details: what went wrong, a line each.
         operations: the operations that failed, by the catalogue's names.
@@ -187,7 +187,7 @@ class ProofSubject:
     """What is proven, and beside what; the results of equal ones are equal.
 
     Attributes:
-        wheel_sha256: of the build.
+        wheel_sha256: of the built wheel, 64 hexadecimal digits.
         reference_sha256: of the official wheel; empty if there is none.
         python: version and ABI of the interpreter.
         cpu: name of the CPU, as kernels round differently on others.
@@ -206,7 +206,7 @@ class Proof:
     """All checks of one build.
 
     Attributes:
-        subject: what was proven.
+        subject: which wheel was proven, and in what circumstances.
         checks: in the order in which they are told.
         seconds: how long everything took.
     """
@@ -222,21 +222,21 @@ class Proof:
 
 
 def fail_case(case: str, problem: str, *, largest: float = 0.0, allowed: float = 0.0) -> CaseDifference:
-    """A case that is not what it has to be."""
+    """Return the failure of a case."""
     return CaseDifference(case=case, operation=operation_of(case), largest=largest, allowed=allowed, problem=problem)
 
 
 def list_failed_operations(proof: Proof) -> tuple[str, ...]:
-    """The operations that failed in any check, each of them once, sorted."""
+    """Return the operations that failed in any check, each of them once, sorted."""
     failed = (check for check in proof.checks if check.status is ProofStatus.FAILED)
     return tuple(sorted({operation for check in failed for operation in check.operations}))
 
 
 def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seconds: float) -> ProofCheck:
-    """A check that is ok exactly where there is no difference.
+    """Return a check that is ok if there is no difference, and failed otherwise.
 
     Args:
-        name: of the check.
+        name: of the check ("heap", "decoders").
         passed: what is said where it is ok.
         differences: what was found; of each operation the worst case is told, and that of the smallest picture.
         seconds: how long it took.
@@ -256,7 +256,7 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
 
 
 def skip_proof_check(name: str, reason: str) -> ProofCheck:
-    """A check that was not made."""
+    """Return a check that was not made, with the reason."""
     return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary=reason)
 
 
@@ -337,7 +337,7 @@ _BY_NAME = {tolerance.operation: tolerance for tolerance in TOLERANCES}
 
 
 def tolerance_of(case: str) -> Tolerance:
-    """The bound of a case for a fork; results have to be equal where none is stated."""
+    """Return the bound of a case for a fork; results have to be equal if none is stated."""
     operation, _, _, parameters = (*case.split("/"), "", "")[:4]
     setting = f"{operation}/{parameters.partition(',')[0]}"
     return _BY_NAME.get(setting) or _BY_NAME.get(operation, EQUAL)

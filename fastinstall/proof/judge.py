@@ -76,7 +76,7 @@ def distance(ours: Sequence[ProofPicture], theirs: Sequence[ProofPicture]) -> Di
 
 
 def _measure_bias(sample: ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
-    """The average difference of the band where it is largest."""
+    """Return the average difference of the band where it is largest."""
     bands = max(1, len(sample.content) // max(1, sample.size[0] * sample.size[1]))
     sums = [0.0] * bands
     for position, difference in apart:
@@ -89,7 +89,7 @@ def _describe_shape(sample: ProofPicture) -> str:
 
 
 def _find_differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[int, float]]:
-    """Position and difference, ours less theirs, of the samples that are not the same."""
+    """Return position and difference, ours less theirs, of the samples that are not the same."""
     positions = _find_differing_bytes(ours, theirs)
     if mode in _EXACT:
         return ((position, _WRONG) for position in positions)
@@ -103,7 +103,7 @@ def _find_differences(mode: str, ours: bytes, theirs: bytes) -> Iterator[tuple[i
 
 
 def _find_differing_bytes(ours: bytes, theirs: bytes) -> Iterator[int]:
-    """Positions of the bytes that are not the same."""
+    """Return the positions of the bytes that are not the same."""
     both = int.from_bytes(ours, "little") ^ int.from_bytes(theirs, "little")
     return (found.start() for found in re.finditer(rb"[^\0]", both.to_bytes(len(ours), "little")))
 
@@ -118,7 +118,7 @@ def _compare_wide_samples(
 
 
 def _compare_weighted(bands: int, ours: bytes, theirs: bytes, positions: Iterator[int]) -> Iterator[tuple[int, float]]:
-    """Colours times alpha, as they are seen; the alpha as it is. A fully transparent colour is none."""
+    """Compare colours times alpha, as they are seen; alpha as it is. A fully transparent colour is none."""
     for position in positions:
         last = position // bands * bands + bands - 1
         if position == last:
@@ -140,7 +140,7 @@ class StackComparison:
     """Two stacks to compare.
 
     Attributes:
-        ours: what is judged.
+        ours: the build that is judged.
         standard: what it has to agree with.
         witness: the official wheel; where it gives something else each time, nothing is expected. None: nobody.
         exact: whether results have to be equal to the bit, whatever the operation's bound.
@@ -153,7 +153,7 @@ class StackComparison:
 
 
 def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[CaseDifference, ...]:
-    """The cases in which our stack is further from the standard than it may be.
+    """Return the cases in which our stack is further from the standard than it may be.
 
     A case in which the standard dies is none: ours cannot be worse.
 

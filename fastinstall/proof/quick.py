@@ -46,10 +46,10 @@ from fastinstall.proof.runs import (
 def prove_matrix(
     ours: ProofStack, reference: ProofStack, work: Work, results: Results, *, exact: bool
 ) -> tuple[CaseDifference, ...]:
-    """The cases in which our stack is further from the official wheel than allowed, or reads a file worse.
+    """Return the cases in which our stack is further from the official wheel than allowed, or reads a file worse.
 
     Args:
-        ours: the build.
+        ours: the build, at one CPU level.
         reference: the official wheel of the same version.
         work: the cases of `matrix_cases`, or of `generate_damaged_files`.
         results: runs them, or knows them.
@@ -63,7 +63,7 @@ def prove_matrix(
 
 
 def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
-    """The cases in which our stack dies or hangs: all that can be said where there is no official wheel.
+    """Return the cases in which our stack dies or hangs: all that shows without an official wheel.
 
     Raises:
         FailedError: PIL cannot be imported there.
@@ -75,7 +75,7 @@ def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[Case
 def prove_heap(
     ours: ProofStack, reference: ProofStack | None, work: Work, results: Results
 ) -> tuple[CaseDifference, ...]:
-    """The cases in which our result, but not the official wheel's, depends on fresh memory, or on the CPU's VNNI.
+    """Return the cases whose result depends on fresh memory or the CPU's VNNI, but not in the official wheel.
 
     Raises:
         FailedError: PIL cannot be imported there.
@@ -163,7 +163,7 @@ class QuickProof:
         reference: the official wheel of the same version, or None if there is none.
         exact: whether its pixels have to be those of the reference; a fork's only have to be near.
         kept: a directory where the reference's outcomes are kept; None for nowhere.
-        emit: listens to progress.
+        emit: is called with each event of the progress.
     """
 
     subject: ProofSubject
@@ -186,7 +186,7 @@ def run_quick_proof(trial: QuickProof) -> Proof:
 
 
 def prove_by_running(trial: QuickProof, effort: ProofDepth) -> tuple[ProofCheck, ...]:
-    """Every check that compares what stacks compute.
+    """Make every check that compares what stacks compute.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
@@ -227,7 +227,7 @@ def _run_checks(
 
 
 def _check_matrix(trial: QuickProof, reference: ProofStack, work: Work, results: Results) -> Iterator[ProofCheck]:
-    """One for each level; levels that gave the same to the bit are compared once."""
+    """Yield a check for each level; levels that gave the same to the bit are compared once."""
     judged: list[tuple[Outcomes, Sequence[CaseDifference]]] = []
     allowance = "to the bit" if trial.exact else "within their tolerances"
     for level in trial.levels:
@@ -242,14 +242,14 @@ def _check_matrix(trial: QuickProof, reference: ProofStack, work: Work, results:
 
 
 def _compare_levels(trial: QuickProof, work: Work, results: Results) -> tuple[CaseDifference, ...]:
-    """The cases in which two CPU levels of one wheel, run on one host, are not the same to the bit."""
+    """Return the cases in which two CPU levels of one wheel, run on one host, are not the same to the bit."""
     first, *others = trial.levels
     pairs = (StackComparison(ours=level, standard=first, witness=trial.reference, exact=True) for level in others)
     return tuple(difference for pair in pairs for difference in judge(pair, work, results))
 
 
 def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> ProofCheck:
-    """On the best level only: no decoder has kernels."""
+    """Check the best level only: no decoder has kernels."""
     ours, reference = trial.levels[-1], trial.reference
     if reference is None:
         return skip_proof_check("decoders", _NO_REFERENCE)

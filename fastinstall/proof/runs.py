@@ -41,7 +41,7 @@ class ProofStack:
 
     Attributes:
         label: for messages ("x86-64-v3", "pillow 13.0.0").
-        python: the interpreter.
+        python: the interpreter that imports it.
         tree: the directory that goes in front of its path.
         variables: all environment variables of its processes.
         identity: what decides its outcomes, where they may be kept: hash of the wheel, Python, CPU; else empty.
@@ -54,11 +54,11 @@ class ProofStack:
     identity: str = ""
 
     def with_variables(self, variables: Mapping[str, str]) -> "ProofStack":
-        """The same with some variables set."""
+        """Return the same stack with some variables set."""
         return replace(self, variables={**self.variables, **variables})
 
     def with_tunables(self, *tunables: str) -> "ProofStack":
-        """The same with settings of glibc added: "glibc.cpu.hwcaps=-AVX2" takes the level below x86-64-v3."""
+        """Return the same stack with settings of glibc added: "glibc.cpu.hwcaps=-AVX2" takes it below x86-64-v3."""
         there = self.variables.get("GLIBC_TUNABLES", "")
         return self.with_variables({"GLIBC_TUNABLES": ":".join(filter(None, (there, *tunables)))})
 
@@ -68,7 +68,7 @@ class Work:
     """What is to be run.
 
     Attributes:
-        cases: names.
+        cases: their names, as the module's `perform` takes them.
         operations: the module that performs them: MATRIX or DECODERS.
         inputs: a directory of files that the operations read, or None if they read none.
         seconds: longest time of one case.
@@ -93,7 +93,7 @@ def run_cases(stack: ProofStack, work: Work, process_group: ProcessGroup | None 
     """Perform every case.
 
     Args:
-        stack: which PIL.
+        stack: which PIL, with its interpreter and environment variables.
         work: what it has to do.
         process_group: ends it together with others; for a run in another thread than the main one.
 
@@ -120,12 +120,12 @@ def sample_cases(stack: ProofStack, work: Work) -> dict[str, tuple[ProofPicture,
 
 
 def is_digest(outcome: str) -> bool:
-    """Whether a case made something."""
+    """Return whether a case made something."""
     return " " not in outcome
 
 
 def is_death(outcome: str) -> bool:
-    """Whether a case ended its process."""
+    """Return whether a case ended its process."""
     return not is_digest(outcome) and not outcome.startswith(_RAISES)
 
 
@@ -226,7 +226,7 @@ class Results:
         self._started: dict[str, Future[Outcomes]] = {}
 
     def __enter__(self) -> Self:
-        """Nothing to be done: runs begin when they are asked for."""
+        """Do nothing: runs begin when they are asked for."""
         return self
 
     def __exit__(
@@ -246,7 +246,7 @@ class Results:
         return self._started[key]
 
     def outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
-        """What each case gave.
+        """Return what each case gave.
 
         Raises:
             FailedError: PIL cannot be imported there.
@@ -268,17 +268,17 @@ class Results:
 
 
 def fill_fresh_memory(stack: ProofStack) -> ProofStack:
-    """The stack as every check runs it: with memory that is filled before it is used."""
+    """Return the stack as every check runs it: with memory that is filled before it is used."""
     return stack.with_tunables(_FILLED + "85")
 
 
 def disturb_memory(stack: ProofStack) -> ProofStack:
-    """The same with another byte in its memory, pictures in blocks of 4096 bytes, code for CPUs without VNNI."""
+    """Return it with another byte in its memory, pictures in blocks of 4096 bytes, code for CPUs without VNNI."""
     return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096", "FASTINSTALL_VNNI": "0"})
 
 
 def _make_key(stack: ProofStack, work: Work) -> str:
-    """Everything that decides the outcomes."""
+    """Compute a hash of all that decides the outcomes."""
     sources = [files.sha256(path) for path in (work.operations, work.operations.with_name("_runner.py"))]
     names = ("GLIBC_TUNABLES", "PILLOW_BLOCK_SIZE", "FASTINSTALL_VNNI")
     decisive = {name: stack.variables.get(name, "") for name in names}

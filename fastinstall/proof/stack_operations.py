@@ -90,7 +90,7 @@ class MeasurementConditions:
         cpu: its name, for the table.
         measured_at: ISO 8601, for the table.
         variables: environment variables of the subprocesses.
-        emit: listens to progress.
+        emit: is called with each event of the progress.
     """
 
     cpu: str
@@ -139,7 +139,7 @@ def _open(
 
 
 def _time_operations(workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit) -> Iterator[SpeedRow]:
-    """A row for each operation that both can do."""
+    """Yield a row for each operation that both can do."""
     names = effort.operations
     if not names:
         known, others = (_ask(worker, "?", 0)["names"] for worker in workers)
@@ -181,7 +181,7 @@ class PixelDifference:
     """How far two stacks are apart in one operation.
 
     Attributes:
-        operation: its name.
+        operation: the name that `OperationResult` has for it.
         largest: the largest difference of one sample, 0 to 255, colours weighted by alpha.
         tolerance: what is allowed for this operation.
         problem: why nothing could be compared (only one stack has it, another size); empty if it could.
@@ -216,7 +216,7 @@ def compare_pixels(ours: Path, reference: Path) -> tuple[PixelDifference, ...]:
 
 
 def _read(path: Path) -> dict[str, tuple[str, bytes]]:
-    """Mode and samples by operation."""
+    """Read mode and samples by operation."""
     try:
         with zipfile.ZipFile(path) as archive:
             parts = ((name.partition("/"), archive.read(name)) for name in archive.namelist())
@@ -238,7 +238,7 @@ def _compare(operation: str, ours: tuple[str, bytes] | None, reference: tuple[st
 
 
 def _measure_largest_difference(ours: bytes, reference: bytes, mode: str) -> float:
-    """The largest difference of one sample, that of a colour weighted by the greater of the two alphas."""
+    """Return the largest difference of one sample, a colour weighted by the greater of the two alphas."""
     if ours == reference:
         return 0.0
     differences = [abs(one - other) for one, other in zip(ours, reference, strict=True)]
@@ -263,7 +263,7 @@ class ProvenStack:
     """What is proven; two equal ones need one proof.
 
     Attributes:
-        wheel_sha256: of the build.
+        wheel_sha256: of the built wheel, 64 hexadecimal digits.
         reference: the official wheel whose pixels are the standard; None: only that everything runs.
         python: version and ABI of the target's interpreter.
         cpu: name of the CPU, as kernels round differently on others.
@@ -284,10 +284,9 @@ def prove(stage: Path, subject: ProvenStack, python: Path, context: ExecutionCon
     but not compared again.
 
     Args:
-        stage: the staged tree.
+        stage: a directory to search for PIL first.
         subject: what is proven, and against what.
-        python: the target's interpreter.
-        context: tools.
+        context: gives the cache, the index, the time and the environment variables.
 
     Returns:
         What happened, all of it well.
@@ -349,7 +348,7 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
 
 
 def unpack_official_wheel(wheel: Artefact, context: ExecutionContext) -> Path:
-    """An official wheel as a directory that can go on `sys.path`; kept in the cache."""
+    """Unpack an official wheel into a directory that can go on `sys.path`; kept in the cache."""
     if not wheel.sha256:  # of an index that tells none: what it gives now is another file than the one before, perhaps
         wheel = replace(wheel, sha256=files.sha256(context.index.fetch(wheel, context.cache, context.emit)))
     target = context.cache / "unpacked" / wheel.sha256

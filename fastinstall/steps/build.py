@@ -45,7 +45,7 @@ class Build(WheelOrder, StepDefaults):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         if self.prebuilt is not None:
             return "take its wheel as it is"
         return f"{'take it from the cache, compiled' if self.cached else 'compile it'} for {listing(self.levels)}"

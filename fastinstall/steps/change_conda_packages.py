@@ -33,11 +33,11 @@ class ChangeCondaPackages(StepDefaults):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return f"change other packages by {ENGINES[self.engine]}"
 
     def outline(self) -> Iterable[str]:
-        """The same, and each package."""
+        """Return the line of `describe`, and one for each package."""
         return (self.describe(), *self.list_details())
 
     def list_details(self) -> Iterable[str]:

@@ -40,7 +40,7 @@ class CondaToolchain(ExplainedStep):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         where, what = listing(self.channels), " ".join(self.packages)
         return f"fetch a toolchain of conda packages from {where} into the cache: {what}"
 

@@ -36,11 +36,11 @@ class CreateEnvironment(StepDefaults):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return f"make the virtual environment with {self.python.name}"
 
     def list_details(self) -> Iterable[str]:
-        """Where, and by which interpreter."""
+        """Yield where, and by which interpreter."""
         yield f"{self.prefix}, by {self.python}"
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ class InstallGuard(StepDefaults):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return "add a start-up hook that warns when another tool replaces it"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:

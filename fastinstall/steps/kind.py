@@ -65,7 +65,7 @@ class StepDefaults:
         return (self.describe(),)
 
     def list_details(self) -> Iterable[str]:
-        """Further lines of a plan, below its words."""
+        """Return further lines of a plan, below its words."""
         return ()
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
@@ -101,7 +101,7 @@ class StepKind(Protocol):
         """Return its lines in a short text of a plan."""
 
     def list_details(self) -> Iterable[str]:
-        """Further lines of a plan, below its words."""
+        """Return further lines of a plan, below its words."""
 
     def list_artefacts(self) -> tuple[Artefact, ...]:
         """List the files that it fetches from an index, or from a directory in its place."""

@@ -48,11 +48,11 @@ class MakeCondaPackages(StepDefaults):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return f"make the conda package {self.package.dist} of it, linked by {ENGINES[self.engine]}"
 
     def outline(self) -> Iterable[str]:
-        """What the guard package means for whoever waits for an update, or why there is none."""
+        """Return the line of `describe`, and what the guard package means, or why there is none."""
         if self.guard is None:
             return (f"{self.describe()} ({self.reason})",)
         return (self.describe(), _KEEPING)
@@ -63,7 +63,7 @@ class MakeCondaPackages(StepDefaults):
             yield f"{_KEEPING} ({self.guard.dist})"
 
     def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Another channel than that of the environment."""
+        """Find another channel than that of the environment."""
         expected = saved.environment.prefix / CHANNEL
         if self.channel != expected:
             yield "channel", f"expected {expected}, found {self.channel}"

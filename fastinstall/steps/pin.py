@@ -29,11 +29,11 @@ class Pin(ExplainedStep):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return f"pin it in {self.file}: {self.line}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Another file than that of conda's pins, or more than a line for it."""
+        """Find another file than that of conda's pins, or more than a line for it."""
         if self.file != PINS or "\n" in self.line.strip("\n"):
             yield "file", f"expected one line for {PINS}, found {self.line!r} for {self.file!r}"
 

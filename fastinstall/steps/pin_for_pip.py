@@ -35,7 +35,7 @@ class PinForPip(ExplainedStep):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return f"pin it for pip in {self.file} and {self.directory}: {self.requirement}"
 
     def list_details(self) -> Iterable[str]:
@@ -43,7 +43,7 @@ class PinForPip(ExplainedStep):
         return self.text.splitlines()
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Other places than those of our pins."""
+        """Find other places than those of our pins."""
         if (self.file, self.directory) != (CONFIGURATION, DIRECTORY):
             yield "file", f"expected {CONFIGURATION} and {DIRECTORY}, found {self.file!r} and {self.directory!r}"
 

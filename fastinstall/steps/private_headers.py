@@ -38,7 +38,7 @@ class PrivateHeaders(ExplainedStep):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return f"fetch C headers into the cache: {' '.join(self.packages)}"
 
     def list_artefacts(self) -> tuple[Artefact, ...]:

@@ -50,12 +50,12 @@ class Prove(StepDefaults):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         check = "compare its pixels with the official wheel's" if self.reference else "run real operations on it"
         return f"{check}, and measure its speed" if self.timed else check
 
     def list_details(self) -> Iterable[str]:
-        """What it is compared with."""
+        """Yield what it is compared with."""
         if self.reference is not None:
             yield f"pixels: {self.reference.filename}"
         if self.timed:

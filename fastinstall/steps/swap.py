@@ -42,7 +42,7 @@ class Swap(StepDefaults):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         coming, leaving = _name(self.installs), listing(map(_name, self.records or self.removes))
         return f"replace {leaving} with {coming}" if leaving else f"install {coming}"
 

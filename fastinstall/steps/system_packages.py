@@ -29,7 +29,7 @@ class SystemPackages(ExplainedStep):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return f"install system packages by {self.manager}: {' '.join(self.packages)}"
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:

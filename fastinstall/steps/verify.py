@@ -23,11 +23,11 @@ class Verify(StepDefaults):
     reason: str
 
     def describe(self) -> str:
-        """What is done, in a line of a plan."""
+        """Return what is done, as a line of a plan."""
         return f"check: {', '.join(self.checks)}"
 
     def outline(self) -> Iterable[str]:
-        """None: that a setup is checked goes without saying."""
+        """Return no line: that a setup is checked goes without saying."""
         return ()
 
     def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:

@@ -63,7 +63,7 @@ def examine(session: Session, environment: Environment, examination: Examination
 def examine_facts(
     session: Session, environment: Environment, examination: Examination
 ) -> tuple[EnvironmentReport, Facts]:
-    """Like `examine`, with what was observed.
+    """Examine an environment as `examine` does, and return also what was observed.
 
     Example:
         report, facts = examine_facts(session, environment, Examination())

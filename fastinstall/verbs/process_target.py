@@ -61,7 +61,7 @@ def process_target(process: LiveProcess, variables: Mapping[str, str]) -> Enviro
 
 
 def _refuse_stranger(process: LiveProcess, prefix: Path) -> None:
-    """Whoever starts a process and waits for root to examine it would have code run as root."""
+    """Refuse, as root, to run the code of whoever started a process and waits for it to be examined."""
     stranger = find_stranger(prefix)
     if stranger:
         raise RefusedError(

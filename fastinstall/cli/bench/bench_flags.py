@@ -136,7 +136,7 @@ def _require_existing_path(text: str) -> Path:
 
 
 def _parse_loader(text: str | None) -> str:
-    """FILE[:FUNCTION] with an absolute path and the function's name; empty if it was not given."""
+    """Return FILE[:FUNCTION] with an absolute path and the function's name; empty if it was not given."""
     if text is None:
         return ""
     name, colon, written = text.rpartition(":")
@@ -157,7 +157,7 @@ def add_images(parser: argparse.ArgumentParser) -> None:
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
-    """Everything but the target."""
+    """Add every flag of `bench` but those of the target."""
     parser.add_argument("--quick", action="store_true", help="answer within 20 seconds")
     parser.add_argument("--only", choices=("loading", "operations"), help="measure one of the two only")
     _add_loading_flags(parser)

@@ -29,7 +29,7 @@ _PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
 
 
 def machine_words(machine: LoaderLimits) -> str:
-    """CPU and what may be used of it."""
+    """Word the CPU, what may be used of it, and the memory."""
     quota = "" if machine.quota is None else f", quota {machine.quota:g}"
     memory = f"; {bytes_words(machine.memory_bytes)} of memory" if machine.memory_bytes else ""
     return f"{machine.cpu} ({format_count(machine.cores, 'CPU')}{quota}){memory}"

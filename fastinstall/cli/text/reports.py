@@ -57,7 +57,7 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
 
 
 def _leave_out_repair(finding: Finding) -> Finding:
-    """Without the command that the summary ends with."""
+    """Return the finding without the command that the summary ends with."""
     remedy = finding.remedy
     if remedy is None or "--fix" not in (remedy.command or ""):
         return finding

@@ -29,7 +29,7 @@ _MATTER = {
 
 
 def list_changes(plan: Plan, page: Page) -> Iterator[str]:
-    """What a plan does, a line a step."""
+    """Yield what a plan does, a line for each step."""
     build = find_step(plan.steps, Build)
     head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary
     yield from page.lines(head, rest="  ", style="bold")

@@ -67,7 +67,7 @@ CONTINUE, START_OVER, ENVIRONMENT, DETAILS = "continue", "start over", "environm
 def customise_request(
     talk: WizardConversation, request: Request, changed: Callable[[Request], None], show_details: Callable[[], None]
 ) -> Request | str:
-    """Another request, changed one thing at a time; START_OVER or ENVIRONMENT if the person wants that instead.
+    """Return the request, changed one thing at a time; START_OVER or ENVIRONMENT if the person wants that.
 
     Args:
         talk: who is talked to.

@@ -130,7 +130,7 @@ class _Wizard:
         return self._plan(self.before)
 
     def _customise(self, plan: Plan) -> Plan | None:
-        """Another plan, by other requests; None if another environment is wanted."""
+        """Return another plan, by other requests; None if another environment is wanted."""
         request, details = plan.request, lambda: self._tell(plan_text(plan, replace(self._page(), verbose=True)))
         while True:
             wanted = customise_request(self.talk, request, self._keep, details)

@@ -125,7 +125,7 @@ def _format_record(document: Record) -> str:
 
 
 def _make_origin(package: CondaPackage) -> Record:
-    """Channel with subdirectory, as conda writes it, and URL."""
+    """Return channel with subdirectory, as conda writes it, and URL."""
     channel = {"channel": f"{package.channel.rstrip('/')}/{package.subdir}"} if package.channel else {}
     return {**channel, **({"url": package.url} if package.url else {})}
 

@@ -253,7 +253,7 @@ def _report_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 
 def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    """Another file in its place, in a process that runs already."""
+    """Report another file in its place, in a process that runs already."""
     process = context.facts.process
     for difference in disagreements(context.linkage, process.mapped) if process is not None else ():
         if process is not None and difference.simulated == jpeg.path and difference.mapped is not None:
@@ -314,7 +314,7 @@ def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: Lo
 
 
 def _describe_record_author(context: CheckContext, path: PurePath) -> tuple[str, ...]:
-    """Whose RECORD lists the file as it is now, or that none does."""
+    """Say whose RECORD lists the file, or that it lists other contents; nothing if no distribution has it."""
     name = path.relative_to(context.facts.interpreter.site_packages)
     owners = [owner for owner in context.facts.stack.owners if name.parts[0] in owner.entries]
     if any(str(name) in owner.mismatched for owner in owners):

@@ -138,7 +138,7 @@ def _report(
 
 
 def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Extension modules, bundled libraries, and what is not compiled."""
+    """Divide into extension modules, bundled libraries, and what is not compiled."""
     modules = tuple(name for name in files if name.endswith(".so") and ".libs/" not in name)
     libraries = tuple(name for name in files if name not in modules and _LIBRARY.search(name))
     return modules, libraries, tuple(name for name in files if name not in (*modules, *libraries))

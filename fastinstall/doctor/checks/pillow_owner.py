@@ -102,7 +102,7 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
 
 
 def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
-    """Metadata without files, and files without metadata."""
+    """Report metadata without files, and files without metadata."""
     for claimant in found if not is_whole_enough(context.facts.stack) else ():
         missing = max(len(side.missing) for side in (claimant.owner, claimant.claim) if side is not None)
         yield _SAY.error(

@@ -40,7 +40,7 @@ class Piece:
     Attributes:
         start: the address of its first byte.
         end: the address behind it.
-        content: its machine code.
+        content: its machine code, `end - start` bytes.
         known: whether a symbol or the unwind table names its beginning.
     """
 
@@ -104,7 +104,7 @@ def _check_extent(image: ElfImage, regions: list[tuple[int, bytes]]) -> None:
 
 
 def _list_segment_regions(image: ElfImage, bounds: dict[int, int]) -> Iterator[tuple[int, bytes]]:
-    """Without section headers: what the unwind table covers, because an executable segment may hold data too."""
+    """List code without section headers: what the unwind table covers, as an executable segment may hold data."""
     for segment in image.of_kind(LOAD):
         if segment.flags & EXECUTABLE:
             own = [start for start in bounds if segment.address <= start < segment.address + segment.size]

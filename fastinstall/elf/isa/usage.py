@@ -175,7 +175,7 @@ class _Graph:
         return calling | reading, reading
 
     def find_unasked(self, choosing: set[int], needs: Sequence[Collection[str]]) -> set[int]:
-        """Everything that can be reached from outside without a choice.
+        """Find the functions that can be reached from outside without a choice, by index.
 
         A table of pointers may be one to choose from: what needs more than the rest of the file does is not
         taken for reached by it.

@@ -98,7 +98,7 @@ class RootedFiles:
         return result
 
     def _verify_file(self, place: Path) -> ReadFile | None:
-        """Only another class (32-bit) or machine is passed over; another byte order is an error (`open_verify`)."""
+        """Pass over only another class (32-bit) or machine; another byte order is an error (`open_verify`)."""
         try:
             file = read_dynamic(place)
         except ForeignElfError:

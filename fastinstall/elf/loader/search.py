@@ -161,7 +161,7 @@ class GlibcSearch:
     def _list_fitting_files(
         self, name: str, requester: MappedFile | None
     ) -> Iterator[tuple[str, ReadFile, str, MappedFile | None]]:
-        """Path, content, why it is found and by whose search path, of all that a search comes by."""
+        """Yield path, content, why it is found and by whose search path, of all that a search comes by."""
         if "/" in name:
             path = self.expand(name, requester)
             yield from ((path, read, "path in DT_NEEDED", requester) for read in self._read(path))
@@ -236,7 +236,7 @@ class GlibcSearch:
             yield "DT_RUNPATH", requester, self._split_search_path(requester, requester.file.runpath)
 
     def _split_rpath(self, user: MappedFile) -> Directories:
-        """DT_RPATH is void beside DT_RUNPATH."""
+        """Return the directories of DT_RPATH, which is void beside DT_RUNPATH."""
         return self._split_search_path(user, user.file.rpath) if user.file.runpath is None else ()
 
     def _split_search_path(self, user: MappedFile | None, search: str | None) -> Directories:

@@ -14,5 +14,5 @@ from fastinstall.pins.tool import PinTool
 
 @cache
 def tools() -> dict[str, PinTool[Any]]:
-    """All of them, by name."""
+    """Return every tool that can pin a build, by name."""
     return {each.name: import_module(f"{__name__}.{each.name}").TOOL for each in iter_modules(__path__)}

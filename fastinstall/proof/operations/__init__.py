@@ -16,7 +16,7 @@ FILTERS = {"box": 4, "bilinear": 2, "hamming": 5, "bicubic": 3, "lanczos": 1}
 
 
 def operations(image: Any) -> Calls:
-    """Every operation by name.
+    """Return every operation by name.
 
     Args:
         image: a photograph, RGB, 1920 x 1080.

@@ -9,7 +9,7 @@ from . import Calls, Pictures
 
 
 def converting(big: Pictures, _small: Pictures) -> Calls:
-    """What is converted is made when it is first asked for: to choose a palette takes seconds."""
+    """Return conversions between modes; a source is made when it is first used, as a palette takes seconds."""
     rgb = big["RGB"]
     made: Calls = {
         "RGB": lambda: rgb,
@@ -37,10 +37,12 @@ def converting(big: Pictures, _small: Pictures) -> Calls:
 
 
 def converted(source: Callable[[], Any], mode: str) -> Any:
+    """Convert what `source` returns."""
     return source().convert(mode)
 
 
 def adjusting(big: Pictures, small: Pictures) -> Calls:
+    """Return operations that change colours and levels, and histograms."""
     from PIL import ImageEnhance, ImageOps
 
     rgb = big["RGB"]
@@ -64,6 +66,7 @@ def adjusting(big: Pictures, small: Pictures) -> Calls:
 
 
 def enhanced(enhancer: Any, picture: Any) -> Any:
+    """Enhance a picture by a factor of 1.4."""
     return enhancer(picture).enhance(1.4)
 
 

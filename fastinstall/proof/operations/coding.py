@@ -10,6 +10,7 @@ from . import Calls, Pictures
 
 
 def coding(big: Pictures, small: Pictures) -> Calls:
+    """Return operations that encode and decode JPEG and PNG."""
     jpegs = {"500 px": encoded(small["RGB"], "JPEG", quality=90), "1080p": encoded(big["RGB"], "JPEG", quality=90)}
     png = encoded(small["RGB"], "PNG")
     found: Calls = {
@@ -25,7 +26,7 @@ def coding(big: Pictures, small: Pictures) -> Calls:
 
 
 def other_codecs(big: Pictures, small: Pictures) -> Calls:
-    """What web services read and write beside plain JPEG and PNG; a codec that is not there answers with an error."""
+    """Return what web services use beside plain JPEG and PNG; a missing codec answers with an error."""
     rgb, rgba = small["RGB"], small["RGBA"]
     sources: Dict[str, Callable[[], bytes]] = {
         "jpeg progressive": lambda: encoded(rgb, "JPEG", quality=85, progressive=True, optimize=True),
@@ -49,10 +50,12 @@ def other_codecs(big: Pictures, small: Pictures) -> Calls:
 
 
 def decode_made(make: Callable[[], bytes]) -> None:
+    """Decode a file that is made when it is asked for."""
     decode(make())
 
 
 def drafted(data: bytes) -> None:
+    """Decode a JPEG at a reduced size, at least 500 x 375."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(data))
@@ -61,25 +64,28 @@ def drafted(data: bytes) -> None:
 
 
 def thumbnail(data: bytes) -> None:
+    """Decode a file into a thumbnail of at most 256 x 256."""
     from PIL import Image
 
     Image.open(io.BytesIO(data)).thumbnail((256, 256))
 
 
 def encoded(picture: Any, form: str, **options: Any) -> bytes:
+    """Return a picture as the bytes of a file."""
     target = io.BytesIO()
     picture.save(target, form, **options)
     return target.getvalue()
 
 
 def decode(data: bytes) -> None:
+    """Decode all pixels of a file."""
     from PIL import Image
 
     Image.open(io.BytesIO(data)).load()
 
 
 def pipeline(data: bytes) -> Any:
-    """What an image classifier's loader does: decode, shorter side to 256, centre crop of 224."""
+    """Do what an image classifier's loader does: decode, shorter side to 256, centre crop of 224."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(data))

@@ -8,6 +8,7 @@ from . import SMALL, Calls, Pictures
 
 
 def combining(big: Pictures, _small: Pictures) -> Calls:
+    """Return operations that combine pictures and bands."""
     from PIL import Image, ImageChops
 
     rgb, rgba, other = big["RGB"], big["RGBA"], big["RGBA"].transpose(0)
@@ -29,6 +30,7 @@ def combining(big: Pictures, _small: Pictures) -> Calls:
 
 
 def moving(big: Pictures, small: Pictures) -> Calls:
+    """Return operations that flip, rotate, transform, crop and copy."""
     rgb = big["RGB"]
     return {
         "flip": lambda: rgb.transpose(0),

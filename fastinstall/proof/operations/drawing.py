@@ -6,7 +6,7 @@ from . import HEIGHT, WIDTH, Calls, Pictures
 
 
 def drawing(big: Pictures, small: Pictures) -> Calls:
-    """Labels, boxes and frames."""
+    """Return operations that draw labels, boxes and frames."""
     from PIL import Image, ImageDraw, ImageOps
 
     def labelled() -> None:
@@ -26,7 +26,7 @@ def drawing(big: Pictures, small: Pictures) -> Calls:
 
 
 def crossing(big: Pictures, small: Pictures) -> Calls:
-    """From and to other libraries' memory."""
+    """Return conversions from and to other libraries' memory; numpy's only if it is installed."""
     from PIL import Image
 
     data, size = small["RGB"].tobytes(), small["RGB"].size

@@ -14,6 +14,7 @@ MODES = ("LA", "I;16", "I", "F", "P")
 
 
 def sizing(big: Pictures, _small: Pictures) -> Calls:
+    """Return operations that resize, turn, filter and copy, at sizes other than the usual ones."""
     from PIL import ImageFilter
 
     blur, sharpen = ImageFilter.GaussianBlur(2), ImageFilter.SHARPEN
@@ -33,7 +34,7 @@ def sizing(big: Pictures, _small: Pictures) -> Calls:
 
 
 def other_modes(big: Pictures, _small: Pictures) -> Calls:
-    """Those of masks, depth maps, palettes and 16-bit greys, 640 x 480."""
+    """Return operations on masks, depth maps, palettes and 16-bit greys, 640 x 480."""
     gray = big["L"].resize(SIZES[0], 3)
     found: Calls = {}
     for mode in MODES:
@@ -49,6 +50,7 @@ def other_modes(big: Pictures, _small: Pictures) -> Calls:
 
 
 def ranking(big: Pictures, _small: Pictures) -> Calls:
+    """Return rank filters on 640 x 480 pixels: median, smallest, largest, most frequent."""
     from PIL import ImageFilter
 
     rgb = big["RGB"].resize(SIZES[0], 3)
@@ -58,13 +60,13 @@ def ranking(big: Pictures, _small: Pictures) -> Calls:
 
 
 def chaining(big: Pictures, _small: Pictures) -> Calls:
-    """Augmentation as RandAugment and SimCLR do it, with the same random choices each time."""
+    """Return augmentations as RandAugment and SimCLR do them, with the same random choices each time."""
     from PIL import ImageEnhance, ImageFilter, ImageOps
 
     photo = big["RGB"].resize(SIZES[0], 3)
 
     def augment() -> None:
-        """Two of RandAugment's operations each, at its middle magnitude."""
+        """Apply two of RandAugment's operations to each of four crops, at its middle magnitude."""
         kinds: Dict[str, Callable[[Any], Any]] = {
             "shear": lambda picture: picture.transform(picture.size, 0, (1, 0.15, 0, 0, 1, 0), 2),
             "rotate": lambda picture: picture.rotate(15, 2),
@@ -82,7 +84,7 @@ def chaining(big: Pictures, _small: Pictures) -> Calls:
                 picture = kinds[name](picture)
 
     def contrast() -> None:
-        """SimCLR's crop, flip, colour jitter, grey and blur."""
+        """Do SimCLR's crop, flip, colour jitter, grey and blur."""
         picture = photo.resize((224, 224), 3, (80.5, 20.25, 560, 460)).transpose(0)
         for enhancer in (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color):
             picture = enhancer(picture).enhance(1.3)
@@ -93,6 +95,7 @@ def chaining(big: Pictures, _small: Pictures) -> Calls:
 
 
 def warping(big: Pictures, _small: Pictures) -> Calls:
+    """Return operations that transform and rotate 640 x 480 pixels."""
     rgb = big["RGB"].resize(SIZES[0], 3)
     lens = (0.9, 0.1, 5, -0.05, 0.95, 4, 0.0001, 0.0002)
     return {
@@ -104,6 +107,7 @@ def warping(big: Pictures, _small: Pictures) -> Calls:
 
 
 def saving(big: Pictures, _small: Pictures) -> Calls:
+    """Return operations that encode 640 x 480 pixels in several formats."""
     rgb = lru_cache(maxsize=None)(lambda: big["RGB"].resize(SIZES[0], 3))
     return {
         "jpeg encode 640x480": lambda: encoded(rgb(), "JPEG", quality=85),

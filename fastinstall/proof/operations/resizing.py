@@ -8,6 +8,7 @@ from . import FILTERS, Calls, Pictures
 
 
 def resizing(big: Pictures, small: Pictures) -> Calls:
+    """Return operations that resize by each filter, reduce, and make thumbnails."""
     found: Calls = {}
     for mode in ("L", "RGB", "RGBA"):
         for name, number in FILTERS.items():
@@ -27,6 +28,7 @@ def resizing(big: Pictures, small: Pictures) -> Calls:
 
 
 def filtering(big: Pictures, small: Pictures) -> Calls:
+    """Return operations that blur, sharpen, convolve, and map colours by a table."""
     from PIL import ImageFilter
 
     five = ImageFilter.Kernel((5, 5), [1, 2, 3, 2, 1] * 5, 45)

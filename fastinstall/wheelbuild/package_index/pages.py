@@ -21,7 +21,7 @@ class IndexedFile:
 
     Attributes:
         name: of the distribution, normalised.
-        filename: as in "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
+        filename: with all tags: "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
         sha256: its hash, in hexadecimal digits.
         size: of the file, in bytes.
         uploaded: when it was added, in UTC: "2026-01-31T12:00:00Z".
