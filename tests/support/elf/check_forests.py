@@ -4,7 +4,7 @@ A case is a process: a program, variables, and libraries that it opens one after
 are the link map, name by name in its order, which of the opens fail and over what, and to which file
 each reference is bound. As a program it does so for as many forests as wanted:
 
-    python tests/integration/forests.py FIRST LAST
+    PYTHONPATH=tests python -m support.elf.check_forests FIRST LAST
 
 A part of the programs runs on CPUs of other kinds and makers, which qemu plays.
 """

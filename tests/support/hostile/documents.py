@@ -1,6 +1,6 @@
 """Hostile documents of every kind that fastinstall reads, each field of them, before real verbs.
 
-    python tests/hostile_documents.py 2000 [SEED]
+    python tests/support/hostile/documents.py 2000 [SEED]
 
 Each document is put into a scene where all others are sound, and one verb is run in a fork, with a limit of time and
 of memory. It must end with an exit code of the command line's other than 1, name the file where it refuses for it,

@@ -1,4 +1,4 @@
-"""Each file of tests/cases/fleet: hosts, and the few wheels that serve them (see tests/fleet_cases.py)."""
+"""Each file of tests/cases/fleet: hosts, and the few wheels that serve them (see support/values/fleet_cases.py)."""
 
 import json
 from pathlib import Path
