@@ -1,4 +1,4 @@
-"""A few hostile documents before real verbs; `python tests/support/hostile/documents.py 2000` runs many, of every kind."""
+"""A few hostile documents before real verbs; `python tests/support/hostile/documents.py 2000` runs many."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Each file of tests/cases/checks: an environment, and what doctor must say about it (see support/values/check_cases.py).
+"""Each file of tests/cases/checks: an environment, and what doctor must say (see support/values/check_cases.py).
 
 No finding that is not expected may be a warning or an error, and those that are can be verified by a command.
 """
