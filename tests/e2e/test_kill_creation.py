@@ -56,7 +56,7 @@ def test_what_a_killed_one_leaves_is_made_again(sandbox: Sandbox) -> None:
     assert f"fastinstall setup --yes --new-env {prefix}" in told.text, told.text
     killed(sandbox, prefix, "unlink", NOTE)
     assert [entry.name for entry in prefix.iterdir()] == [NOTE], "the note goes last"
-    begun_again(sandbox, prefix, "unlink", NOTE, "before", "journal.snapshot.finish")
+    begun_again(sandbox, prefix, "unlink", NOTE, "before", "journal.creation_note.finish")
     assert (prefix / NOTE).is_file(), "the setup itself was committed"
     finished = sandbox.cli("setup", "--yes", "--prefix", prefix, *STOCK)
     assert finished.exit_code == 0, finished.text

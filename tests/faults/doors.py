@@ -45,7 +45,7 @@ class Boundary:
         call: of the operating system ("rename", "exchange", "write", "fsync", "start" ...).
         paths: absolute, as they are named; of a program that is started, its argv.
         size: of a write, in bytes.
-        site: the functions of fastinstall that led here, the innermost last ("journal.snapshot.finish").
+        site: the functions of fastinstall that led here, the innermost last ("journal.creation_note.finish").
     """
 
     number: int

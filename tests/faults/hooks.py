@@ -45,7 +45,7 @@ def dies_where(call: str, part: str, side: Side = Side.BEFORE, function: str = "
         call: of the operating system.
         part: the end of the path.
         side: of the call.
-        function: of fastinstall, that has to be on the way there ("journal.snapshot.finish"); empty for any.
+        function: of fastinstall, that has to be on the way there ("journal.creation_note.finish"); empty for any.
     """
 
     def hook(boundary: Boundary, now: Side, _arguments: tuple[Any, ...]) -> None:

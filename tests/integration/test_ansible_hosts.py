@@ -14,7 +14,8 @@ from support.ansible.machines import Machine, Network, network
 from support.sandbox import NewSandbox, Sandbox
 
 ALONE = (
-    "import sys, time; from pathlib import Path; from sandbox import Sandbox; import ansible_machines as machines;"
+    "import sys, time; from pathlib import Path; from support.sandbox import Sandbox;"
+    "import support.ansible.machines as machines;"
     "root, cache = map(Path, sys.argv[1:]);"
     "sandbox = Sandbox(root=root, cache=cache, downloads=root);"
     "context = machines.network([machines.Machine(name='one')], sandbox);"

@@ -192,12 +192,12 @@ def test_an_interruption_leaves_the_cache_as_it_was(tmp_path: Path) -> None:
     sdist = tiny_sdist(tmp_path)
     program = (
         "import sys; sys.path[:0] = sys.argv[1:2]\n"
-        "from pathlib import Path\nfrom tiny_pillow import tiny_request\n"
+        "from pathlib import Path\nfrom support.build.tiny_pillow import tiny_request\n"
         "from fastinstall.wheelbuild.pipeline import build_wheel\n"
         "def emit(event): print(event, flush=True)\n"
         "build_wheel(tiny_request(Path(sys.argv[2]), Path(sys.argv[3]), emit=emit))\n"
     )
-    words = [sys.executable, "-c", program, str(Path(__file__).parent), str(tmp_path), str(sdist)]
+    words = [sys.executable, "-c", program, str(Path(__file__).parents[1]), str(tmp_path), str(sdist)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         assert child.stdout is not None
         assert "compiling" in child.stdout.readline()

@@ -116,7 +116,7 @@ def test_where_memory_cannot_be_read_the_other_libjpeg_is_a_warning(own: Path, m
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(
-        "fastinstall.observe.process_memory.read_bindings", refused
+        "fastinstall.observe.running_process.read_bindings", refused
     )  # as Yama does, of a process that is no child
     with living(own, code=f"import ctypes; ctypes.CDLL({str(other)!r}); import PIL.Image") as process:
         _environment, found = judged(process.pid, "jpeg-duplicates")

@@ -110,8 +110,8 @@ FAULTS = {
     ),
     "what is beneath opaque pixels shows": Fault(
         file=f"{PLACE}/composite.h",
-        pattern=r"alpha\[0\] \? from : onto",
-        replacement="onto",
+        pattern=r"\(load_pixels\(onto \+ x\) & ~opaque\)",
+        replacement="load_pixels(onto + x)",
         begins=("alpha-composite/",),
     ),
     "a rank is one too low": Fault(
@@ -122,8 +122,8 @@ FAULTS = {
     ),
     "the half that rounds a composite is lost": Fault(
         file=f"{PLACE}/composite.h",
-        pattern=r" \+ \(0x80 << PRECISION_BITS\)",
-        replacement="",
+        pattern=r"0x40004000",
+        replacement="0x40000000",
         begins=("alpha-composite/",),
     ),
     "split returns what it has not": Fault(

@@ -18,7 +18,7 @@ from fastinstall.wheelbuild import wheel_cache
 
 _BUILD = (
     "import sys; sys.path[:0] = sys.argv[1:2]\n"
-    "from pathlib import Path\nfrom tiny_pillow import tiny_request\n"
+    "from pathlib import Path\nfrom support.build.tiny_pillow import tiny_request\n"
     "from fastinstall.wheelbuild.pipeline import build_wheel\n"
     "def emit(event): print(getattr(event, 'message', ''), flush=True)\n"
     "result = build_wheel(tiny_request(Path(sys.argv[2]), Path(sys.argv[3]), emit=emit))\n"
@@ -63,7 +63,7 @@ def is_blocked(child: Child) -> None:
 
 
 def test_two_builds_of_one_wheel_compile_it_once(tmp_path: Path) -> None:
-    here, sdist = Path(__file__).parent, tiny_sdist(tmp_path)
+    here, sdist = Path(__file__).parents[1], tiny_sdist(tmp_path)
     with program(_BUILD, here, tmp_path, sdist) as first:
         says(first, "compiling")
         first.send_signal(signal.SIGSTOP)

@@ -83,7 +83,9 @@ def build_image(sandbox: Sandbox, build: Build) -> Any:
         "probes": [{"words": list(probe.words), "user": probe.user} for probe in build.probes],
     }
     argv = ("unshare", "--mount", "--propagation", "private", sys.executable, str(_BUILDER))
-    done = subprocess.run(argv, input=json.dumps(specification), capture_output=True, text=True, check=False)
+    variables = {**os.environ, "PYTHONPATH": str(_BUILDER.parents[2])}
+    words = json.dumps(specification)
+    done = subprocess.run(argv, input=words, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert "failed" not in answer, f"RUN {answer['failed']}\n{answer['stdout']}{answer['stderr']}"
