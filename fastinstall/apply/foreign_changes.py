@@ -14,7 +14,7 @@ from fastinstall.observe.concurrent_installers import observe_concurrent_install
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
 _PATIENCE = 30.0
-"""Seconds for which a rival that has overrun a setup may finish, before what is left of it is undone."""
+"""Seconds in which an installer that has replaced what a setup swapped in may finish, before the rest is undone."""
 
 _PAUSE = 0.1
 
@@ -57,7 +57,7 @@ class ForeignChangeWatch:
     def require_unchanged(self, emit: Emit = ignore) -> Iterator[None]:
         """Require that what was swapped in is still there as it was, at the end of the block or where it fails.
 
-        Another program that has overrun it may finish, for a while, before anything is undone under its hands.
+        Another program that has replaced it may finish, for a while, before anything is undone.
 
         Raises:
             FailedError: it is not; names what changed, and who did it where that is known.

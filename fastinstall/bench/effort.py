@@ -105,16 +105,16 @@ FULL = MeasurementBudget(
 )
 
 
-def sample_size(effort: MeasurementBudget, megapixels: Sequence[float], wished: int | None) -> int:
+def sample_size(effort: MeasurementBudget, megapixels: Sequence[float], requested: int | None) -> int:
     """Return how many images to measure.
 
     Args:
         effort: how many seconds and rounds may be spent.
         megapixels: of the images, in the order of the sample.
-        wished: the requested number; None for what fits.
+        requested: how many images the user named; None for what fits.
     """
-    if wished is not None:
-        return min(wished, len(megapixels))
+    if requested is not None:
+        return min(requested, len(megapixels))
     left = effort.pass_seconds * 1000
     for number, each in enumerate(megapixels[: effort.sample]):
         left -= _MS_PER_IMAGE + _MS_PER_MEGAPIXEL * each

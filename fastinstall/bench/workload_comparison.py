@@ -48,8 +48,8 @@ class WorkloadComparison:
 
     def choose_workload(self) -> Workload:
         """Return the images that take part: all that the baseline can load in the time."""
-        effort, wished = self.context.effort, self.context.request.samples
-        most = _UNBOUNDED if wished else effort.pass_seconds
+        effort, requested = self.context.effort, self.context.request.samples
+        most = _UNBOUNDED if requested else effort.pass_seconds
         first = self.run.choose_images(most, effort.least_sample)
         self.pass_seconds = first.ms * len(self.run.indexes) / 1000
         self.run.schedule = schedule_for(effort, self.pass_seconds)

@@ -163,7 +163,7 @@ def publish(fresh: Path, target: Path, aside: Path) -> None:
 
     Args:
         fresh: the directory, on the same filesystem.
-        target: its place. What is there is damaged, or the same by a rival that was quicker.
+        target: its place. What is there is damaged, or the same by a process that was quicker.
         aside: where that may go; not there yet.
     """
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,7 @@ def find_existing_wheel(
     """Find the newest wheel in a directory that matches an artefact, or return None if none does.
 
     It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
-    linked as wished. Whether there is a later version is asked with --upgrade only.
+    linked as requested. Whether there is a later version is asked with --upgrade only.
 
     Raises:
         DocumentError: SHA256SUMS cannot be read.
@@ -60,7 +60,7 @@ def find_existing_wheel(
 
 
 def _find_version(name: str, artefact: FleetArtefact, recipe: Recipe, request: Request) -> str:
-    """Find the version of a wheel for this Python, with these levels, at the wished version; empty for other wheels."""
+    """Return the version of a wheel for this Python, with these levels, as requested; empty for other wheels."""
     known = parse_filename(name) if name.endswith(".whl") else None
     if known is None or known.name != request.dist_name or artefact.abi not in {tag.abi for tag in known.tags}:
         return ""

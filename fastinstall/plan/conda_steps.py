@@ -247,19 +247,19 @@ def choose_conda_engine(situation: Situation) -> CondaInstaller:
     Raises:
         RefusedError: the named engine is missing, or there is none.
     """
-    facts, receipt, wished = situation.facts, situation.receipt, situation.request.engine
+    facts, receipt, requested = situation.facts, situation.receipt, situation.request.engine
     there = list_available_engines(facts)
     if situation.restoring and receipt is not None:
         left = (*there, CondaInstaller.PIP)
-        wished = receipt.engine if receipt.engine in left else CondaInstaller.AUTO
-    if not is_conda(facts) or wished is CondaInstaller.PIP:
+        requested = receipt.engine if receipt.engine in left else CondaInstaller.AUTO
+    if not is_conda(facts) or requested is CondaInstaller.PIP:
         return CondaInstaller.PIP
-    if wished in there or (wished is CondaInstaller.AUTO and there):
-        return wished if wished in there else there[0]
+    if requested in there or (requested is CondaInstaller.AUTO and there):
+        return requested if requested in there else there[0]
     extra, conda = make_extra_command(facts), "put conda on PATH, or set CONDA_EXE=/path/to/conda"
-    if wished is CondaInstaller.CONDA:
+    if requested is CondaInstaller.CONDA:
         raise RefusedError("--engine conda: no conda executable was found", hint=f"{conda}; or --engine auto")
-    if wished is CondaInstaller.RATTLER:
+    if requested is CondaInstaller.RATTLER:
         raise RefusedError("--engine rattler: py-rattler is not installed beside fastinstall", hint=extra)
     wheel = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
     raise RefusedError(

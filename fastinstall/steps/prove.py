@@ -97,7 +97,7 @@ class Prove(StepDefaults):
     def time(
         self, after: MeasuredPil, built: BuildResult, before: Facts, context: ExecutionContext
     ) -> SpeedTable | None:
-        """Time the staged stack against what it replaces; None if that is not wished or cannot be."""
+        """Time the staged stack against what it replaces; None if that is not requested or cannot be."""
         if not self.timed:
             return None
         if self.baseline is not None:

@@ -77,8 +77,8 @@ def apply_kept_answers(answers: Answers, request: Request) -> Request:
     """Return the request of this run with what was changed by the answers."""
     names = (field.name for field in fields(Request))
     changed = (name for name in names if getattr(answers.after, name) != getattr(answers.before, name))
-    wished = replace(request, **{name: getattr(answers.after, name) for name in changed})
-    return replace(wished, recipe=find_current_name(wished.recipe))
+    requested = replace(request, **{name: getattr(answers.after, name) for name in changed})
+    return replace(requested, recipe=find_current_name(requested.recipe))
 
 
 def _remove_risks(request: Request) -> Request:
