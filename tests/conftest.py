@@ -14,6 +14,7 @@ from support.index.settings import hide_further_settings, trust_variables
 from support.machine.needs import requiring_programs
 from support.sandbox import NewSandbox, Sandbox
 from support.suite import extent
+from support.suite.golden import REPOSITORY, Golden
 from support.suite.run_counts import VARIABLE, write_counts
 
 DURATIONS = Path(__file__).with_name("durations.json")
@@ -33,6 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     suite = parser.getgroup("suite")
     suite.addoption("--full", action="store_true", help="also what takes long; without it, plain pytest leaves it out")
     suite.addoption("--every-row", action="store_true", help="every case of each sweep, for hours")
+    suite.addoption(
+        "--renew-golden", action="store_true", help="write texts that tests compare anew: tests/golden/, e2e/screens/"
+    )
     suite.addoption("--record-durations", action="store_true", help=f"write {DURATIONS.name} anew")
 
 
@@ -46,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: builds a wheel of its own, so it runs with --full alone")
     config.pluginmanager.register(_Durations(config))
     extent.full, extent.every_row = config.getoption("--full"), config.getoption("--every-row")
+    extent.renews_golden = config.getoption("--renew-golden")
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -145,6 +150,15 @@ def new_sandbox(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) ->
         shutil.rmtree(root)
 
     return make
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Golden]:
+    """Compares what the program says with tests/golden/ROOM.txt, or writes it there: see `support.suite.golden`."""
+    stand_ins = {str(tmp_path): "TMP", str(REPOSITORY): "REPOSITORY"}
+    texts = Golden(request.path, request.node.name, stand_ins, renews=extent.renews_golden)
+    yield texts
+    texts.finish()
 
 
 @pytest.fixture

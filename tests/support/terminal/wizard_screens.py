@@ -1,12 +1,12 @@
-"""Screens of the wizard as reviewed text, below e2e/screens/; FASTINSTALL_TEST_RENEW_SCREENS=1 writes them anew."""
+"""Screens of the wizard as reviewed text, below e2e/screens/; `--renew-golden` writes them anew."""
 
 import difflib
-import os
 import re
 from pathlib import Path
 
+from support.suite import extent
+
 SCREENS = Path(__file__).parents[2] / "e2e" / "screens"
-RENEW = "FASTINSTALL_TEST_RENEW_SCREENS"
 ROOT = "/home/you/photo"
 """What stands for the directory of a test, as long as those that `tempfile.mkdtemp` makes for "/tmp/fi"."""
 
@@ -36,9 +36,9 @@ def settled(text: str, root: Path) -> str:
 def assert_screen(name: str, text: str) -> None:
     """Compare with what was reviewed."""
     file = SCREENS / f"{name}.txt"
-    if os.environ.get(RENEW):
+    if extent.renews_golden:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     lines = difflib.ndiff(file.read_text(encoding="utf-8").splitlines(), text.splitlines())
     changed = [line for line in lines if not line.startswith("  ")]
-    assert not changed, "\n".join((f"{file.name} is otherwise; look at it and renew it: {RENEW}=1", *changed))
+    assert not changed, "\n".join((f"{file.name} is otherwise; if it is meant: --renew-golden", *changed))
