@@ -22,7 +22,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def make(module: Path, *, renews: bool = False, test: str = "test_says") -> Golden:
-    return Golden(module, test, {"/tmp/x1": "TMP"}, renews=renews)
+    return Golden(module, test, {"/srv/x1": "TMP"}, renews=renews)
 
 
 def record(module: Path, text: str, test: str = "test_says") -> None:
@@ -45,7 +45,7 @@ def test_a_text_that_nobody_recorded_is_a_difference(room: Path) -> None:
 
 def test_what_differs_from_run_to_run_has_a_word(room: Path) -> None:
     texts = make(room, renews=True)
-    texts("in /tmp/x1/env/lib", ENV="/tmp/x1/env")
+    texts("in /srv/x1/env/lib", ENV="/srv/x1/env")
     texts.finish()
     assert read_golden(golden.golden_file_of(room)) == {"test_plan::test_says": "in ENV/lib"}
 
