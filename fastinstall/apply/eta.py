@@ -96,7 +96,7 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
         return ""
     compared = proof.baseline.version if proof is not None and proof.baseline is not None else ""
     other = f"; not measured against {compared}, the newest for this Python" if compared not in measured else ""
-    return f"{measured} on another machine{other}"
+    return f"{measured}, measured on another machine{other}"
 
 
 class _Teller:
