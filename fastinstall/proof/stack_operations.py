@@ -151,7 +151,7 @@ def _open(
 def _time_operations(
     workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit
 ) -> Iterator[tuple[SpeedRow, float]]:
-    """Yield a row for each operation that both can do, and the greatest difference of the first from itself."""
+    """Yield a row for each operation that both can do, and by what share the first differs from itself."""
     names = effort.operations
     if not names:
         known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)
@@ -162,10 +162,9 @@ def _time_operations(
             for _ in range(effort.rounds)
         ]
         emit(Progressed(stage="measure", done=number, total=len(names)))
-        before, after, _ = (min(column) for column in zip(*rounds, strict=True))
-        if math.isfinite(before + after):
-            complete = [each for each in rounds if math.isfinite(sum(each))]
-            ratios = [first / second for first, second, _ in complete]
+        before, after, again = (min(column) for column in zip(*rounds, strict=True))
+        if math.isfinite(before + after + again):
+            ratios = [first / second for first, second, _ in rounds if math.isfinite(first + second)]
             row = SpeedRow(
                 operation=name,
                 before_ms=round(before, 4),
@@ -173,7 +172,7 @@ def _time_operations(
                 low=round(min(ratios), 3) if len(ratios) > 1 else None,
                 high=round(max(ratios), 3) if len(ratios) > 1 else None,
             )
-            yield row, max((max(first / again, again / first) - 1 for first, _, again in complete), default=0.0)
+            yield row, max(before / again, again / before) - 1
 
 
 def _ask(worker: process.Conversation, operation: str, seconds: float) -> dict[str, Any]:
