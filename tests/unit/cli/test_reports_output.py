@@ -74,7 +74,7 @@ def test_on_stdout_junit_stands_alone(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_json_and_junit_cannot_share_stdout() -> None:
-    with pytest.raises(UsageError, match="--junit - and --json exclude each other"):
+    with pytest.raises(UsageError, match="--junit - and --json"):
         _told(Status.OK, Console(json=True), junit="-")
 
 

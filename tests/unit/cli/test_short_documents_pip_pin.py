@@ -29,6 +29,7 @@ def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> No
     )
     assert "including security updates" in plan_text(plan, Page())
     told = plan_text(plan, Page(verbose=True))
-    assert "1. pin it for pip in pip.conf and share/fastinstall/pin: pillow==13.0.0+simd.v2.v3" in told
+    (first,) = [line for line in told.splitlines() if line.strip().startswith("1. ")]
+    assert all(part in first for part in (step.file, step.directory, step.requirement))
     assert all(f"     {line}\n" in told for line in text.splitlines())
     assert "including security updates" in told

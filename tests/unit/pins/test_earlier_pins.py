@@ -133,5 +133,5 @@ def test_a_record_that_no_reader_can_follow_is_named(project: Path, kind: str) -
 
 def test_a_lock_without_end_is_named_and_not_read(project: Path) -> None:
     os.truncate(project / "uv.lock", 1 << 40)
-    with pytest.raises(DocumentError, match=r"uv\.lock: cannot be read: is larger than 64 MiB"):
+    with pytest.raises(DocumentError, match=r"uv\.lock: .* larger than 64"):
         _unpinned(project)

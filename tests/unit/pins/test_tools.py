@@ -1,5 +1,6 @@
 """How projects of uv, poetry, pdm and pixi are pinned, and what is in the way of it."""
 
+import re
 import tomllib
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -58,7 +59,7 @@ def test_a_wheel_says_by_its_name_where_it_runs(wheel: str, name: str, version: 
     "wheel", ["pillow-13.0.0-py3-none-any.whl", "pillow-13.0.0-cp311-cp311-win_amd64.whl", "pillow-13.0.0.tar.gz"]
 )
 def test_what_is_no_wheel_of_ours_has_no_place(wheel: str) -> None:
-    with pytest.raises(ValueError, match="not a wheel of CPython for Linux"):
+    with pytest.raises(ValueError, match=re.escape(wheel)):
         parse_pinned_build(wheel)
 
 
