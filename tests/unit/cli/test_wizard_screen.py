@@ -14,7 +14,7 @@ from support.values.builders import (
     stock_facts,
 )
 
-from fastinstall.cli.wizard.wizard import list_changes, list_found
+from fastinstall.cli.wizard.wizard import list_found, list_outside_changes
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import LinkMode
@@ -81,7 +81,7 @@ def test_what_was_found_is_told_in_four_lines(facts: Facts, pillow: str, place: 
 
 
 def test_every_step_that_changes_something_is_named_and_what_only_the_cache_gets_is_not(golden: Golden) -> None:
-    changes = list(list_changes(_plan(*STEPS)))
+    changes = list(list_outside_changes(_plan(*STEPS)))
     assert len(changes) == 5
     golden("\n".join(changes))
 
@@ -91,9 +91,9 @@ def test_the_guard_package_is_named_with_what_brings_security_updates_then() -> 
     make = MakeCondaPackages(
         engine=CondaInstaller.RATTLER, package=stack.package, guard=stack.guard, channel=stack.channel, reason=""
     )
-    (line,) = [line for line in list_changes(_plan(*STEPS, make)) if "setup --upgrade" in line]
+    (line,) = [line for line in list_outside_changes(_plan(*STEPS, make)) if "setup --upgrade" in line]
     assert "security updates" in line
 
 
 def test_a_plan_without_a_build_is_told_by_its_summary() -> None:
-    assert list(list_changes(_plan(InstallGuard(reason="")))) == ["renew the start-up guard"]
+    assert list(list_outside_changes(_plan(InstallGuard(reason="")))) == ["renew the start-up guard"]
