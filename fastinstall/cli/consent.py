@@ -4,7 +4,7 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.console import Console
+from fastinstall.cli.console import Console, Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import format_flags
 from fastinstall.cli.questions import Asker, asker_for
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fastinstall.plan.plan import Plan
 
 _DECLINED = "declined; nothing was changed"
-_SHOWN = 6
 
 
 def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) -> "Plan":
@@ -36,7 +35,7 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) 
         refuse_unaccepted(plan)
         return plan
     refuse_without_yes(arguments, context.console, command)
-    from fastinstall.cli.text.short_documents import plan_text  # noqa: PLC0415 (only where there is a plan)
+    from fastinstall.cli.text.setup_page import plan_text  # noqa: PLC0415 (only where there is a plan)
 
     context.console.talk(plan_text(plan, context.console.err))
     agree("Proceed?", arguments, context.console, command)
@@ -68,7 +67,7 @@ def refuse_unaccepted(plan: "Plan") -> None:
         raise RefusedError(
             "; ".join(plan_risk.summary for plan_risk in risks),
             hint=make_consent_hint(risks, plan.request.allow),
-            details=_shorten_items(tuple(item for plan_risk in risks for item in plan_risk.items)),
+            details=Page().shortened([item for plan_risk in risks for item in plan_risk.items]),
         )
 
 
@@ -104,12 +103,6 @@ def equivalent_command(plan: "Plan") -> str:
     target = ("--new-env", named.new, "--python", named.python) if named.new else ("--prefix", named.prefix)
     words = ("fastinstall", "setup", "--yes", *target, *format_flags(plan.request))
     return " ".join(quote(str(word)) for word in words)
-
-
-def _shorten_items(items: tuple[str, ...]) -> tuple[str, ...]:
-    if len(items) <= _SHOWN + 1:
-        return items
-    return (*items[:_SHOWN], f"... and {len(items) - _SHOWN} more: fastinstall plan --json")
 
 
 def _list_unaccepted_risks(plan: "Plan") -> tuple[PlanRisk, ...]:

@@ -12,7 +12,7 @@ from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.progress import describe_expectations
-from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.text.setup_page import plan_text
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote

@@ -219,7 +219,7 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
     from fastinstall.cli.consent import consent  # noqa: PLC0415
     from fastinstall.cli.progress import describe_expectations  # noqa: PLC0415
-    from fastinstall.cli.text.short_documents import plan_text  # noqa: PLC0415
+    from fastinstall.cli.text.setup_page import plan_text  # noqa: PLC0415
     from fastinstall.core.messages import fix_command  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
 

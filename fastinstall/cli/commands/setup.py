@@ -15,8 +15,7 @@ from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccept
 from fastinstall.cli.main import Context
 from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.reports import render_speed_table, report_text
-from fastinstall.cli.text.setup_page import outcome_text
-from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.text.setup_page import outcome_text, plan_text
 from fastinstall.cli.wizard.answers import forget_answers
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion

@@ -1,20 +1,11 @@
 """Short documents as text: the guards of a stack, history, and the verdict on lock files.
 
 The text shows the same values that --json prints. Lock files are reported as compilers report theirs.
-
-A plan, too: every step with its reason, as the same value that --json prints.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from fastinstall.cli.console import Page, join_lines
-from fastinstall.model.request import PlanRisk
-
-if TYPE_CHECKING:
-    from fastinstall.plan.plan import Plan
-
-
 from fastinstall.core.messages import format_bytes
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
@@ -91,43 +82,3 @@ def _render_finding(finding: LockFinding, page: Page) -> Iterator[str]:
     yield from page.lines(f"hint: {finding.remedy.text}", first="  ", rest="        ")
     if finding.remedy.command:
         yield f"        {finding.remedy.command}"
-
-
-def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
-    """Return a plan in a few lines, and what to weigh before consenting; with --verbose every step with its reason.
-
-    Args:
-        plan: what would be done, or is about to be.
-        page: width, colours and verbosity of the stream.
-        expected: what it is expected to take and to bring.
-    """
-    from fastinstall.cli.text.setup_page import list_steps  # noqa: PLC0415 (only where there is a plan)
-
-    lines = _list_steps(plan, page) if page.verbose else list(list_steps(plan, page))
-    if plan.steps and (told := "; ".join(filter(None, expected))):
-        lines += page.lines(f"Expected: {told}", rest="  ")
-    for warning in plan.warnings:
-        lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
-    for plan_risk in plan.risks:
-        lines += _risk_lines(plan_risk, page)
-    return join_lines(lines)
-
-
-def _list_steps(plan: "Plan", page: Page) -> list[str]:
-    """List every step and skip with its reason."""
-    lines = list(page.lines(plan.summary, rest="  ", style="bold"))
-    for number, step in enumerate(plan.steps, start=1):
-        lines += page.lines(step.describe(), first=f"  {number}. ", rest="     ")
-        lines += (line for detail in step.list_details() for line in page.lines(detail, first="     ", rest="       "))
-        lines += page.lines(step.reason, first="     ", rest="     ", style="dim")
-    for skip in plan.skipped:
-        lines += page.lines(f"not needed: {skip.step} ({skip.reason})", first="  -  ", rest="     ", style="dim")
-    return lines
-
-
-def _risk_lines(plan_risk: PlanRisk, page: Page) -> Iterator[str]:
-    state = "allowed" if plan_risk.allowed else f"needs --allow {plan_risk.risk}"
-    style = "warning" if plan_risk.allowed else "error"
-    yield from page.lines(f"risk {plan_risk.risk} ({state}): {plan_risk.summary}", rest="  ", style=style)
-    for item in page.shortened(plan_risk.items):
-        yield from page.lines(item, first="     ", rest="       ")

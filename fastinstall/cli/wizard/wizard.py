@@ -17,8 +17,7 @@ from fastinstall.cli.progress import format_rough_duration
 from fastinstall.cli.questions import asker_for
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
-from fastinstall.cli.text.setup_page import outcome_text
-from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.text.setup_page import outcome_text, plan_text
 from fastinstall.cli.wizard import answers
 from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
