@@ -1,6 +1,7 @@
 """Consent to a plan and to each of its risks: by --yes and --allow, or by a person who is asked."""
 
 from argparse import Namespace
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,25 +20,26 @@ if TYPE_CHECKING:
 _DECLINED = "declined; nothing was changed"
 
 
-def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) -> "Plan":
-    """Return the plan with everything that was accepted.
+def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, expected: Iterable[str] = ()) -> "Plan":
+    """Show a plan, and return it with everything that was accepted.
 
     Args:
         plan: to be agreed to.
         arguments: `--yes` accepts the plan, and no risk.
         context: who may be asked.
         command: the same without questions, to be pasted.
+        expected: what the plan is expected to take and to bring.
 
     Raises:
         RefusedError: nobody can be asked (exit 5), or the person declines.
     """
+    from fastinstall.cli.text.setup_page import plan_text  # noqa: PLC0415 (only where there is a plan)
+
+    if not (arguments.yes and context.console.json):
+        context.console.talk(plan_text(plan, context.console.err, expected))
     if arguments.yes:
         refuse_unaccepted(plan)
         return plan
-    refuse_without_yes(arguments, context.console, command)
-    from fastinstall.cli.text.setup_page import plan_text  # noqa: PLC0415 (only where there is a plan)
-
-    context.console.talk(plan_text(plan, context.console.err))
     agree("Proceed?", arguments, context.console, command)
     agreed = ask_for_risks(plan, asker_for(context.console))
     if agreed is None:

@@ -8,7 +8,6 @@ from fastinstall.cli.text.reports import NOISE, count_passed, finding_lines
 from fastinstall.core.messages import quote
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.request import PlanRisk
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.plan.plan import Plan
@@ -40,11 +39,7 @@ def plan_text(plan: Plan, page: Page, expected: Iterable[str] = ()) -> str:
     lines = list(_list_reasoned_steps(plan, page) if page.verbose else _list_steps(plan, page))
     if plan.steps and (told := "; ".join(filter(None, expected))):
         lines += page.lines(f"Expected: {told}", rest="  ")
-    for warning in plan.warnings:
-        lines += page.advice(f"warning: {warning}", rest="  ", style="warning")
-    for plan_risk in plan.risks:
-        lines += _risk_lines(plan_risk, page)
-    return join_lines(lines)
+    return join_lines((*lines, *list_cautions(plan, page)))
 
 
 def _list_steps(plan: Plan, page: Page) -> Iterator[str]:
@@ -72,12 +67,16 @@ def _list_reasoned_steps(plan: Plan, page: Page) -> Iterator[str]:
         yield from page.lines(f"not needed: {skip.step} ({skip.reason})", first="  -  ", rest="     ", style="dim")
 
 
-def _risk_lines(plan_risk: PlanRisk, page: Page) -> Iterator[str]:
-    state = "allowed" if plan_risk.allowed else f"needs --allow {plan_risk.risk}"
-    style = "warning" if plan_risk.allowed else "error"
-    yield from page.lines(f"risk {plan_risk.risk} ({state}): {plan_risk.summary}", rest="  ", style=style)
-    for item in page.shortened(plan_risk.items):
-        yield from page.lines(item, first="     ", rest="       ")
+def list_cautions(plan: Plan, page: Page) -> Iterator[str]:
+    """Yield warnings, and risks with what they bring and what allows them."""
+    for warning in plan.warnings:
+        yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
+    for each in plan.risks:
+        state = "allowed" if each.allowed else f"needs --allow {each.risk}"
+        style = "warning" if each.allowed else "error"
+        yield from page.lines(f"risk {each.risk} ({state}): {each.summary}", rest="  ", style=style)
+        for item in page.shortened(each.items):
+            yield from page.lines(item, first="     ", rest="       ")
 
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
