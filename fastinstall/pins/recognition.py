@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import FastinstallError, UsageError
+from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
 from fastinstall.model.pin_state import PinState, Project
@@ -37,7 +38,10 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
     if named is not None:
         project = _find_project(Path(os.path.normpath(named.absolute())))
         if project is None:
-            raise _make_no_project_error(named)
+            raise UsageError(
+                f"{named}: not a project of uv, Poetry, PDM or pixi: it has none of their lock files or tables",
+                hint=f"create its lock file first: cd {quote(named)} && uv lock",
+            )
         return project
     directory = find_project_directory(prefix)
     found = _find_project(directory) if directory is not None else None
@@ -54,17 +58,6 @@ def find_project_directory(prefix: Path) -> Path | None:
     if prefix.parent.name == "envs" and prefix.parent.parent.name == ".pixi":
         return prefix.parent.parent.parent
     return prefix.parent if prefix.name in (".venv", "venv") else None
-
-
-def _make_no_project_error(named: Path) -> UsageError:
-    from fastinstall.pins.tools import tools  # noqa: PLC0415 (as `_find_project`)
-
-    *names, last = tools()
-    commands = " or ".join(f"{tool.name} lock" for tool in tools().values() if tool.locking is not None)
-    return UsageError(
-        f"{named}: not a project of {', '.join(names)} or {last}: it has none of their lock files or tables",
-        hint=f"create its lock file first ({named}/pyproject.toml): {commands}",
-    )
 
 
 def _find_project(directory: Path) -> Project | None:

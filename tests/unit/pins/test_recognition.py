@@ -61,7 +61,7 @@ def test_a_project_of_two_is_nobodys(tmp_path: Path, files: dict[str, str], told
 )
 def test_a_directory_that_nothing_is_made_of_is_no_project(tmp_path: Path, files: dict[str, str]) -> None:
     assert project_of(_project(tmp_path, **files)) is None
-    with pytest.raises(UsageError, match=r"pdm, pixi, poetry or uv"):
+    with pytest.raises(UsageError, match="not a project of"):
         project_of(tmp_path / "elsewhere", tmp_path)
 
 

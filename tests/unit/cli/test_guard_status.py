@@ -4,8 +4,8 @@ from pathlib import PurePath
 
 from support.suite.golden import Golden
 
+from fastinstall.cli.commands.guard import guards_text
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.short_documents import guards_text
 from fastinstall.guard.status import Guards
 from fastinstall.model.guard_state import GuardCost, GuardEvent
 from fastinstall.model.pin_state import PinKind, PinState

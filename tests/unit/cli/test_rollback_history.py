@@ -1,7 +1,7 @@
 from support.suite.golden import Golden
 
+from fastinstall.cli.commands.rollback import history_text
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.short_documents import history_text
 from fastinstall.model.history import PastTransaction, Phase, Transactions
 
 SETUP = PastTransaction(
