@@ -90,6 +90,8 @@ class WordsCompleter(BaseCompleter):
 def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, str]) -> BaseCompleter | None:
     """Return the completer of an argument, or None if argparse knows the words or nothing can be offered."""
     name, paths = action.dest, _path_completer(action)
+    if name == "names":  # each verb's own
+        name = verb
     if action.choices or action.nargs == 0:
         return None
     if name in _LOOK_UP:
@@ -144,6 +146,12 @@ def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
             return {recipe.name: recipe.summary for recipe in recipes}
 
 
+def _cache_words(_argument: str, _variables: Mapping[str, str]) -> Words:
+    from fastinstall.model.cache_survey import PURPOSES  # noqa: PLC0415
+
+    return PURPOSES
+
+
 def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
     from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415
 
@@ -172,8 +180,9 @@ def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
 _LOOK_UP: dict[str, Callable[[str, Mapping[str, str]], Words]] = {
     "checks": _checks,
     "prefix": _environments,
+    "cache": _cache_words,
     **dict.fromkeys(_FIXED, _fixed_words),
-    **dict.fromkeys(("names", "request_recipe", "request_level", "request_levels", "request_require"), _recipe_words),
+    **dict.fromkeys(("recipes", "request_recipe", "request_level", "request_levels", "request_require"), _recipe_words),
     **dict.fromkeys(("workload", "candidates", "bring", "print_code"), _bench_words),
 }
 

@@ -93,6 +93,7 @@ def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str,
         ("doctor", "checks", WordsCompleter),
         ("guard", "files", FilesCompleter),
         ("recipes", "names", WordsCompleter),
+        ("cache", "names", WordsCompleter),
     ],
 )
 def test_what_stands_behind_a_flag(verb: str, flag: str, kind: type) -> None:
@@ -127,8 +128,9 @@ def test_environments_that_are_known_are_offered_with_directories(
     assert list(_offered(completer)) == [str(known), f"below{os.sep}"]
 
 
-def test_names_of_recipes_are_offered_where_one_is_shown() -> None:
+def test_each_verb_offers_its_own_names() -> None:
     assert "pillow-fast" in _offered(_completer("recipes", "names"))
+    assert "downloads" in _offered(_completer("cache", "names"))
 
 
 def test_a_verb_offers_the_risks_that_it_takes() -> None:
