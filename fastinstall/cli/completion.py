@@ -7,6 +7,7 @@ and ends. Words are looked up only where the argument that takes them is typed.
 import argparse
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Any
 
 from argcomplete import autocomplete
 from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCompleter, SuppressCompleter
@@ -15,6 +16,8 @@ from argcomplete.shell_integration import shellcode
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.parser import VERBS, build_parser, verbs_of
 from fastinstall.core.directories import user_directories
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource
 
 VARIABLE = "_ARGCOMPLETE"
 """Set by the script where it asks."""
@@ -63,74 +66,39 @@ class WordsCompleter(BaseCompleter):
     Args:
         look_up: finds the words when a shell asks for them.
         several: whether several words may follow, with commas between.
+        besides: offers paths, where these may stand there too.
     """
 
-    def __init__(self, look_up: Callable[[], Words], *, several: bool = False) -> None:
+    def __init__(
+        self, look_up: Callable[[], Words], *, several: bool = False, besides: BaseCompleter | None = None
+    ) -> None:
         self.look_up = look_up
         self.several = several
+        self.besides = besides
 
-    def __call__(self, *, prefix: str, **_: object) -> Words:
+    def __call__(self, *, prefix: str, **others: Any) -> Words:  # noqa: ANN401 (what argcomplete gives)
         """Return the words that may follow what is typed."""
         words = self.look_up()
+        if self.besides is not None:
+            return {**words, **_bare(self.besides(prefix=prefix, **others))}
         before, comma, _typed = prefix.rpartition(",")
         if not self.several or not comma:
             return words
         return {f"{before},{word}": says for word, says in words.items() if word not in before.split(",")}
 
 
-class EnvironmentsCompleter(BaseCompleter):
-    """Offers environments that are known, and directories."""
-
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        self._variables = variables
-
-    def __call__(self, *, prefix: str, **_: object) -> Words:
-        """Return the environments that are still there, and directories."""
-        from fastinstall.observe.known_environments import list_known_environments  # noqa: PLC0415 (only here)
-
-        known = list_known_environments(self._variables, user_directories(self._variables).state)
-        return _bare((*map(str, known), *DirectoriesCompleter()(prefix)))
-
-
-class FollowingCompleter(BaseCompleter):
-    """Offers what the first argument asks for: the files of `guard check`, the names of `recipes show`.
-
-    Args:
-        following: by the first argument.
-    """
-
-    def __init__(self, following: Mapping[str, BaseCompleter]) -> None:
-        self.following = following
-
-    def __call__(self, *, prefix: str, parsed_args: argparse.Namespace, **others: object) -> Iterable[str]:
-        """Return what the first argument asks for, or nothing."""
-        completer = self.following.get(parsed_args.action)
-        return completer(prefix=prefix, parsed_args=parsed_args, **others) if completer is not None else ()  # type: ignore[arg-type]
-
-
 def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, str]) -> BaseCompleter | None:
     """Return the completer of an argument, or None if argparse knows the words or nothing can be offered."""
+    name, paths = action.dest, _path_completer(action)
+    if name == "names":  # each verb's own
+        name = verb
     if action.choices or action.nargs == 0:
         return None
-    files = FilesCompleter()
-    following: dict[tuple[str, str], dict[str, BaseCompleter]] = {
-        ("guard", "files"): {"check": files},
-        ("cache", "names"): {action: WordsCompleter(_cache_words, several=False) for action in ("show", "clear")},
-        ("recipes", "names"): {
-            "check": files,
-            "show": WordsCompleter(lambda: _recipe_words("request_recipe", variables)),
-        },
-    }
-    if (verb, action.dest) in following:
-        return FollowingCompleter(following[verb, action.dest])
-    if action.dest in _LOOK_UP:
-        look_up = partial(_LOOK_UP[action.dest], action.dest, variables)
-        return WordsCompleter(look_up, several=action.dest in _LISTS)
-    if action.dest == "request_allow":
-        return WordsCompleter(partial(_risks, verb), several=True)
-    if action.dest == "prefix":
-        return EnvironmentsCompleter(variables)
-    return _path_completer(action)
+    if name in _LOOK_UP:
+        return WordsCompleter(partial(_LOOK_UP[name], name, variables), several=name in _LISTS, besides=paths)
+    if name == "request_allow":
+        return WordsCompleter(partial(_bare, _RISKS.get(verb, Risk)), several=True)
+    return paths
 
 
 def _path_completer(action: argparse.Action) -> BaseCompleter | None:
@@ -141,6 +109,24 @@ def _path_completer(action: argparse.Action) -> BaseCompleter | None:
 
 
 _LISTS = {"request_levels", "request_require", "workload", "candidates", "bring"}
+_FIXED: dict[str, Iterable[str]] = {
+    "request_link": LinkMode,
+    "request_toolchain": ToolchainSource,
+    "request_engine": CondaInstaller,
+    "request_dist_name": DIST_NAMES,
+}
+_RISKS: dict[str, Iterable[str]] = {"rollback": (Risk.FORCE_REMOVE,), "doctor": (Risk.DOWNGRADE,)}
+"""Of the verbs that do not take all of them."""
+
+
+def _fixed_words(argument: str, _variables: Mapping[str, str]) -> Words:
+    return _bare(_FIXED[argument])
+
+
+def _environments(_argument: str, variables: Mapping[str, str]) -> Words:
+    from fastinstall.observe.known_environments import list_known_environments  # noqa: PLC0415 (only here)
+
+    return _bare(map(str, list_known_environments(variables, user_directories(variables).state)))
 
 
 def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
@@ -160,29 +146,10 @@ def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
             return {recipe.name: recipe.summary for recipe in recipes}
 
 
-def _request_words(argument: str, _variables: Mapping[str, str]) -> Words:
-    from fastinstall.model.conda import CondaInstaller  # noqa: PLC0415
-    from fastinstall.model.request import DIST_NAMES, LinkMode, ToolchainSource  # noqa: PLC0415
-
-    words: dict[str, Iterable[str]] = {
-        "request_link": LinkMode,
-        "request_toolchain": ToolchainSource,
-        "request_engine": CondaInstaller,
-        "request_dist_name": DIST_NAMES,
-    }
-    return _bare(words[argument])
-
-
-def _cache_words() -> Words:
+def _cache_words(_argument: str, _variables: Mapping[str, str]) -> Words:
     from fastinstall.model.cache_survey import PURPOSES  # noqa: PLC0415
 
     return PURPOSES
-
-
-def _risks(verb: str) -> Words:
-    from fastinstall.model.request import Risk  # noqa: PLC0415
-
-    return _bare({"rollback": ("force-remove",), "doctor": ("downgrade",)}.get(verb, Risk))
 
 
 def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
@@ -212,8 +179,10 @@ def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
 
 _LOOK_UP: dict[str, Callable[[str, Mapping[str, str]], Words]] = {
     "checks": _checks,
-    **dict.fromkeys(("request_recipe", "request_level", "request_levels", "request_require"), _recipe_words),
-    **dict.fromkeys(("request_link", "request_toolchain", "request_engine", "request_dist_name"), _request_words),
+    "prefix": _environments,
+    "cache": _cache_words,
+    **dict.fromkeys(_FIXED, _fixed_words),
+    **dict.fromkeys(("recipes", "request_recipe", "request_level", "request_levels", "request_require"), _recipe_words),
     **dict.fromkeys(("workload", "candidates", "bring", "print_code"), _bench_words),
 }
 

@@ -1,10 +1,11 @@
 """Consent to a plan and to each of its risks: by --yes and --allow, or by a person who is asked."""
 
 from argparse import Namespace
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.console import Console
+from fastinstall.cli.console import Console, Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import format_flags
 from fastinstall.cli.questions import Asker, asker_for
@@ -17,28 +18,28 @@ if TYPE_CHECKING:
     from fastinstall.plan.plan import Plan
 
 _DECLINED = "declined; nothing was changed"
-_SHOWN = 6
 
 
-def consent(plan: "Plan", arguments: Namespace, context: Context, command: str) -> "Plan":
-    """Return the plan with everything that was accepted.
+def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, expected: Iterable[str] = ()) -> "Plan":
+    """Show a plan, and return it with everything that was accepted.
 
     Args:
         plan: to be agreed to.
         arguments: `--yes` accepts the plan, and no risk.
         context: who may be asked.
         command: the same without questions, to be pasted.
+        expected: what the plan is expected to take and to bring.
 
     Raises:
         RefusedError: nobody can be asked (exit 5), or the person declines.
     """
+    from fastinstall.cli.text.setup_page import plan_text  # noqa: PLC0415 (only where there is a plan)
+
+    if not (arguments.yes and context.console.json):
+        context.console.talk(plan_text(plan, context.console.err, expected))
     if arguments.yes:
         refuse_unaccepted(plan)
         return plan
-    refuse_without_yes(arguments, context.console, command)
-    from fastinstall.cli.text.short_documents import plan_text  # noqa: PLC0415 (only where there is a plan)
-
-    context.console.talk(plan_text(plan, context.console.err))
     agree("Proceed?", arguments, context.console, command)
     agreed = ask_for_risks(plan, asker_for(context.console))
     if agreed is None:
@@ -68,7 +69,7 @@ def refuse_unaccepted(plan: "Plan") -> None:
         raise RefusedError(
             "; ".join(plan_risk.summary for plan_risk in risks),
             hint=make_consent_hint(risks, plan.request.allow),
-            details=_shorten_items(tuple(item for plan_risk in risks for item in plan_risk.items)),
+            details=Page().shortened([item for plan_risk in risks for item in plan_risk.items]),
         )
 
 
@@ -104,12 +105,6 @@ def equivalent_command(plan: "Plan") -> str:
     target = ("--new-env", named.new, "--python", named.python) if named.new else ("--prefix", named.prefix)
     words = ("fastinstall", "setup", "--yes", *target, *format_flags(plan.request))
     return " ".join(quote(str(word)) for word in words)
-
-
-def _shorten_items(items: tuple[str, ...]) -> tuple[str, ...]:
-    if len(items) <= _SHOWN + 1:
-        return items
-    return (*items[:_SHOWN], f"... and {len(items) - _SHOWN} more: fastinstall plan --json")
 
 
 def _list_unaccepted_risks(plan: "Plan") -> tuple[PlanRisk, ...]:

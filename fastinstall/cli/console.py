@@ -36,7 +36,8 @@ def open_closed_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the kernel gives the lowest number that is free
         if getattr(sys, name) is None:
-            setattr(sys, name, _open_stream(descriptor))
+            mode = "w" if descriptor else "r"
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
 
 
 def name_files_in_utf8() -> None:
@@ -96,10 +97,6 @@ def write_lines(stream: TextIO, text: str) -> None:
     except OSError:
         _redirect_to_null(stream)
         raise
-
-
-def _open_stream(descriptor: int) -> TextIO:
-    return cast("TextIO", os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8", closefd=False))
 
 
 def _write(stream: TextIO, line: str) -> None:

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import field
 from errno import EACCES, EDQUOT, EIO, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOSPC, EPERM, EROFS
 from pathlib import Path
-from typing import Protocol
 
 from fastinstall.cli.console import (
     Console,
@@ -54,10 +53,6 @@ _CREATING = frozenset({"setup", "plan"})
 _LOOKING = frozenset({"doctor", "inspect"})
 _FAILED = (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
-
-
-class _Command(Protocol):
-    def run(self, arguments: Namespace, context: "Context") -> int: ...
 
 
 @immutable
@@ -129,9 +124,9 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
 def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
     """Return the exit code of a command, or what kept it from having one."""
     try:
-        command: _Command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
+        command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
         with context.closing:
-            return command.run(arguments, context)
+            return int(command.run(arguments, context))
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (every one of them is told)
         return error
 

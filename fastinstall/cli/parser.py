@@ -27,8 +27,6 @@ _OVERRULES = {
     "--host-flags": ("host_flags",),
 }
 _HELP = frozenset({"-h", "--help", "--help-all"})
-_IN_CLONE = {"--prove": "the whole proof runs in a clone of fastinstall's repository: sh bootstrap.sh prove NAME"}
-"""Flags whose work a tool of the repository does, with its command."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -101,13 +99,12 @@ def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) 
     """Name what nobody knows, with the verb and the flag that was probably meant."""
     known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 (as below)
     flags = [each.partition("=")[0] for each in rest if each.startswith("-")]
-    word = next((each for each in flags if each in _IN_CLONE), next(iter(flags), None))
+    word = next(iter(flags), None)
     meant = _find_similar(word, known) if word else None
     problem = f"{parser.prog} has no flag {word}" if word else f"{parser.prog} takes no argument {rest[0]!r}"
     if word in known:
         problem, meant = f"{word} stands before the verb", f"{parser.prog} {word}"
-    hint = _IN_CLONE.get(word or "", f"{parser.prog} --help")
-    raise UsageError(f"{problem}{f': did you mean {meant}?' if meant else ''}", hint=hint)
+    raise UsageError(f"{problem}{f': did you mean {meant}?' if meant else ''}", hint=f"{parser.prog} --help")
 
 
 def _find_similar(word: str, known: Iterable[str]) -> str | None:
@@ -261,8 +258,7 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3; default: error"
     )
-    junit = "also write JUnit XML, for CI; -: to stdout"
-    parser.add_argument("--junit", metavar="FILE", help=junit)
+    parser.add_argument("--junit", metavar="FILE", help="also write JUnit XML, for CI")
     allow = "with --fix: accept risks by name; downgrade: replace a later Pillow that was asked for"
     parser.add_argument("--allow", dest="request_allow", metavar="RISK,...", help=allow)
     collect = "sum up many machines: DIR with their `doctor --json`"

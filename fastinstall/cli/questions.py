@@ -6,6 +6,7 @@ beyond ASCII is written, whatever the terminal says that it can show.
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fastinstall.cli.console import Console, Page, strip_control_characters
@@ -14,6 +15,9 @@ from fastinstall.core.secrets import redact_text
 if TYPE_CHECKING:
     from questionary import Question
 
+Texts = Mapping[str, str]
+"""Texts for a person, by the values that they stand for."""
+NO_TEXTS: Texts = MappingProxyType({})
 _MARK = "? "
 _WAYS = "(arrow keys, Enter)"
 _POINTER = 6
@@ -29,21 +33,14 @@ class Asker(Protocol):
         """Ask yes or no."""
         ...
 
-    def choose(
-        self,
-        question: str,
-        answers: Mapping[str, str],
-        *,
-        default: str | None = None,
-        meanings: Mapping[str, str] | None = None,
-    ) -> str:
+    def choose(self, question: str, answers: Texts, *, default: str | None = None, meanings: Texts = NO_TEXTS) -> str:
         """Ask for one of several answers.
 
         Args:
             question: what is asked, in one sentence.
             answers: value to label, in order.
             default: the value that is marked first; None for the first one.
-            meanings: value to a sentence about it, for those that need one.
+            meanings: a sentence about a value, for those that need one.
         """
         ...
 
@@ -70,22 +67,15 @@ class Menus:
         asked = self._wrap_question(question, len("(Y/n) Yes"))
         return bool(_ask_unless_interrupted(questionary.confirm(asked, default=default, **self._make_terminal())))
 
-    def choose(
-        self,
-        question: str,
-        answers: Mapping[str, str],
-        *,
-        default: str | None = None,
-        meanings: Mapping[str, str] | None = None,
-    ) -> str:
+    def choose(self, question: str, answers: Texts, *, default: str | None = None, meanings: Texts = NO_TEXTS) -> str:
         """Ask for one of several answers; where a line has no room for what one means, it stands above the menu."""
         import questionary  # noqa: PLC0415
 
         labels = {value: self._fit(label) for value, label in answers.items()}
-        rows = _join_columns(labels, {value: self._fit(text) for value, text in (meanings or {}).items()})
+        rows = _join_columns(labels, {value: self._fit(text) for value, text in meanings.items()})
         room = self._width - _POINTER
         if max(map(len, rows.values())) > room:
-            self._console.complain("\n".join(_explain_answers(answers, meanings or {}, self._console.err)))
+            self._console.complain("\n".join(_explain_answers(answers, meanings, self._console.err)))
             rows = {value: shorten_label(label, room) for value, label in labels.items()}
         asked = questionary.select(
             self._wrap_question(question, len(_WAYS)),
@@ -152,20 +142,13 @@ class Lines:
             self._say("Answer y or n.\n")
         return words[answer]
 
-    def choose(
-        self,
-        question: str,
-        answers: Mapping[str, str],
-        *,
-        default: str | None = None,
-        meanings: Mapping[str, str] | None = None,
-    ) -> str:
+    def choose(self, question: str, answers: Texts, *, default: str | None = None, meanings: Texts = NO_TEXTS) -> str:
         """Ask for one of several answers."""
         values = list(answers)
         usual = values.index(default) + 1 if default in values else 1
-        margin, rows = len(str(len(values))) + 4, _join_columns(answers, meanings or {})
+        margin, rows = len(str(len(values))) + 4, _join_columns(answers, meanings)
         if self._page.width is not None and max(map(len, rows.values())) > self._page.width - margin:
-            rows = {value: ": ".join(filter(None, (answers[value], (meanings or {}).get(value)))) for value in values}
+            rows = {value: ": ".join(filter(None, (answers[value], meanings.get(value)))) for value in values}
         for number, row in enumerate(rows.values(), start=1):
             lines = self._page.lines(row, first=f"{number:>{margin - 2}}) ", rest=" " * margin)
             self._say("".join(f"{line}\n" for line in lines))
@@ -206,13 +189,13 @@ def fit(text: str, known: tuple[str, ...] = ()) -> str:
     return strip_control_characters(redact_text(text, known)).encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _join_columns(labels: Mapping[str, str], meanings: Mapping[str, str]) -> dict[str, str]:
+def _join_columns(labels: Texts, meanings: Texts) -> dict[str, str]:
     """Return every label with its meaning behind it."""
     width = max((len(labels[value]) for value in meanings if value in labels), default=0)
     return {value: f"{label:<{width}}  {meanings.get(value, '')}".rstrip() for value, label in labels.items()}
 
 
-def _explain_answers(answers: Mapping[str, str], meanings: Mapping[str, str], page: Page) -> Iterator[str]:
+def _explain_answers(answers: Texts, meanings: Texts, page: Page) -> Iterator[str]:
     """Yield every answer with its sentence, in columns."""
     width = max((len(answers[value]) for value in meanings if value in answers), default=0)
     wide = page.width is not None and width > page.width // 3
@@ -240,12 +223,7 @@ NOTHING = "-"
 
 
 def choose_or_go_back(
-    asker: Asker,
-    question: str,
-    meanings: Mapping[str, str],
-    *,
-    labels: Mapping[str, str] | None = None,
-    default: str | None = None,
+    asker: Asker, question: str, meanings: Texts, *, labels: Texts = NO_TEXTS, default: str | None = None
 ) -> str | None:
     """Ask for one of the answers, or return None if the user goes back.
 
@@ -256,7 +234,7 @@ def choose_or_go_back(
         labels: of the values that do not stand for themselves.
         default: the value that is marked first, where it is one of them; else the first one.
     """
-    answers = {str(value): str(value) for value in meanings} | dict(labels or {}) | {BACK: "Back"}
+    answers = {str(value): str(value) for value in meanings} | dict(labels) | {BACK: "Back"}
     marked = default if default in answers else None
     answer = asker.choose(question, answers, default=marked, meanings=meanings)
     return None if answer == BACK else answer

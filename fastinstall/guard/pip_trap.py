@@ -223,7 +223,6 @@ class PinTrial:
                 unknown = f"whether pip would downgrade {listing(names)} is unknown"
                 message = f"could not test the pin against the index ({why}): {unknown}"
                 self.emit(Noted(message=message, warning=True))
-                self._try_with_the_wheel(held)
 
     def _ask(self, settings: Mapping[str, str], *words: str) -> PipForecast:
         return forecast_pip_install(self.facts.interpreter, words, settings, self.variables)
@@ -241,15 +240,6 @@ class PinTrial:
                 find_forced_downgrades(self.facts.distributions, without.installs, with_pin.installs, names),
             )
         return without.impossible
-
-    def _try_with_the_wheel(self, held: Mapping[str, str]) -> None:
-        """Object if pip does not find what the pin asks for without an index."""
-        name = self.pin.requirement.partition("==")[0]
-        try:
-            found = self._ask(held, "--no-index", "--no-deps", "--force-reinstall", name)
-        except UndeterminedError:
-            return  # a pip of before dry runs; it was told above that nothing could be tried
-        self._object(found.impossible, {})
 
     def _object(self, impossible: str, downgrades: Mapping[str, str]) -> None:
         """Refuse, or warn where it was pinned before: then the harm is not of this run's making, and a repair goes on.

@@ -15,12 +15,20 @@ from fastinstall.core.parsing import parse_json
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import PROJECT
 from fastinstall.model.stored_documents import open_stored
-from fastinstall.pins.tools import tools
 
 HOME = ".fastinstall"
 """Where such a project keeps them, relative to its directory."""
 
 RECORD = f"{HOME}/pin.json"
+
+_TOUCHED = {
+    "uv": ("pyproject.toml", "uv.lock"),
+    "poetry": ("pyproject.toml", "poetry.lock"),
+    "pdm": ("pyproject.toml", "pdm.lock"),
+    "pixi": ("pixi.toml", "pyproject.toml", "pixi.lock"),
+    "hatch": ("hatch.toml", "pyproject.toml"),
+}
+"""By the project's tool, the files that a pin touched."""
 
 
 @immutable
@@ -69,9 +77,8 @@ def read_pin_record(directory: Path) -> PinRecord | None:
     if content is None:
         return None
     record = open_stored(PinRecord, "project-pin", parse_json(content, file=place), file=place)
-    tool = tools().get(record.manager)
     for index, file in enumerate(record.files):
-        if tool is None or file.name not in (*tool.manifests, tool.lock):
+        if file.name not in _TOUCHED.get(record.manager, ()):
             problem = f"{file.name!r} is neither manifest nor lock of {record.manager}"
             raise DocumentError(place, f"files[{index}].name", problem)
     return record

@@ -116,33 +116,33 @@ def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange
     )
 
 
-def unpin_earlier(project: Project) -> ProjectChange | None:
+def unpin_earlier(directory: Path) -> ProjectChange | None:
     """Return the change that takes the pin of an earlier fastinstall out of a project, or None if there is none.
 
     Raises:
         DocumentError: the record of the pin cannot be read.
         RefusedError: somebody has edited what the pin inserted.
     """
-    directory = Path(project.directory)
     record = earlier_pins.read_pin_record(directory)
     if record is None:
         return None
     plain = earlier_pins.read_unpinned_files(directory, record)
     there = {name: foreign.bytes_if_there(directory / name) for name in plain}
+    notes = [
+        f"{name} was made again since, and names the wheel of the pin: make it anew afterwards by {record.manager}"
+        for name, content in plain.items()
+        if earlier_pins.HOME.encode() in (content or b"")
+    ]
     return ProjectChange(
         project=directory,
         manager=record.manager,
         requirement=record.requirement,
         diff="".join(format_diff(name, there[name], plain[name]) for name in plain),
-        notes=tuple(_describe_rest(directory, tools()[record.manager], plain)),
+        notes=(
+            *notes,
+            f"the build and the originals that it kept go by hand: rm -r {quote(directory / earlier_pins.HOME)}",
+        ),
     )
-
-
-def _describe_rest(directory: Path, tool: PinTool[Any], plain: Mapping[str, bytes | None]) -> Iterator[str]:
-    if tool.locking is not None and earlier_pins.HOME.encode() in (plain.get(tool.lock) or b""):
-        command = f"cd {quote(directory)} && {' '.join((tool.name, *tool.locking.lock))}"
-        yield f"{tool.lock} was made again since, and names the wheel of the pin; make it anew afterwards: {command}"
-    yield f"the build and the originals that it kept go by hand: rm -r {quote(directory / earlier_pins.HOME)}"
 
 
 def _describe_costs(request: PinRequest, tool: PinTool[Any], pinned: PinnedBuild | PinnedPackage) -> Iterator[str]:

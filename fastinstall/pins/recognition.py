@@ -4,17 +4,22 @@ Without a pin this costs a few stats, and a read of the manifest if the environm
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import FastinstallError, UsageError
+from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
 from fastinstall.model.pin_state import PinState, Project
 
+if TYPE_CHECKING:
+    from fastinstall.pins.tool import PinTool
+
 _PYPROJECT = "pyproject.toml"
-_MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")
+_MANIFESTS = (_PYPROJECT, "pixi.toml")
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
@@ -33,7 +38,10 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
     if named is not None:
         project = _find_project(Path(os.path.normpath(named.absolute())))
         if project is None:
-            raise _make_no_project_error(named)
+            raise UsageError(
+                f"{named}: not a project of uv, Poetry, PDM or pixi: it has none of their lock files or tables",
+                hint=f"create its lock file first: cd {quote(named)} && uv lock",
+            )
         return project
     directory = find_project_directory(prefix)
     found = _find_project(directory) if directory is not None else None
@@ -52,35 +60,21 @@ def find_project_directory(prefix: Path) -> Path | None:
     return prefix.parent if prefix.name in (".venv", "venv") else None
 
 
-def _make_no_project_error(named: Path) -> UsageError:
-    from fastinstall.pins.tools import tools  # noqa: PLC0415 (as `_find_project`)
-
-    *names, last = tools()
-    commands = " or ".join(f"{tool.name} lock" for tool in tools().values() if tool.locking is not None)
-    return UsageError(
-        f"{named}: not a project of {', '.join(names)} or {last}: it has none of their lock files or tables",
-        hint=f"create its lock file first ({named}/pyproject.toml): {commands}",
-    )
-
-
 def _find_project(directory: Path) -> Project | None:
-    from fastinstall.pins.tool import ProjectSign  # noqa: PLC0415 (only where something may be a project)
-    from fastinstall.pins.tools import tools  # noqa: PLC0415 (likewise)
+    from fastinstall.pins.tools import tools  # noqa: PLC0415 (only where something may be a project)
 
-    names = {name for tool in tools().values() for name in (*tool.manifests, tool.lock) if name}
+    names = {name for tool in tools().values() for name in (*tool.manifests, tool.lock)}
     there = frozenset(name for name in names if (directory / name).is_file())
-    known = [tool for tool in tools().values() if there.intersection(tool.manifests)]
     tables = foreign.read_toml(directory / _PYPROJECT).get("tool") if _PYPROJECT in there else None
-    signs = {tool.name: tool.sign(there, tables if isinstance(tables, dict) else {}) for tool in known}
-    strongest = max(signs.values(), default=ProjectSign.NONE)
-    candidates = [tool for tool in known if strongest and signs[tool.name] is strongest]
-    if not candidates:
+    known = [tool for tool in tools().values() if there.intersection(tool.manifests)]
+    ranks = {tool.name: _rank_signs(tool, there, tables if isinstance(tables, dict) else {}) for tool in known}
+    strongest = max(ranks.values(), default=0)
+    tool, *others = [tool for tool in known if strongest and ranks[tool.name] == strongest] or (None,)
+    if tool is None:
         return None
-    tool, *others = candidates
     if others:
-        signs_of_both = "lock files" if strongest is ProjectSign.LOCK else f"tables in {_PYPROJECT}"
         raise UsageError(
-            f"{directory} has {signs_of_both} of {tool.name} and of {others[0].name}",
+            f"{directory} is a project of {tool.name} and of {others[0].name}, by lock files or tables of both",
             hint=f"remove what is left of one of them in {directory}",
         )
     return Project(
@@ -90,6 +84,13 @@ def _find_project(directory: Path) -> Project | None:
         lock=directory / tool.lock if tool.lock in there else None,
         sync=tool.sync,
     )
+
+
+def _rank_signs(tool: "PinTool[Any]", there: frozenset[str], tables: Mapping[str, object]) -> int:
+    """Return how strong a sign of a tool there is: a manifest of its own, its lock, or its table; 0 for none."""
+    if there & {*tool.manifests} - {_PYPROJECT}:
+        return 3
+    return 2 if tool.lock in there else int(tool.name in tables)
 
 
 def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None:

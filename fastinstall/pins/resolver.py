@@ -17,7 +17,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import toml_data
-from fastinstall.core.process import CommandError, Completed, run
+from fastinstall.core.process import CommandError, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.core.values import immutable
@@ -65,24 +65,21 @@ class LockTrial:
         Raises:
             RefusedError: no lock can be made, it would not hold our build, or it would go back on other distributions.
         """
-        (name, lock), tool, build = before, self.tool, self.build
+        name, tool, build = next(iter(before)), self.tool, self.build
         with mirror_project(self.project, before) as mirror:
-            plain = self._make_plain_lock(mirror, before[lock])
+            command = f"cd {quote(self.project.directory)} && {tool.name} lock"
+            plain = self._lock(mirror, "as it is", f"see what is wrong: {command}")
             if before[name] == manifest:  # the pin is there already
-                return self._relocate(plain, mirror)
+                return plain
             versions = parse_locked_versions(plain.decode("utf-8"))
             if build.name not in versions:
                 raise self._refuse(
                     f"nothing in the project requires {build.name}, so its lock file cannot pin it",
                     f"cd {quote(self.project.directory)} && {tool.name} add {build.name}, then run this command again",
                 )
-            prepared = tool.prepare_lock(manifest.decode("utf-8"), plain.decode("utf-8"), build)
-            (mirror / lock).write_bytes(prepared.encode("utf-8"))
             (mirror / name).write_bytes(manifest)
-            pinned = self._relocate(
-                self._lock(mirror, "with the pin", "remove what conflicts with it, or add the lines by hand and lock"),
-                mirror,
-            )
+            hint = "remove what conflicts with it, or add the lines by hand and lock"
+            pinned = self._lock(mirror, "with the pin", hint)
         self._refuse_unheld(versions, parse_locked_versions(pinned.decode("utf-8")))
         return pinned
 
@@ -93,29 +90,20 @@ class LockTrial:
     def _by_hand(self) -> tuple[str, ...]:
         return ("the pin would add:", *self.lines.splitlines())
 
-    def _make_plain_lock(self, mirror: Path, there: bytes | None) -> bytes:
-        if there is not None and self._run(self.locking.check, mirror, check=False).exit_code == 0:
-            return there
-        command = f"cd {quote(self.project.directory)} && {self.tool.name} lock"
-        return self._lock(mirror, "as it is", f"see what is wrong: {command}")
-
     def _lock(self, mirror: Path, how: str, hint: str) -> bytes:
-        try:
-            self._run(self.locking.lock, mirror, check=True)
-        except CommandError as error:
-            problem = f"{self.tool.name} cannot lock it {how}"
-            raise self._refuse(problem, hint, (*error.details, *self._by_hand)) from error
-        return foreign.read_bytes(mirror / self.tool.lock)
-
-    def _run(self, words: tuple[str, ...], directory: Path, *, check: bool) -> Completed:
-        python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
         dropped = {"CONDA_PREFIX", *(name for tool in tools().values() if tool.locking for name in tool.locking.drops)}
         kept = {
             name: value for name, value in self.variables.items() if name not in dropped and _OWN_PIN not in value
         }  # a pin of the environment that a shell has sourced would lead into it
         environment = {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
-        argv = (self._find_program(), *words, *python)
-        return run(argv, environment=environment, directory=directory, timeout=_SECONDS, check=check)
+        python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
+        argv = (self._find_program(), *self.locking.lock, *python)
+        try:
+            run(argv, environment=environment, directory=mirror, timeout=_SECONDS, check=True)
+        except CommandError as error:
+            problem = f"{self.tool.name} cannot lock it {how}"
+            raise self._refuse(problem, hint, (*error.details, *self._by_hand)) from error
+        return self._relocate(foreign.read_bytes(mirror / self.tool.lock), mirror)
 
     def _find_program(self) -> Path:
         """Return the program that a variable names (FASTINSTALL_UV), else the one on PATH."""

@@ -3,9 +3,8 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from enum import IntEnum
 from pathlib import PurePath
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from fastinstall.core.values import immutable
 from fastinstall.pins.markers import PinnedBuild, PinnedPackage
@@ -13,30 +12,18 @@ from fastinstall.pins.markers import PinnedBuild, PinnedPackage
 Pinned = TypeVar("Pinned", PinnedBuild, PinnedPackage)
 
 
-class ProjectSign(IntEnum):
-    """By what a directory shows that it is a project of a tool; the greater one decides."""
-
-    NONE = 0
-    SETTINGS = 1
-    TABLE = 2
-    LOCK = 3
-    MANIFEST = 4
-
-
 @immutable
 class Locking:
     """How a tool's program makes a lock.
 
     Attributes:
-        check: arguments that check whether the lock says what the manifest asks for.
-        lock: arguments that make the lock.
+        lock: arguments that make the lock anew, and keep the versions that it has.
         why: a command that shows who requires Pillow.
-        names_python: whether both take `--python`.
+        names_python: whether they take `--python`.
         variables: that it runs with.
         drops: variables of the user's that would lead it out of the copy in which a pin is tried.
     """
 
-    check: tuple[str, ...]
     lock: tuple[str, ...]
     why: str
     names_python: bool = False
@@ -65,28 +52,9 @@ class PinTool(ABC, Generic[Pinned]):
     locking: Locking | None = None
     pinned = re.compile(r"(?:==|[/\"']pillow(?:_simd)?-)(\d[\w.]*\+[a-z]+(?:\.(?:v\d|native))+)")
 
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
-        """Return by what a directory is a project of this tool: its lock, or its table.
-
-        Args:
-            files: the manifests and locks of all tools that are there.
-            tables: what [tool] of pyproject.toml has.
-        """
-        if self.lock in files:
-            return ProjectSign.LOCK
-        return ProjectSign.TABLE if self.name in tables else ProjectSign.NONE
-
     @abstractmethod
     def format_lines(self, text: str, pinned: Pinned) -> str:
         """Return the TOML that a manifest with this text has to have for the pin."""
-
-    def prepare_lock(self, manifest: str, lock: str, pinned: Pinned) -> str:
-        """Return the lock without the pin, as the tool shall meet it when it locks with the pin.
-
-        Raises:
-            RefusedError: the tool would not notice that something in there forbids the pin.
-        """
-        return lock
 
     def find_pinned(self, text: str) -> str:
         """Return the build of ours that a manifest pins ("13.0.0+simd.v3"); empty if it pins none."""

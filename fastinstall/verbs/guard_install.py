@@ -19,7 +19,6 @@ from fastinstall.conda.history_file import add_revision
 from fastinstall.conda.moves import list_linked_moves
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
-from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import judge_facts
 from fastinstall.guard.pinning import (
     find_named_project_pins,
@@ -53,19 +52,6 @@ from fastinstall.plan.protection import refuse_if_protected
 
 _SWAPPED = "swapped"
 _STAGED = "conda"
-
-
-@immutable
-class Replacement:
-    """What replaced the stack, and can be accepted.
-
-    Attributes:
-        story: what happened, in a sentence of doctor's.
-        ours: what was set up ("pillow 13.0.0+simd.v2.v3").
-    """
-
-    story: str
-    ours: str
 
 
 def guards_of(
@@ -175,24 +161,23 @@ def remove_guard(session: Session, environment: Environment, *, is_needed: bool 
     return guards_of(session, environment)
 
 
-def replacement_of(session: Session, environment: Environment) -> Replacement | None:
-    """Find a replacement that can be accepted, or return None if nothing is set up or ours is in place.
+def find_replacement(session: Session, environment: Environment) -> str | None:
+    """Tell what replaced the stack and can be accepted, or return None if nothing is set up or ours is in place.
 
     Example:
-        replacement = replacement_of(session, environment)
-        print(replacement.story if replacement is not None else "ours is in place")
+        print(find_replacement(session, environment) or "ours is in place")
     """
     receipt = JournalStore(Path(environment.prefix)).read_receipt()
     if receipt is None:
         return None
-    return _find_replacement(session, recorded_facts(session, environment, receipt), receipt)
+    return _describe_replacement(session, recorded_facts(session, environment, receipt), receipt)
 
 
-def accept(session: Session, environment: Environment) -> Replacement | None:
+def accept(session: Session, environment: Environment) -> str | None:
     """Withdraw from an environment whose stack was replaced: guards, pins and receipt go.
 
     Returns:
-        What was accepted; None if there is nothing to accept, and nothing changed.
+        What was accepted, in a sentence of doctor's; None if there is nothing to accept, and nothing changed.
 
     Raises:
         RefusedError: the environment is protected, or locked by a running one.
@@ -208,7 +193,7 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
             return None
         facts = recorded_facts(session, environment, receipt)
         refuse_if_protected(facts)
-        accepted = _find_replacement(session, facts, receipt)
+        accepted = _describe_replacement(session, facts, receipt)
         if accepted is not None:
             # Conda would go on taking our packages out of the channel that it registers.
             registration = Move(kind=MoveKind.OUT, live=REGISTRATION, kept="aside/registration.yml")
@@ -219,12 +204,10 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
     return accepted
 
 
-def _find_replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacement | None:
+def _describe_replacement(session: Session, facts: Facts, receipt: Receipt) -> str | None:
     recipe = recipe_named(session, receipt.recipe)
     (finding,) = judge_facts(session, facts, receipt, recipe, (_SWAPPED,)).findings
-    if finding.status is not Status.ERROR:
-        return None
-    return Replacement(story=finding.message, ours=f"{receipt.distribution} {receipt.version}")
+    return finding.message if finding.status is Status.ERROR else None
 
 
 def _record_requested_pin(receipt: Receipt, *, pin: bool) -> Receipt:

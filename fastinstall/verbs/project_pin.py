@@ -12,8 +12,9 @@ from fastinstall.guard.pinning import find_installed_wheel_of
 from fastinstall.model.environment import Environment
 from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.session import Session
+from fastinstall.pins.earlier_pins import find_noted_project
 from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin, unpin_earlier
-from fastinstall.pins.recognition import project_of
+from fastinstall.pins.recognition import find_project_directory, project_of
 from fastinstall.pins.tools import tools
 
 
@@ -76,5 +77,9 @@ def unpin_project(environment: Environment, project: Path | None = None) -> Proj
     Example:
         change = unpin_project(environment, Path("app"))
     """
-    found = project_of(Path(environment.prefix), project)
-    return unpin_earlier(found) if found is not None else None
+    prefix = Path(environment.prefix)
+    directory = project or find_project_directory(prefix)
+    change = unpin_earlier(directory.absolute()) if directory is not None else None
+    if change is None and project is None and (noted := find_noted_project(prefix)) is not None:
+        return unpin_earlier(noted)
+    return change

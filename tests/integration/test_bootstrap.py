@@ -165,7 +165,7 @@ def test_what_cannot_be_renewed_is_used_as_it_is(checkout: Checkout) -> None:
     with checkout.changed("requirements/tool.txt", "needed", "# another one\nneeded"):
         renewed = checkout.run(offline=True)
         assert _prefix(renewed) == before
-        assert "No matching distribution found for needed==1" in renewed.stderr
+        assert "needed==1" in renewed.stderr
         assert f"could not be installed; {before} is used" in renewed.stderr
     assert checkout.run(offline=True).stderr == "", "and nothing else has become of it"
 
@@ -184,8 +184,9 @@ def test_a_later_version_that_cannot_be_installed_says_what_still_runs(checkout:
     with checkout.changed("fastinstall/__init__.py", "1.0", "2.0"):
         result = checkout.run(offline=True)
     assert result.exit_code == 6
-    assert "there is no private environment for fastinstall 2.0" in result.stderr
-    assert f"hint: one for an earlier version still runs: {before}/bin/fastinstall" in result.stderr
+    assert "for fastinstall 2.0" in result.stderr
+    (hint,) = [line for line in result.stderr.splitlines() if "hint: " in line]
+    assert hint.endswith(f": {before}/bin/fastinstall")
     assert _prefix(checkout.run(offline=True)) == before
 
 
@@ -205,7 +206,7 @@ def test_two_shells_that_find_it_broken_make_one_beside_it(checkout: Checkout) -
     assert len({_prefix(result) for result in results} - {str(broken)}) == 1
     said = "".join(result.stderr for result in results)
     assert said.count("preparing a private environment") == 1
-    assert said.count("another process prepares the private environment; waiting for it") == 1
+    assert said.count("another process prepares") == 1
 
 
 _PROGRAM = """#!/bin/sh

@@ -56,26 +56,24 @@ def test_doctor_runs_its_checks_and_survives_them(sandbox: Sandbox, beside: dict
     assert findings["licences"]["status"] == "hint"
     assert str(target.prefix) in findings["licences"]["message"]
     assert findings["servers"]["status"] == "crashed"
-    assert findings["servers"]["message"] == (
-        "the check of acme-images 1.0 failed: RuntimeError: the licence server is away"
-    )
+    failed = findings["servers"]["message"]
+    assert "acme-images 1.0" in failed
+    assert "RuntimeError: the licence server" in failed
     assert findings["swapped"]["status"] != "crashed"
-    assert findings["extensions"]["message"] == (
-        "the check 'swapped' of acme-images 1.0 is ignored: fastinstall already has that name"
-    )
+    assert "'swapped' of acme-images 1.0" in findings["extensions"]["message"]
 
     quick = {finding["check"] for finding in sandbox.cli(*asked, "--quick", env=beside).document["findings"]}
     assert quick == findings.keys() - {"licences", "servers", "extensions"}
     named = sandbox.cli(*asked, "--quick", "licences", env=beside)
     assert [finding["check"] for finding in named.document["findings"]] == ["licences"]
     listed = sandbox.cli("doctor", "--list", env=beside).stdout
-    assert "Whether the environment says who may use it.\n" in listed
+    assert re.search(r"^ *licences ", listed, re.MULTILINE)
 
 
 def test_its_recipe_is_one_of_the_recipes(sandbox: Sandbox, beside: dict[str, str | None]) -> None:
     told = sandbox.cli("recipes", "list", env=beside)
     assert re.match(r"acme-pillow +stock Pillow", told.stdout)
-    assert "the recipe 'pillow' of acme-images 1.0 is ignored" in told.stderr
+    assert "'pillow' of acme-images 1.0" in told.stderr
     assert sandbox.cli("recipes", "check", "acme-pillow", env=beside).exit_code == ExitCode.OK
     assert sandbox.cli("recipes", "check", "acme-pillow").exit_code == ExitCode.USAGE
 
@@ -83,7 +81,7 @@ def test_its_recipe_is_one_of_the_recipes(sandbox: Sandbox, beside: dict[str, st
 def test_bench_offers_its_adapter(sandbox: Sandbox, beside: dict[str, str | None]) -> None:
     told = sandbox.cli("bench", "--list", env=beside)
     assert "acme-raw" in told.stdout
-    assert "the adapter 'pyvips' of acme-images 1.0 is ignored" in told.stderr
+    assert "'pyvips' of acme-images 1.0" in told.stderr
     code = sandbox.cli("bench", "--print-code", "acme-raw", env=beside)
     assert "def load(path):" in code.stdout
 
@@ -106,6 +104,6 @@ def test_a_setup_is_undone_where_its_check_says_so(sandbox: Sandbox, tmp_path: P
     before = sorted(path.name for path in target.site_packages.iterdir())
     told = sandbox.cli("setup", *STOCK, "--no-guard", "--yes", "--prefix", target.prefix, env=beside)
     assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
-    assert "doctor found an error after the installation, so it was undone" in told.stderr
-    assert f"licences: nobody has said who may use {target.prefix}" in told.stderr
+    (found,) = [line for line in told.stderr.splitlines() if "licences: " in line]
+    assert str(target.prefix) in found
     assert sorted(path.name for path in target.site_packages.iterdir()) == before

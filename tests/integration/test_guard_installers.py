@@ -135,7 +135,9 @@ def test_a_build_with_pips_inside_says_it_once(guarded: Guarded, wheels: Path, t
     make_wheel(source, "14.0.0")
     result = pip(guarded, wheels, "install", source)
     assert result.returncode == 0
-    assert warnings(result) == [f"{WARNING}{guarded.prefix} was replaced with Pillow 14.0.0 by pip"]
+    (warning,) = warnings(result)
+    assert warning.startswith(f"{WARNING}{guarded.prefix} ")
+    assert warning.endswith(" Pillow 14.0.0 by pip")
 
 
 @pytest.mark.parametrize("ending", ["raise KeyboardInterrupt", "raise SystemExit(1)", "raise RuntimeError"])
@@ -154,7 +156,9 @@ def test_a_pip_that_fails_after_the_swap_says_it_once(guarded: Guarded, wheels: 
         archive.writestr("zzz-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     result = pip(guarded, wheels, "install", "-U", "pillow", broken)
     assert result.returncode != 0
-    assert warnings(result) == [f"{WARNING}{guarded.prefix} was replaced with Pillow 13.0.0 by pip"], result.stderr
+    (warning,) = warnings(result)
+    assert warning.startswith(f"{WARNING}{guarded.prefix} ")
+    assert warning.endswith(" Pillow 13.0.0 by pip")
 
 
 def test_a_pip_that_is_interrupted_in_the_middle_says_it_once(guarded: Guarded, wheels: Path, tmp_path: Path) -> None:
@@ -201,7 +205,8 @@ def test_a_swap_by_uv_is_told_at_the_next_import(guarded: Guarded, wheels: Path,
     result = guarded.execute((*uv, option, "pillow==13.0.0"), cache)
     assert (result.returncode, warnings(result)) == (0, [])
     (warning,) = warnings(guarded.run("-c", "import PIL"))
-    assert warning.startswith(f"{WARNING}{guarded.prefix} was replaced with Pillow 13.0.0 by uv, ")
+    assert warning.startswith(f"{WARNING}{guarded.prefix} ")
+    assert " Pillow 13.0.0 by uv, " in warning
 
 
 @pytest.fixture(scope="module")

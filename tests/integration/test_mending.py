@@ -96,12 +96,13 @@ def test_one_sentence_says_what_was_interrupted_and_how_things_are(tmp_path: Pat
     scene = Scene(tmp_path)
     open_transaction(scene.store).perform(swap_moves())
     where = scene.store.prefix
-    sentence = f"the setup of {FIRST.at} was interrupted; to restore the environment"
-    assert describe_interruptions(scene.environment) == (
-        f"{sentence}: fastinstall rollback --interrupted --yes --prefix {where}",
-    )
+    (sentence,) = describe_interruptions(scene.environment)
+    assert FIRST.at in sentence
+    assert sentence.partition(": fastinstall ")[2] == f"rollback --interrupted --yes --prefix {where}"
     assert recover_environment(scene.session, scene.environment)
-    assert scene.heard == [f"the setup of {FIRST.at} had been interrupted; the environment is restored"]
+    (heard,) = scene.heard
+    assert FIRST.at in heard
+    assert heard.endswith(" is restored")
     assert not recover_environment(scene.session, scene.environment)
 
 
@@ -126,7 +127,7 @@ def test_what_was_only_begun_is_cleared_away(scenery: Path) -> None:
         if describe_interruptions(scene.environment) and scene.store.unfinished() is None:
             found.add(describe_interruptions(scene.environment)[0].partition(";")[0])
             assert recover_environment(scene.session, scene.environment)
-            assert scene.heard.pop().endswith("it had changed nothing; its leftovers are removed")
+            assert "it had changed nothing" in scene.heard.pop()
         else:
             recover_environment(scene.session, scene.environment)
         assert scene.looks() == before

@@ -202,9 +202,10 @@ def test_what_the_pin_would_take_back_is_a_refusal_and_changes_nothing(
     offer(index, ancient, latest)
     ready.put(fits)
     before = sorted(ready.prefix.rglob("*"))
-    with pytest.raises(RefusedError, match=r"pip takes viewer 1\.0 instead of 2\.0") as refusal:
+    with pytest.raises(RefusedError, match=r"viewer 1\.0 instead of 2\.0") as refusal:
         _pin(ready)
-    assert refusal.value.details == ("viewer: 2.0 is what comes without the pin",)
+    (detail,) = refusal.value.details
+    assert detail.startswith("viewer: 2.0 ")
     assert sorted(ready.prefix.rglob("*")) == before
 
 
@@ -214,14 +215,14 @@ def test_what_was_pinned_before_is_renewed_with_a_warning(ready: Pinned, index: 
     ready.put(dependant(tmp_path, "painter", "1.0", "pillow"))
     ready.configuration.unlink()
     assert not _pin(ready).pins[0].problems
-    assert any("painter 1.0 instead of 2.0; the existing pin stays" in message for message in ready.said), ready.said
+    assert any("painter 1.0 instead of 2.0" in message for message in ready.said), ready.said
 
 
 def test_without_an_index_it_is_said_that_nothing_could_be_tried(ready: Pinned, tmp_path: Path) -> None:
     ready.put(dependant(tmp_path, "viewer", "1.0", "pillow"))
     alone = replace(ready, variables={**ready.variables, **UNREACHABLE})
     assert not _pin(alone).pins[0].problems
-    assert any("could not test the pin against the index" in message for message in ready.said), ready.said
+    assert any("could not test the pin" in message for message in ready.said), ready.said
 
 
 def test_moved_elsewhere_the_pin_says_so_and_is_renewed_in_place(ready: Pinned) -> None:

@@ -152,7 +152,7 @@ def test_a_project_that_wants_another_pillow_is_refused_with_what_its_tool_says(
     gallery = made.make("uv", "other", MANIFEST.replace('"frame>=1"', '"frame>=1", "pillow==3.0"'))
     before = tree_hash(gallery.directory)
 
-    with pytest.raises(RefusedError, match="cannot lock it with the pin") as refused:
+    with pytest.raises(RefusedError, match="cannot lock it") as refused:
         gallery.pin()
 
     assert any("pillow==3.0" in line for line in refused.value.details)
@@ -163,7 +163,7 @@ def test_a_project_that_wants_another_pillow_is_refused_with_what_its_tool_says(
 def test_a_project_that_does_not_require_pillow_is_refused(made: Galleries) -> None:
     gallery = made.make("uv", "without", MANIFEST.replace('"frame>=1"', ""))
 
-    with pytest.raises(RefusedError, match="nothing in the project requires pillow") as refused:
+    with pytest.raises(RefusedError, match="requires pillow") as refused:
         gallery.pin()
 
     assert "uv add pillow" in (refused.value.hint or "")
@@ -195,7 +195,7 @@ def test_a_uv_toml_that_hides_our_directory_is_refused_until_it_names_it(made: G
     gallery = made.make("uv", "hidden")
     (gallery.directory / "uv.toml").write_text("no-cache = false\n")
 
-    with pytest.raises(RefusedError, match="cannot lock it with the pin") as refused:
+    with pytest.raises(RefusedError, match="cannot lock it") as refused:
         gallery.pin()
     assert any("uv.toml" in line for line in refused.value.details)
 

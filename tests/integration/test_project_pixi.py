@@ -108,7 +108,7 @@ def test_a_channel_in_the_workspace_is_named_relative_to_it(prefix: Path) -> Non
 
 
 def test_a_wheel_is_nothing_to_pixi(prefix: Path) -> None:
-    with pytest.raises(RefusedError, match="needs the stack as a conda package"):
+    with pytest.raises(RefusedError, match="conda package"):
         _pin(prefix, _receipt(prefix, conda=None))
 
 

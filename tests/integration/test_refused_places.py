@@ -1,5 +1,6 @@
 """The cache, the home and the environment on disks that refuse: full, noexec, read-only; each is told as it is."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -83,7 +84,7 @@ def test_a_program_that_finds_no_room_is_told_with_the_disk_that_is_full(tmp_pat
         with pytest.raises(CommandError) as caught:
             run_command(("dd", "if=/dev/zero", f"of={cache}/a", "bs=1k", "count=100"))
         told = explain_full_disk(caught.value, cache, (prefix,))
-        assert told.message == f"{cache}: No space left on device"
+        assert told.message == f"{cache}: {os.strerror(errno.ENOSPC)}"
         assert "XDG_CACHE_HOME=DIR" in (told.hint or "")
         assert caught.value.message in told.details
 
@@ -165,32 +166,15 @@ def test_a_place_for_an_environment_that_is_taken_is_refused_as_what_it_is(sandb
 
 
 @pytest.mark.slow
-def test_a_plan_that_takes_a_built_wheel_names_the_cache_that_does_not_have_it(built: Sandbox) -> None:
+def test_a_plan_that_takes_a_built_wheel_is_refused_where_the_cache_does_not_have_it(built: Sandbox) -> None:
     words = (*STOCK, "--new-env", built.root / "new")
     made = built.cli("plan", *words, "-o", built.root / "plan.json")
     assert made.exit_code == 0, made.text
-    other = built.root / "other"
-    told = built.cli("apply", "--yes", built.root / "plan.json", env={"FASTINSTALL_CACHE_DIR": str(other)})
-    assert told.exit_code == ExitCode.REFUSED, told.text
-    assert f"{other} does not have it" in told.stderr
-    assert "FASTINSTALL_CACHE_DIR=DIR fastinstall apply" in told.stderr
-    assert "a list of" not in told.stderr
-    assert not (built.root / "new").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [(), ("--offline",)], ids=["built", "offline"])
-def test_the_usual_cache_is_named_if_it_has_what_a_plan_takes_from_one(built: Sandbox, words: tuple[str, ...]) -> None:
-    made = built.cli("plan", *STOCK, *words, "--new-env", built.root / "new", "-o", built.root / "plan.json")
-    assert made.exit_code == 0, made.text
-    usual = built.root / "person/.cache/fastinstall"
-    usual.parent.mkdir(parents=True, exist_ok=True)
-    if not usual.is_symlink():
-        usual.symlink_to(built.cache)
-    other = {"FASTINSTALL_CACHE_DIR": str(built.root / "other"), "HOME": str(built.root / "person")}
+    other = {"FASTINSTALL_CACHE_DIR": str(built.root / "other")}
     told = built.cli("apply", "--yes", built.root / "plan.json", env=other)
-    assert told.exit_code in (ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED), told.text
-    assert f"FASTINSTALL_CACHE_DIR={usual} fastinstall apply" in told.stderr
+    assert told.exit_code == ExitCode.REFUSED, told.text
+    assert "fastinstall plan -o FILE" in told.stderr
+    assert not (built.root / "new").exists()
 
 
 @pytest.mark.slow
@@ -199,6 +183,6 @@ def test_a_second_setup_without_a_network_is_told_that_offline_is_enough_and_it_
     assert first.exit_code == 0, first.text
     told = _set_up(built, "--new-env", built.root / "second", **UNREACHABLE)
     assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
-    assert "run the same command again with --offline" in told.stderr
+    assert "again with --offline" in told.stderr
     again = _set_up(built, "--new-env", built.root / "second", "--offline", **UNREACHABLE)
     assert again.exit_code == 0, again.text

@@ -123,8 +123,9 @@ def test_a_later_pillow_on_purpose_is_accepted_or_allowed_to_go_and_never_lost(e
 
     refused = _fix(sandbox, venv)
     assert refused.exit_code == 5, refused.text
-    assert "pillow 99.0.0 was installed by pip, requested by name" in refused.stderr
-    assert "it cannot be built with the kernels" in refused.stderr
+    assert "pillow 99.0.0 " in refused.stderr
+    assert "requested by name" in refused.stderr
+    assert "cannot be built" in refused.stderr
     assert tree_hash(venv.prefix) == swapped
 
     accept, back = (_printed(refused, words) for words in ("guard accept", "doctor --fix --allow"))

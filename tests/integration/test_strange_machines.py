@@ -174,7 +174,8 @@ def test_what_changes_nothing_works_where_no_temporary_file_can_be_written(
 def test_a_lack_of_room_for_temporary_files_names_the_variable(sandbox: Sandbox) -> None:
     code = "from fastinstall.core.temporary_directories import temporary_directory\nwith temporary_directory('a'): pass"
     told = run(_without_room(sys.executable, "-c", code), {**sandbox.variables(), "PYTHONPATH": str(ROOT)})
-    assert "FailedError: No usable temporary directory found in" in told.stderr
+    assert "FailedError: " in told.stderr
+    assert "TMPDIR" in told.stderr
 
 
 def _without_room(*argv: str | Path) -> tuple[str | Path, ...]:

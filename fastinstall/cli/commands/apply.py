@@ -12,7 +12,6 @@ from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.progress import describe_expectations
-from fastinstall.cli.text.short_documents import plan_text
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
@@ -33,9 +32,8 @@ def run(arguments: Namespace, context: Context) -> int:
     asked = allow_risks(saved, read_allowed(arguments, context.sources))
     if context.console.verbose or not arguments.yes:
         context.console.talk("\n".join(list_fetched_artefacts(saved)))
-    if arguments.yes and not context.console.json:
-        context.console.talk(plan_text(asked, context.console.err, describe_expectations(session, asked)))
-    consented = consent(asked, arguments, context, f"fastinstall apply --yes {quote(arguments.file)}")
+    command = f"fastinstall apply --yes {quote(arguments.file)}"
+    consented = consent(asked, arguments, context, command, describe_expectations(session, asked))
     # It runs the interpreter that the plan names, which has been agreed to by now.
     agreed = decide_saved_plan_again(session, saved, consented.request.allow)
     refuse_unaccepted(agreed)

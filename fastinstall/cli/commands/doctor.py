@@ -219,7 +219,6 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
     from fastinstall.cli.consent import consent  # noqa: PLC0415
     from fastinstall.cli.progress import describe_expectations  # noqa: PLC0415
-    from fastinstall.cli.text.short_documents import plan_text  # noqa: PLC0415
     from fastinstall.core.messages import fix_command  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
 
@@ -229,9 +228,7 @@ def _fix(session: Session, environment: Environment, arguments: Namespace, conte
     planned = plan_repair(working, environment, request)
 
     def agreed(plan: "Plan") -> "Plan":
-        if arguments.yes and not context.console.json:
-            context.console.talk(plan_text(plan, context.console.err, describe_expectations(session, plan)))
-        return consent(plan, arguments, context, command)
+        return consent(plan, arguments, context, command, describe_expectations(session, plan))
 
     if planned.steps:
         repair(working, agreed(planned), request, agreed)

@@ -6,30 +6,32 @@
 """
 
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.common import find_target_to_read, progress_for, recover_or_report, session_of, target_of, tell
 from fastinstall.cli.consent import agree
+from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
-from fastinstall.cli.text.short_documents import guards_text, locks_text
 from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
+from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.files import check_locks
+from fastinstall.lockcheck.verdict import LockFinding, LockReport
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Status
+from fastinstall.model.guard_state import GuardCost, GuardEvent
+from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.observe.active_environment import find_environment
-from fastinstall.verbs.guard_install import Replacement, accept, guards_of, install_guard, remove_guard, replacement_of
+from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
+from fastinstall.observe.pip_pins import describe_pin_for_uv
+from fastinstall.pins.pin_project import ProjectChange
+from fastinstall.verbs.guard_install import accept, find_replacement, guards_of, install_guard, remove_guard
 from fastinstall.verbs.project_pin import pin_project, unpin_project
-
-if TYPE_CHECKING:
-    from fastinstall.guard.status import Guards
-    from fastinstall.model.pin_state import PinState
-    from fastinstall.pins.pin_project import ProjectChange
 
 _CHANNEL = "file:///path/of/the/channel"
 _ALSO = """\
@@ -80,7 +82,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     return ExitCode.OK if guards.is_whole else ExitCode.FINDINGS
 
 
-def _tell(guards: "Guards", arguments: Namespace, context: Context, change: "ProjectChange | None" = None) -> None:
+def _tell(guards: Guards, arguments: Namespace, context: Context, change: ProjectChange | None = None) -> None:
     if change is None or context.console.json:
         diff = change.diff if change is not None else ""
         tell(context, "guard", replace(guards, diff=diff), guards_text)
@@ -95,7 +97,6 @@ def _tell(guards: "Guards", arguments: Namespace, context: Context, change: "Pro
 def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
     if arguments.action not in _QUESTIONS:
         return
-    from fastinstall.observe.installed_pins import HOLDS_BACK  # noqa: PLC0415 (likewise)
 
     pin = ("--pin",) if arguments.pin and arguments.action == "install" else ()
     project = ("--project", quote(arguments.project)) if arguments.project else ()
@@ -104,11 +105,8 @@ def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
     agree(f"{_QUESTIONS[arguments.action]} {prefix}{also}?", arguments, context.console, " ".join(words))
 
 
-def _advise(pins: "tuple[PinState, ...]", context: Context) -> None:
+def _advise(pins: tuple[PinState, ...], context: Context) -> None:
     """Say what else a pin of conda's needs, for environments that are made from a file."""
-    from fastinstall.model.pin_state import PinKind  # noqa: PLC0415 (only with --pin)
-    from fastinstall.observe.installed_pins import environment_lines  # noqa: PLC0415 (likewise)
-
     for pin in pins:
         if pin.kind == PinKind.CONDA:
             lines = environment_lines(_CHANNEL, pin.requirement)
@@ -131,7 +129,7 @@ def run_pin(arguments: Namespace, context: Context) -> int:
     return ExitCode.OK
 
 
-def _tell_change(change: "ProjectChange", context: Context) -> None:
+def _tell_change(change: ProjectChange, context: Context) -> None:
     """Print the diff on stdout, unless a document bears it, and say on stderr what it costs and how it is applied."""
     console, where = context.console, quote(change.project)
     if not console.json and change.diff:
@@ -154,9 +152,9 @@ def run_accept(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     environment = find_environment(session, target_of(arguments))
     recover_or_report(session, environment, arguments, context)
-    found = replacement_of(session, environment)
+    found = find_replacement(session, environment)
     if found is not None:
-        context.console.talk(f"{found.story}\nif that is accepted, {_WHAT_GOES}")
+        context.console.talk(f"{found}\nif that is accepted, {_WHAT_GOES}")
         command = f"fastinstall guard accept --yes --prefix {quote(environment.prefix)}"
         agree(f"Accept what is in {environment.prefix} now?", arguments, context.console, command)
         found = accept(session, environment)
@@ -165,17 +163,16 @@ def run_accept(arguments: Namespace, context: Context) -> int:
     return ExitCode.OK
 
 
-def _tell_acceptance(accepted: Replacement | None, environment: Environment, context: Context) -> None:
+def _tell_acceptance(accepted: str | None, environment: Environment, context: Context) -> None:
     if context.console.json:
-        story = accepted.story if accepted is not None else ""
-        context.console.data(dump({"schema": "fastinstall.accepted/1", "accepted": story}))
+        context.console.data(dump({"schema": "fastinstall.accepted/1", "accepted": accepted or ""}))
         return
     prefix = quote(environment.prefix)
     if accepted is None:
         lines = [f"nothing to accept: nothing has taken the place of a stack of ours in {prefix}"]
     else:
         lines = [
-            f"accepted: what is in {prefix} now; no guard and no record of {accepted.ours} is left",
+            f"accepted: what is in {prefix} now; no guard and no record of the setup is left",
             f"the fast stack again: fastinstall setup --prefix {prefix}",
             f"undo: fastinstall rollback --prefix {prefix}",
         ]
@@ -194,3 +191,53 @@ def run_check(arguments: Namespace, context: Context) -> int:
     if context.console.json or report.status is Status.ERROR or not context.console.quiet:
         tell(context, "locks", report, locks_text)
     return ExitCode.FINDINGS if report.status is Status.ERROR else ExitCode.OK
+
+
+def guards_text(guards: Guards, page: Page) -> str:
+    """Return the guards one by one, what is wrong with them, what they cost, and what they have told."""
+    return "\n".join(_render_guards(guards, page))
+
+
+def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
+    yield f"installed, version {guards.version}" if guards.installed else "not installed"
+    if guards.installed and guards.installed_by:
+        yield f"by {guards.installed_by}, {guards.installed_at}"
+    if guards.cost is not None:
+        yield _describe_cost(guards.cost)
+    if guards.package:
+        yield f"in conda: {guards.package}"
+    for pin in guards.pins:
+        yield f"pinned in {pin.file}: {pin.requirement} ({HOLDS_BACK})"
+        if pin.kind == PinKind.PIP:
+            yield describe_pin_for_uv(pin.file.parent)
+    problems = (*guards.problems, *(problem for pin in guards.pins for problem in pin.problems))
+    yield from (page.paint(f"problem: {problem}", "warning") for problem in problems)
+    yield from (f"told {_describe_event(event)}" for event in guards.events)
+
+
+def _describe_cost(cost: GuardCost) -> str:
+    ratio = 1 + cost.median_us / (1000 * cost.start_ms)
+    return f"costs {cost.median_us:.0f} us at each start of Python: {ratio:.3f} times a bare one ({cost.starts} starts)"
+
+
+def _describe_event(event: GuardEvent) -> str:
+    by = f" by {event.tool}" if event.tool else ""
+    return f"{event.at}: {event.stack} {event.change}{by}"
+
+
+def locks_text(report: LockReport, page: Page) -> str:
+    """Return two or three lines a finding, and how many files were judged."""
+    lines = [line for finding in report.findings for line in _render_lock_finding(finding, page)]
+    number = len(report.files)
+    files = f"{number} file{'s' if number != 1 else ''} checked, {len(report.findings) or 'no'} finding"
+    plural = "" if len(report.findings) == 1 else "s"
+    return join_lines([*lines, page.paint(f"{report.status}: {files}{plural}", report.status)])
+
+
+def _render_lock_finding(finding: LockFinding, page: Page) -> Iterator[str]:
+    place = f"{finding.file}:{finding.line}: "
+    status = page.paint(f"{finding.status}: ", finding.status)
+    yield f"{place}{status}{finding.says}: {finding.message}"
+    yield from page.lines(f"hint: {finding.remedy.text}", first="  ", rest="        ")
+    if finding.remedy.command:
+        yield f"        {finding.remedy.command}"

@@ -17,7 +17,7 @@ from fastinstall.cli.common import (
 )
 from fastinstall.cli.main import Context
 from fastinstall.cli.progress import describe_expectations
-from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.text.setup_page import plan_text
 from fastinstall.core import files, refused_writes
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, FailedError, UsageError

@@ -13,15 +13,15 @@ from fastinstall.cli.common import (
     tell,
 )
 from fastinstall.cli.consent import agree
+from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
-from fastinstall.cli.text.short_documents import history_text
 from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote, recover_command
 from fastinstall.model.environment import Environment
-from fastinstall.model.history import Phase, Transactions
+from fastinstall.model.history import PastTransaction, Phase, Transactions
 from fastinstall.model.request import Risk
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.session import Session
@@ -88,3 +88,21 @@ def _tell(schema: str, lines: tuple[str, ...], context: Context) -> int:
     else:
         context.console.data("\n".join(lines))
     return ExitCode.OK
+
+
+_HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")
+_HOLDS = _HEAD.index("HOLDS")
+
+
+def history_text(found: Transactions, page: Page) -> str:
+    """Return one line for each transaction, the newest first, and what they hold together."""
+    if not found.transactions:
+        return "nothing to undo: fastinstall has set up nothing here"
+    rows = page.table(_HEAD, map(_make_row, found.transactions), right=(_HOLDS,))
+    problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
+    total = f"they hold {format_bytes(found.held_bytes)} in all"
+    return "\n".join([*rows, *problems, total])
+
+
+def _make_row(each: PastTransaction) -> tuple[str, ...]:
+    return (each.id, each.at or "unknown", str(each.state), each.held, each.title)

@@ -3,7 +3,6 @@
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import SetupOutcome
@@ -11,12 +10,11 @@ from fastinstall.apply.eta import announce_eta
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
-from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted, refuse_without_yes
+from fastinstall.cli.consent import consent, equivalent_command
 from fastinstall.cli.main import Context
 from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.reports import render_speed_table, report_text
-from fastinstall.cli.text.setup_page import outcome_text
-from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.text.setup_page import outcome_text, plan_text
 from fastinstall.cli.wizard.answers import forget_answers
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
@@ -44,9 +42,16 @@ def run(arguments: Namespace, context: Context) -> int:
             expected = describe_expectations(session, agreed)
             tell(context, "plan", agreed, lambda plan, page: plan_text(plan, page, expected))
             return ExitCode.OK
-        _refuse_without_consent(agreed, session, arguments, context)
+        if agreed.steps:
+            expected = describe_expectations(session, agreed)
+            agreed = consent(agreed, arguments, context, equivalent_command(agreed), expected)
+
+    def agree(other: Plan) -> Plan:
+        """Consent to the plan that takes the place of one that did not prove."""
+        return consent(other, arguments, context, equivalent_command(other))
+
     with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
-        outcome = set_up(telling, agreed, partial(_confirm_other_plan, arguments, context))
+        outcome = set_up(telling, agreed, agree)
     carried = outcome.plan.environment.prefix
     with report_interruption_after_completion(carried, outcome.plan.verb):
         forget_answers(session, Path(carried))
@@ -77,13 +82,6 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
     return ExitCode.OK
 
 
-def _confirm_other_plan(arguments: Namespace, context: Context, other: Plan) -> Plan:
-    """Consent to the plan that takes the place of one that did not prove."""
-    if arguments.yes and not context.console.json:
-        context.console.talk(plan_text(other, context.console.err))
-    return consent(other, arguments, context, equivalent_command(other))
-
-
 @contextmanager
 def _report_kept_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
     """Say what remains of the work if a person interrupts it."""
@@ -97,12 +95,3 @@ def _report_kept_answers(agreed: Plan, arguments: Namespace, context: Context) -
 
 def _is_for_a_person(arguments: Namespace, context: Context) -> bool:
     return context.console.interactive and not (arguments.yes or arguments.dry_run or context.console.json)
-
-
-def _refuse_without_consent(agreed: Plan, session: Session, arguments: Namespace, context: Context) -> None:
-    if not agreed.steps:
-        return
-    if not (arguments.yes and context.console.json):
-        context.console.talk(plan_text(agreed, context.console.err, describe_expectations(session, agreed)))
-    refuse_without_yes(arguments, context.console, equivalent_command(agreed))
-    refuse_unaccepted(agreed)

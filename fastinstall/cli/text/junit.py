@@ -18,6 +18,8 @@ from datetime import datetime
 from itertools import groupby
 from xml.etree import ElementTree as ET
 
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.reports import finding_text
 from fastinstall.model.finding import EnvironmentReport, Finding, Status, Unobservable
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -69,7 +71,8 @@ def _make_case(findings: Sequence[Finding], least: Status) -> ET.Element:
     worst = max(findings, key=lambda each: each.status.gravity)
     case = ET.Element("testcase", name=worst.check)
     outcome = _choose_outcome(worst.status, least)
-    text = "\n\n".join(_describe_finding(each) for each in findings if each.status.gravity or each is worst)
+    told = (finding_text(each, Page(verbose=True)) for each in findings if each.status.gravity or each is worst)
+    text = "\n".join(told)
     if outcome == "skipped":
         ET.SubElement(case, outcome, message=_strip_illegal_characters(worst.message))
     elif outcome != _PASSED:
@@ -87,19 +90,6 @@ def _choose_outcome(status: Status, least: Status) -> str:
     if status.gravity < least.gravity:
         return "skipped" if status is Status.UNKNOWN else _PASSED
     return "failure" if status in (Status.WARNING, Status.ERROR) else "error"
-
-
-def _describe_finding(finding: Finding) -> str:
-    lines = [f"{finding.status}: {finding.message}"]
-    if finding.expected or finding.observed:
-        lines.append(f"expected {finding.expected or '-'}; observed {finding.observed or '-'}")
-    lines += finding.evidence
-    if finding.verify:
-        lines.append(f"verify: {finding.verify}")
-    if finding.remedy is not None:
-        lines.append(f"hint: {finding.remedy.text}")
-        lines += [finding.remedy.command] if finding.remedy.command else []
-    return "\n".join(lines)
 
 
 def _strip_illegal_characters(text: str) -> str:

@@ -247,7 +247,6 @@ def _count_reports(survey: Survey) -> str:
     return f"{_count(statuses) or 'no environment with PIL is known'}; {survey.without} without PIL"
 
 
-_STDOUT = "-"
 _NEVER = "never"
 
 
@@ -258,19 +257,19 @@ class ResultOutput:
     Attributes:
         console: for text and JSON.
         fail_on: "error", "warning" or "never".
-        junit: the file for JUnit XML; "-" for stdout, which then bears nothing else; empty for none.
+        junit: the file for JUnit XML; None for none.
         now: tells the time, for the report's own date.
     """
 
     console: Console
     fail_on: str
-    junit: str
+    junit: Path | None
     now: Callable[[], datetime]
 
     @property
     def is_text(self) -> bool:
         """Whether people read stdout, and not those who see findings alone."""
-        return not (self.console.json or self.console.quiet or self.junit == _STDOUT)
+        return not (self.console.json or self.console.quiet)
 
     @property
     def least(self) -> Status:
@@ -279,16 +278,14 @@ class ResultOutput:
 
 
 def open_outlet(arguments: Namespace, console: Console, now: Callable[[], datetime]) -> ResultOutput:
-    """Return the outlet that the flags ask for, before anything is examined.
+    """Return the outlet that the flags ask for.
 
     Raises:
-        UsageError: the file for JUnit XML cannot be written, or stdout was promised to JSON as well.
+        UsageError: JUnit XML cannot be written there: it takes the place of a file, and never of a device or a link.
     """
-    junit = arguments.junit or ""
-    if junit == _STDOUT and console.json:
-        raise UsageError("--junit - and --json exclude each other", hint="give --junit a file: --junit doctor.xml")
-    if junit and junit != _STDOUT:
-        _refuse_unwritable(expand_home(junit))
+    junit = expand_home(arguments.junit) if arguments.junit else None
+    if junit is not None and os.path.lexists(junit) and (junit.is_symlink() or not junit.is_file()):
+        raise UsageError(f"--junit {junit}: no regular file", hint="name a file that can be written")
     return ResultOutput(console=console, fail_on=arguments.fail_on, junit=junit, now=now)
 
 
@@ -310,9 +307,7 @@ def _tell(
 ) -> None:
     """Print what was asked for, and write JUnit XML of all that was examined."""
     console, one = outlet.console, isinstance(told, EnvironmentReport)
-    if outlet.junit == _STDOUT:
-        pass
-    elif console.json:
+    if console.json:
         console.data(dump(document("doctor", told) if one else document("doctor-all", told)))
     elif console.quiet:
         for line in quiet_lines(survey.reports, survey.unobservable, least):
@@ -330,35 +325,17 @@ def write_undetermined(each: Unobservable, outlet: ResultOutput) -> None:
 
 
 def _write_junit(outlet: ResultOutput, survey: Survey, least: Status) -> None:
-    if not outlet.junit:
+    if outlet.junit is None:
         return
     from fastinstall.cli.text.junit import junit_xml  # noqa: PLC0415 (only with --junit)
+    from fastinstall.core.files import write_text  # noqa: PLC0415 (likewise)
 
     text = redact_text(junit_xml(survey.reports, survey.unobservable, least, outlet.now()), outlet.console.known)
-    if outlet.junit == _STDOUT:
-        outlet.console.data(text)
-        return
-    from fastinstall.core.files import write_text  # noqa: PLC0415 (only with --junit)
-
     try:
-        write_text(expand_home(outlet.junit), text)
+        write_text(outlet.junit, text)
     except OSError as error:
-        raise _make_unwritable_error(outlet.junit, error.strerror or str(error)) from None
-
-
-def _refuse_unwritable(file: Path) -> None:
-    """Refuse a file that cannot be written before the examination, which may take a while and would be lost."""
-    if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
-        raise _make_unwritable_error(file, "no regular file")
-    directory = next(each for each in file.absolute().parents if os.path.lexists(each))
-    if not directory.is_dir():
-        raise _make_unwritable_error(file, f"{directory} is no directory")
-    if not os.access(directory, os.W_OK | os.X_OK):
-        raise _make_unwritable_error(file, f"{directory} cannot be written to")
-
-
-def _make_unwritable_error(file: Path | str, problem: str) -> UsageError:
-    return UsageError(f"--junit {file}: {problem}", hint="name a file that can be written, or - for stdout")
+        problem = f"--junit {outlet.junit}: {error.strerror or error}"
+        raise UsageError(problem, hint="name a file that can be written") from None
 
 
 def _choose_exit_code(status: Status, outlet: ResultOutput) -> int:

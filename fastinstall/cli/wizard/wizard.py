@@ -18,8 +18,7 @@ from fastinstall.cli.progress import format_rough_duration
 from fastinstall.cli.questions import asker_for
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
-from fastinstall.cli.text.setup_page import outcome_text
-from fastinstall.cli.text.short_documents import plan_text
+from fastinstall.cli.text.setup_page import list_cautions, outcome_text, plan_text
 from fastinstall.cli.wizard import answers
 from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
@@ -177,7 +176,7 @@ class _Wizard:
         rows += [(name, text) for name, text in (("Speed", gain), ("Cost", cost)) if text]
         prefix = self.place if quote(self.place) == self.place else quote(self.prefix)
         undo = _name_value("Undo", f"fastinstall rollback --prefix {prefix}", page)
-        self._tell(join_lines((*_lay_out(rows, page), undo, *_list_cautions(plan, page), "")))
+        self._tell(join_lines((*_lay_out(rows, page), undo, *list_cautions(plan, page), "")))
         if page.verbose:
             self._tell(plan_text(plan, page))
 
@@ -240,17 +239,6 @@ def list_outside_changes(plan: Plan) -> Iterator[str]:
     for step in plan.steps:
         if not isinstance(step, Preliminary):
             yield from step.outline()
-
-
-def _list_cautions(plan: Plan, page: Page) -> Iterator[str]:
-    """List warnings, and risks with what they bring."""
-    for warning in plan.warnings:
-        yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
-    for plan_risk in plan.risks:
-        style = "warning" if plan_risk.allowed else "error"
-        yield from page.lines(f"risk {plan_risk.risk}: {plan_risk.summary}", rest="  ", style=style)
-        for item in page.shortened(plan_risk.items):
-            yield from page.lines(item, first="  ", rest="    ")
 
 
 def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:

@@ -5,15 +5,13 @@ a `pillow = "*"` among its dependencies, stay as they are.
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any
 
 from fastinstall.core.parsing import toml_data
 from fastinstall.model.conda_pins import pin_line
 from fastinstall.pins.manifests import BY, MARK, quote_toml
 from fastinstall.pins.markers import PinnedPackage
-from fastinstall.pins.tool import PinTool, ProjectSign
+from fastinstall.pins.tool import PinTool
 
 
 class Pixi(PinTool[PinnedPackage]):
@@ -25,10 +23,6 @@ class Pixi(PinTool[PinnedPackage]):
     sync = "pixi install"
     takes_packages = True
     pinned = re.compile(r"""build\s*=\s*["']([a-z]+_\*)["']""")
-
-    def sign(self, files: frozenset[str], tables: Mapping[str, Any]) -> ProjectSign:
-        """Return whether it has its own manifest, its lock, or [tool.pixi]."""
-        return ProjectSign.MANIFEST if self.manifests[0] in files else super().sign(files, tables)
 
     def format_lines(self, text: str, pinned: PinnedPackage) -> str:
         """Return the channel, and the build for its platform."""

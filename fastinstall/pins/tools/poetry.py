@@ -17,7 +17,6 @@ class Poetry(PinTool[PinnedBuild]):
     lock = "poetry.lock"
     sync = "poetry install"
     locking = Locking(
-        check=("check", "--lock"),
         lock=("lock", "--no-interaction"),
         why="poetry show --why pillow",
         variables={"POETRY_VIRTUALENVS_CREATE": "false"},

@@ -19,7 +19,6 @@ class Uv(PinTool[PinnedBuild]):
     lock = "uv.lock"
     sync = "uv sync"
     locking = Locking(
-        check=("lock", "--check"),
         lock=("lock",),
         why="uv tree --invert --package pillow",
         names_python=True,

@@ -13,13 +13,7 @@ from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCom
 from published_schemas import SCHEMAS
 
 from fastinstall.cli.commands.completion import Shell
-from fastinstall.cli.completion import (
-    EnvironmentsCompleter,
-    FollowingCompleter,
-    WordsCompleter,
-    add_completers,
-    completion_script,
-)
+from fastinstall.cli.completion import WordsCompleter, add_completers, completion_script
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.main import main
 from fastinstall.cli.options import read_request
@@ -47,17 +41,16 @@ def _completer(verb: str, name: str) -> BaseCompleter | None:
     return getattr(ACTIONS[verb, name], "completer", None)
 
 
-def _offered(completer: BaseCompleter | None, typed: str = "", *, first: str = "") -> Iterable[str]:
+def _offered(completer: BaseCompleter | None, typed: str = "") -> Iterable[str]:
     assert completer is not None
-    action = argparse.Action([], "unused")
-    given = argparse.Namespace(action=first)
+    action, given = argparse.Action([], "unused"), argparse.Namespace()
     return completer(prefix=typed, action=action, parser=argparse.ArgumentParser(), parsed_args=given)
 
 
 OFFERED = [
     (verb, name, tuple(_offered(completer)))
     for verb, name in ACTIONS
-    if isinstance(completer := _completer(verb, name), WordsCompleter) and name.startswith("-")
+    if isinstance(completer := _completer(verb, name), WordsCompleter) and completer.besides is None and name[0] == "-"
 ]
 
 
@@ -87,7 +80,7 @@ def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str,
 @pytest.mark.parametrize(
     ("verb", "flag", "kind"),
     [
-        ("setup", "--prefix", EnvironmentsCompleter),
+        ("setup", "--prefix", WordsCompleter),
         ("setup", "--new-env", DirectoriesCompleter),
         ("setup", "--python", FilesCompleter),
         ("setup", "--recipe", WordsCompleter),
@@ -98,9 +91,9 @@ def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str,
         ("bench", "--loader", FilesCompleter),
         ("doctor", "--junit", FilesCompleter),
         ("doctor", "checks", WordsCompleter),
-        ("guard", "files", FollowingCompleter),
-        ("recipes", "names", FollowingCompleter),
-        ("cache", "names", FollowingCompleter),
+        ("guard", "files", FilesCompleter),
+        ("recipes", "names", WordsCompleter),
+        ("cache", "names", WordsCompleter),
     ],
 )
 def test_what_stands_behind_a_flag(verb: str, flag: str, kind: type) -> None:
@@ -108,9 +101,10 @@ def test_what_stands_behind_a_flag(verb: str, flag: str, kind: type) -> None:
 
 
 def test_every_name_of_a_path_is_known_as_one() -> None:
-    paths = (FilesCompleter, DirectoriesCompleter, EnvironmentsCompleter, FollowingCompleter)
-    named = {name: action for name, action in ACTIONS.items() if re.search(r"DIR|FILE|EXE", str(action.metavar))}
-    assert [name for name in named if not isinstance(_completer(*name), paths)] == []
+    named = [name for name, action in ACTIONS.items() if re.search(r"DIR|FILE|EXE", str(action.metavar))]
+    completers = {name: _completer(*name) for name in named}
+    of_paths = {name: getattr(found, "besides", found) for name, found in completers.items()}
+    assert [name for name in named if not isinstance(of_paths[name], FilesCompleter | DirectoriesCompleter)] == []
 
 
 def test_of_several_words_none_is_offered_twice() -> None:
@@ -128,29 +122,15 @@ def test_environments_that_are_known_are_offered_with_directories(
     (known / "pyvenv.cfg").touch()
     (state / "environments.txt").write_text(f"{known}\n{tmp_path}/gone\n")
     monkeypatch.chdir(tmp_path / "here")
-    completer = EnvironmentsCompleter({"HOME": str(tmp_path), "XDG_STATE_HOME": str(state.parent)})
+    parser = _parser({"HOME": str(tmp_path), "XDG_STATE_HOME": str(state.parent)})
+    (setup,) = [verb for verb in verbs_of(parser) if verb_of(verb) == "setup"]
+    (completer,) = [getattr(action, "completer", None) for action in setup._actions if action.dest == "prefix"]
     assert list(_offered(completer)) == [str(known), f"below{os.sep}"]
 
 
-@pytest.mark.parametrize(
-    ("verb", "name", "first", "kind"),
-    [
-        ("guard", "files", "check", FilesCompleter),
-        ("guard", "files", "status", type(None)),
-        ("recipes", "names", "check", FilesCompleter),
-        ("recipes", "names", "show", WordsCompleter),
-        ("recipes", "names", "list", type(None)),
-        ("cache", "names", "clear", WordsCompleter),
-    ],
-)
-def test_what_follows_depends_on_the_word_before(verb: str, name: str, first: str, kind: type) -> None:
-    completer = _completer(verb, name)
-    assert isinstance(completer, FollowingCompleter)
-    assert type(completer.following.get(first)) is kind
-
-
-def test_names_of_recipes_are_offered_where_one_is_shown() -> None:
-    assert "pillow-fast" in _offered(_completer("recipes", "names"), first="show")
+def test_each_verb_offers_its_own_names() -> None:
+    assert "pillow-fast" in _offered(_completer("recipes", "names"))
+    assert "downloads" in _offered(_completer("cache", "names"))
 
 
 def test_a_verb_offers_the_risks_that_it_takes() -> None:

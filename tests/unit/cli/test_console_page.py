@@ -34,9 +34,9 @@ def test_an_empty_text_is_an_empty_line() -> None:
 
 
 def test_a_command_at_the_end_stays_on_one_line() -> None:
-    command = "fastinstall setup --new-env ./fast-env --python /usr/local/bin/python3.13"
-    lines = list(Page(width=60).advice(f"make an environment of your own: {command}", first="  hint: ", rest="    "))
-    assert lines == ["  hint: make an environment of your own:", f"    {command}"]
+    words, command = "make one:", "fastinstall setup --new-env ./fast-env --python /usr/local/bin/python3.13"
+    lines = list(Page(width=60).advice(f"{words} {command}", first="  hint: ", rest="    "))
+    assert lines == [f"  hint: {words}", f"    {command}"]
 
 
 def test_advice_that_fits_is_one_line() -> None:
@@ -52,7 +52,9 @@ def test_colour_counts_for_no_column_and_ends_with_its_line() -> None:
 
 def test_long_lists_are_cut_with_the_number_of_what_is_left_out() -> None:
     items = [str(number) for number in range(SHOWN + 10)]
-    assert Page().shortened(items) == (*items[:SHOWN], "... and 10 more: --verbose or --json")
+    *shown, rest = Page().shortened(items)
+    assert shown == items[:SHOWN]
+    assert "10 more" in rest
 
 
 def test_a_list_is_not_cut_to_save_a_single_line() -> None:

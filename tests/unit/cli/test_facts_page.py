@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.suite.golden import Golden
 from support.values.builders import changed, empty_facts, healthy_facts, levelled_facts, minimal_facts, stock_facts
 
 from fastinstall.cli.console import Page
@@ -22,20 +23,19 @@ def test_facts_of_every_kind_of_environment_can_be_told(facts: Callable[[], Fact
         assert re.search(rf"^{row} ", text, re.MULTILINE)
 
 
-def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them() -> None:
+def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them(golden: Golden) -> None:
     changes = {"stack": {"core": {"levels": {"0": {"problem": "it is missing"}}}}, "cpu": {"tunables": "glibc.cpu.x"}}
     rows = [" ".join(line.split()) for line in facts_text(changed(levelled_facts(), changes), FULL).splitlines()]
-    assert any(row.startswith("core for x86-64-v2 as baseline: it is missing, /srv/") for row in rows)
-    assert any(row.startswith("core for x86-64-v3: loaded here, 3 SIMD symbols, /srv/") for row in rows)
-    assert any(row.startswith("running core /srv/") and "x86-64-v3" in row for row in rows)
-    assert "level x86-64-v3 (by ld.so, with glibc.cpu.x)" in rows
+    golden("\n".join(row for row in rows if row.startswith(("core for ", "running core ", "level "))))
 
 
 def test_what_binaries_are_and_ask_for_is_told() -> None:
     making = {"compilers": ["GCC: 12.2.0"], "glibc": "2.14", "stripped": True, "package": {"name": "pillow"}}
     rows = [" ".join(line.split()) for line in facts_text(_with_making(making), FULL).splitlines()]
     assert {"compiled by GCC: 12.2.0", "packaged as name pillow"} <= set(rows)
-    assert "loads with glibc 2.14 or later, stripped of names" in rows
+    (loads,) = [row for row in rows if row.startswith("loads with ")]
+    assert "glibc 2.14" in loads
+    assert "stripped" in loads
     assert any(row.startswith("jpeg libjpeg-turbo 3.") for row in rows)
     assert any(row.startswith("zlib ") for row in rows)
     assert any(row.startswith("CPU needed ") and "avx2" in row for row in rows)

@@ -6,6 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from published_schemas import SCHEMAS
+from support.suite.golden import Golden
 
 from fastinstall.cli.main import main
 from fastinstall.core.errors import ExitCode
@@ -25,13 +26,15 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "constraints.txt").write_text("pillow==12.1.1+simd.v3\n")
 
 
-def test_a_finding_is_told_as_compilers_do_with_a_command(capsys: Told) -> None:
+def test_a_finding_is_told_as_compilers_do_with_a_command(capsys: Told, golden: Golden) -> None:
     assert main(["guard", "check", "requirements.txt"]) == ExitCode.FINDINGS
-    first, hint, command, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("requirements.txt:2: error: pillow==12.1.1: 12.1.1 is stock Pillow")
+    told = capsys.readouterr().out
+    first, hint, command, _last = told.splitlines()
+    assert first.startswith("requirements.txt:2: error: ")
     assert hint.startswith("  hint: ")
-    assert command.strip() == "fastinstall build -o wheels --version 12.1.1"
-    assert last == "error: 1 file checked, 1 finding"
+    assert command.split()[:2] == ["fastinstall", "build"]
+    assert command.split()[-2:] == ["--version", "12.1.1"]
+    golden(told)
 
 
 def test_a_hint_alone_is_no_failure_and_quiet_leaves_it_out(capsys: Told) -> None:

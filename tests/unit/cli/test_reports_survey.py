@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import PurePath
 
+from support.suite.golden import Golden
 from support.values.builders import healthy_facts
 
 from fastinstall.cli.console import Page
@@ -29,14 +30,11 @@ SURVEY = Survey(
 )
 
 
-def test_every_environment_has_a_line_and_only_what_is_wrong_has_details() -> None:
+def test_every_environment_has_a_line_and_only_what_is_wrong_has_details(golden: Golden) -> None:
     text = survey_text(SURVEY, Page())
-    assert [line for line in text.splitlines() if not line.startswith("  ")] == [
-        "hint     /a (venv)",
-        "error    /b (venv)",
-        "unknown  /c",
-        "error: 1 hint, 1 error, 1 unknown; 3 without PIL",
-    ]
+    lines = [line for line in text.splitlines() if not line.startswith("  ")]
+    assert [line.split()[0] for line in lines] == ["hint", "error", "unknown", "error:"]
+    golden(text)
     assert text.count("fastinstall doctor --fix") == 1
     assert "/c/bin/python: no such file" in text
 
@@ -46,6 +44,5 @@ def test_verbose_shows_hints_too() -> None:
     assert "is ok" not in survey_text(SURVEY, Page(verbose=True))
 
 
-def test_where_none_is_known_it_says_so() -> None:
-    text = survey_text(Survey(status=Status.OK, reports=()), Page())
-    assert text == "ok: no environment with PIL is known; 0 without PIL\n"
+def test_where_none_is_known_it_says_so(golden: Golden) -> None:
+    golden(survey_text(Survey(status=Status.OK, reports=()), Page()))

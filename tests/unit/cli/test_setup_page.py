@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.suite.golden import Golden
 from support.values.builders import conda_receipt, conda_stack, environment, receipt
 
 from fastinstall.cli.console import Page
@@ -81,7 +82,7 @@ def _report() -> EnvironmentReport:
     )
 
 
-def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back() -> None:
+def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back(golden: Golden) -> None:
     row = SpeedRow(operation="chops add", before_ms=1.0, after_ms=2.0)
     table = SpeedTable(
         baseline="pillow 13.0.0 (wheel)",
@@ -98,17 +99,11 @@ def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back() 
     )
     done = replace(receipt(), distribution="pillow", version="12.1.1+simd.v3", speed=table)
     plan = replace(_plan(), steps=(_build(),))
-    assert outcome_text(plan, done, replace(_report(), findings=_report().findings[:1]), WIDE).splitlines() == [
-        "pillow 12.1.1+simd.v3 is in place in /srv/images/env; 1 check passed",
-        "2.0 times as fast as pillow 13.0.0 (wheel) at decoding, resizing and cropping a 1080p photo",
-        "  2.0x                 decode, resize and crop a 1080p photo",
-        "slower: chops add (0.50x)",
-        "guarded: a start-up hook warns when another tool replaces it",
-        "undo: fastinstall rollback --prefix /srv/images/env",
-    ]
+    well = replace(_report(), findings=_report().findings[:1])
+    golden(outcome_text(plan, done, well, WIDE))
     told = outcome_text(_plan(), done, _report(), WIDE)
     assert told.startswith("done: pillow 12.1.1+simd.v3 from pillow-simd"), "nothing was built"
-    assert "error    swapped  pillow 13.0.0 has taken" in told
+    assert ["error", "swapped"] in [line.split()[:2] for line in told.splitlines()]
 
 
 @pytest.mark.parametrize(("guarded", "word"), [(True, "`fastinstall setup --upgrade`"), (False, "start-up hook")])

@@ -33,7 +33,8 @@ def test_an_environment_of_the_directory_is_offered_by_its_short_name_with_what_
     assert _chooser(work.parent, person).choose() == NamedTarget(prefix=work / "env")
     assert list(person.offered.values()) == ["./env", "./fast-env", "Other", "Cancel"]
     assert person.meanings[str(work / "env")] == "Python 3.12.1, pillow 13.0.0"
-    assert person.questions == ["No environment is active. Which one gets the fast Pillow?"]
+    (question,) = person.questions
+    assert "No environment is active" in question
 
 
 def test_the_usual_names_come_first_and_what_is_there_is_not_made_anew(work: Path) -> None:
@@ -89,5 +90,6 @@ def test_the_environment_of_fastinstall_itself_is_never_the_one_that_is_meant(wo
     assert is_left_open(NamedTarget(), chooser.session)
     with pytest.raises(RefusedError):
         replace(chooser, directory=work.parent).choose()
-    assert person.questions == ["Only fastinstall's own environment is active. Which one gets the fast Pillow?"]
+    (question,) = person.questions
+    assert "fastinstall's own environment is active" in question
     assert str(tool) not in person.offered

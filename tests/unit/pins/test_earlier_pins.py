@@ -10,7 +10,6 @@ from support.values.written_trees import CASES, put_tree
 
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.journal.layout import PROJECT
-from fastinstall.model.pin_state import Project
 from fastinstall.pins.earlier_pins import find_noted_project, read_pin_record, read_unpinned_files
 from fastinstall.pins.pin_project import ProjectChange, unpin_earlier
 
@@ -31,7 +30,7 @@ def _plain(project: Path) -> dict[str, bytes]:
 
 
 def _change(project: Path) -> ProjectChange:
-    change = unpin_earlier(Project(directory=project, manager="uv", manifest=project / "pyproject.toml"))
+    change = unpin_earlier(project)
     assert change is not None
     return change
 
@@ -68,7 +67,7 @@ def test_what_was_edited_since_keeps_the_edits_and_a_lock_made_since_is_told(pro
 
     assert plain["pyproject.toml"] == _plain(project)["pyproject.toml"] + b"# theirs\n"
     assert plain["uv.lock"] == (project / "uv.lock").read_bytes()
-    assert any(note.endswith("uv lock") for note in _change(project).notes)
+    assert any(note.startswith("uv.lock ") for note in _change(project).notes)
 
 
 def test_a_manifest_whose_original_is_gone_keeps_what_is_theirs(project: Path) -> None:
@@ -79,7 +78,7 @@ def test_a_manifest_whose_original_is_gone_keeps_what_is_theirs(project: Path) -
 def test_a_project_without_a_pin_is_read_as_it_is(project: Path) -> None:
     (project / ".fastinstall/pin.json").unlink()
     assert read_pin_record(project) is None
-    assert unpin_earlier(Project(directory=project, manager="uv", manifest=project / "pyproject.toml")) is None
+    assert unpin_earlier(project) is None
 
 
 def test_a_lock_that_was_not_there_goes_by_the_diff(project: Path) -> None:
@@ -133,5 +132,5 @@ def test_a_record_that_no_reader_can_follow_is_named(project: Path, kind: str) -
 
 def test_a_lock_without_end_is_named_and_not_read(project: Path) -> None:
     os.truncate(project / "uv.lock", 1 << 40)
-    with pytest.raises(DocumentError, match=r"uv\.lock: cannot be read: is larger than 64 MiB"):
+    with pytest.raises(DocumentError, match=r"uv\.lock: .* larger than 64"):
         _unpinned(project)

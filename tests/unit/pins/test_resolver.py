@@ -2,9 +2,7 @@
 
 import pytest
 
-from fastinstall.pins.markers import parse_pinned_build
 from fastinstall.pins.resolver import Locked, find_downgrades, parse_locked_versions
-from fastinstall.pins.tools.pdm import TOOL
 
 LOCK = """\
 version = 1
@@ -75,10 +73,3 @@ def test_an_older_version_anywhere_is_a_step_back(before: str, after: str) -> No
 
 def test_the_pinned_one_may_go_back_and_others_may_come_and_go() -> None:
     assert find_downgrades(_locked(pillow="13.0.1", a="1"), _locked(pillow="13.0.0", b="1"), but="pillow") == {}
-
-
-def test_pdm_meets_a_lock_that_has_all_but_the_pinned_one() -> None:
-    build = parse_pinned_build("pillow-13.0.0+simd.v3-cp311-cp311-linux_x86_64.whl")
-    left = TOOL.prepare_lock("", LOCK.replace("Pillow", "pillow"), build)
-
-    assert parse_locked_versions(left) == _locked(numpy="2.4.6 2.5.5")

@@ -1,5 +1,6 @@
 """How projects of uv, poetry, pdm and pixi are pinned, and what is in the way of it."""
 
+import re
 import tomllib
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -58,7 +59,7 @@ def test_a_wheel_says_by_its_name_where_it_runs(wheel: str, name: str, version: 
     "wheel", ["pillow-13.0.0-py3-none-any.whl", "pillow-13.0.0-cp311-cp311-win_amd64.whl", "pillow-13.0.0.tar.gz"]
 )
 def test_what_is_no_wheel_of_ours_has_no_place(wheel: str) -> None:
-    with pytest.raises(ValueError, match="not a wheel of CPython for Linux"):
+    with pytest.raises(ValueError, match=re.escape(wheel)):
         parse_pinned_build(wheel)
 
 
@@ -83,14 +84,9 @@ def test_exactly_one_marker_is_true_anywhere(
     assert (true[0] == build.here) is here
 
 
-ENVIRONMENTS = {"hatch": "[tool.hatch.envs.default]\n"}
-
-
 @pytest.mark.parametrize("manager", WHEEL_TOOLS)
 @pytest.mark.parametrize("text", ["", '[project]\nname = "x"\ndependencies = ["pillow>=8"]\n'])
 def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, manager: str, text: str) -> None:
-    text += ENVIRONMENTS.get(manager, "")
-
     edited = pin(manager, text, build)
 
     assert "wheels" in edited
@@ -101,7 +97,7 @@ def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, m
 
 @pytest.mark.parametrize("manager", WHEEL_TOOLS)
 def test_a_pin_of_another_build_of_ours_is_replaced(build: PinnedBuild, manager: str) -> None:
-    text = f'[project]\nname = "x"\n{ENVIRONMENTS.get(manager, "")}'
+    text = '[project]\nname = "x"\n'
     other = replace(build, version="12.1.1+simd.v3", wheel=WHEEL.replace("13.0.0+simd.v2.v3", "12.1.1+simd.v3"))
 
     edited = pin(manager, pin(manager, text, other), build)
@@ -124,8 +120,7 @@ def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
     ("manager", "text", "shown"),
     [
         ("poetry", '[tool.poetry.group.fastinstall.dependencies]\npillow = "*"\n', "group.fastinstall"),
-        ("pdm", '[tool.pdm.resolution.overrides]\npillow = "12"\n', "overrides.pillow: 12"),
-        ("hatch", '[tool.hatch.envs.default.env-vars]\nUV_FIND_LINKS = "x"\n', "UV_FIND_LINKS: x"),
+        ("uv", '[tool.uv]\nfind-links = "x"\n', "find-links: x"),
     ],
 )
 def test_a_setting_in_the_way_is_shown(build: PinnedBuild, manager: str, text: str, shown: str) -> None:
@@ -133,24 +128,6 @@ def test_a_setting_in_the_way_is_shown(build: PinnedBuild, manager: str, text: s
         pin(manager, text, build)
 
     assert shown in refused.value.message
-
-
-def test_environments_in_pyproject_are_not_hidden_by_hatch_toml(build: PinnedBuild) -> None:
-    with pytest.raises(RefusedError, match=r"no \[envs\]"):
-        known("hatch").format_lines("[version]\n", build)
-
-
-@pytest.mark.parametrize("requirement", ["pillow>=12", "pillow==13.0.0", "numpy<2", "pillow @ file:a", "pillow[x]"])
-def test_pdm_is_pinned_where_everybody_can_live_with_the_build(build: PinnedBuild, requirement: str) -> None:
-    known("pdm").prepare_lock("", _pdm_lock(requirement), build)
-
-
-@pytest.mark.parametrize("requirement", ["pillow<13", "Pillow>=13.1", "pillow!=13.0.0"])
-def test_pdm_is_not_pinned_against_somebody(build: PinnedBuild, requirement: str) -> None:
-    with pytest.raises(RefusedError, match="frame requires"):
-        known("pdm").prepare_lock("", _pdm_lock(requirement), build)
-    with pytest.raises(RefusedError, match="the project requires"):
-        known("pdm").prepare_lock(f'[project]\ndependencies = ["{requirement}"]\n', "", build)
 
 
 def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
@@ -191,22 +168,17 @@ def test_pixi_s_own_word_for_pillow_on_the_platform_is_in_the_way() -> None:
         pin("pixi", f'{WORKSPACE}\n[target.linux-64.dependencies]\npillow = "12.*"\n', PACKAGE)
 
 
-def _pdm_lock(requirement: str) -> str:
-    return f'[[package]]\nname = "frame"\nversion = "1"\ndependencies = ["{requirement}"]\n'
-
-
 @pytest.mark.parametrize(
     ("manager", "said"),
     [
         ("uv", '"/srv/our wheels"'),
         ("poetry", f'path = "/srv/our wheels/{WHEEL}"'),
         ("pdm", 'url = "file:///srv/our%20wheels"'),
-        ("hatch", 'PIP_FIND_LINKS = "file:///srv/our%20wheels"'),
         ("pixi", '"file:///srv/our%20wheels"'),
     ],
 )
 def test_a_directory_elsewhere_is_named_as_each_tool_reads_it(manager: str, said: str) -> None:
     place = PurePosixPath("/srv/our wheels")
     pinned = replace(PACKAGE, directory=place) if manager == "pixi" else parse_pinned_build(WHEEL, place)
-    text = WORKSPACE + ENVIRONMENTS.get(manager, "")
+    text = WORKSPACE
     assert said in pin(manager, text, pinned)

@@ -1,5 +1,7 @@
+from support.suite.golden import Golden
+
+from fastinstall.cli.commands.rollback import history_text
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.short_documents import history_text
 from fastinstall.model.history import PastTransaction, Phase, Transactions
 
 SETUP = PastTransaction(
@@ -25,15 +27,9 @@ DAMAGED = PastTransaction(
 )
 
 
-def test_columns_are_aligned_and_end_with_a_total() -> None:
+def test_columns_are_aligned_and_end_with_a_total(golden: Golden) -> None:
     text = history_text(Transactions(transactions=(DAMAGED, SETUP), held_bytes=22_500_512), Page())
-    assert text.split("\n") == [
-        "ID                       BEGAN                 STATE        HOLDS  WHAT",
-        "20261122T100000Z-000002  unknown               damaged      512 B  unknown",
-        "20261121T100000Z-000001  2026-11-21T10:00:00Z  committed  22.5 MB  setup pillow 13.0.0+simd.v2.v3",
-        "20261122T100000Z-000002: journal.jsonl:2: not JSON",
-        "they hold 22.5 MB in all",
-    ]
+    golden(text)
 
 
 def test_a_narrow_terminal_breaks_words_and_no_figure() -> None:
@@ -42,6 +38,6 @@ def test_a_narrow_terminal_breaks_words_and_no_figure() -> None:
     assert "22.5 MB" in text.split("\n")[1]
 
 
-def test_where_there_is_nothing_that_is_said() -> None:
+def test_where_there_is_nothing_that_is_said(golden: Golden) -> None:
     nothing = Transactions(transactions=(), held_bytes=0)
-    assert history_text(nothing, Page()) == "nothing to undo: fastinstall has set up nothing here"
+    golden(history_text(nothing, Page()))
