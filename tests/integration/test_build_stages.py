@@ -179,7 +179,7 @@ def test_a_missing_header_is_named_with_its_packages_before_anything_is_compiled
 def test_a_build_that_dies_says_why_and_where_its_log_is(tmp_path: Path) -> None:
     """The backend only prints what Pillow's setup.py prints where it misses a library."""
     message = "The headers or library files could not be found for zlib,\na required dependency when compiling Pillow"
-    with pytest.raises(FailedError, match="cannot find the headers or the library of zlib") as caught:
+    with pytest.raises(FailedError, match="library of zlib") as caught:
         build_wheel(tiny_request(tmp_path, tiny_sdist(tmp_path, override="die", message=message)))
     (log,) = (tmp_path / "cache/logs").iterdir()
     assert "zlib1g-dev" in (caught.value.hint or "")

@@ -55,11 +55,12 @@ def test_each_python_gets_what_it_needs_and_one_that_cannot_is_named(sandbox: Sa
         == set(needs.files)
         == {each.name for each in offered} - {"library-2-cp313-cp313-manylinux_2_17_x86_64.whl"}
     )
-    assert needs.left_out == {"3.13": "pip finds no wheels of library==1 that fit it"}
+    assert needs.left_out.keys() == {"3.13"}
+    assert "library==1" in needs.left_out["3.13"]
     offline = replace(fetching, offline=True)
     assert fetch_needs(offline) == (directory, needs)
     elsewhere = _fetching(sandbox, wheel, f"{NOBODY_LISTENS}/simple", offline=True)
-    with pytest.raises(FailedError, match="not in the cache, and this run is offline"):
+    with pytest.raises(FailedError, match="not in the cache"):
         fetch_needs(elsewhere)
 
 
@@ -71,5 +72,5 @@ def test_an_index_that_cannot_be_reached_is_a_failure_with_what_pip_said(sandbox
 
 
 def test_offline_and_not_in_the_cache_is_a_failure(sandbox: Sandbox, wheel: Path) -> None:
-    with pytest.raises(FailedError, match="not in the cache, and this run is offline"):
+    with pytest.raises(FailedError, match="not in the cache"):
         fetch_needs(_fetching(sandbox, wheel, f"{NOBODY_LISTENS}/simple", offline=True))

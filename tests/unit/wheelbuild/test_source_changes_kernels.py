@@ -90,9 +90,8 @@ def test_a_function_with_a_definition_in_each_branch_is_left_alone() -> None:
 
 def test_a_kernel_follows_a_function_that_upstream_renamed_by_underscores() -> None:
     text = add_kernel(SOURCE, make_kernel("turn_left")) or ""
-    assert text.index("#define turn_left _turn_left\n#define turn_left__source _turn_left__source\n") < text.index(
-        '"turn.h"'
-    )
+    renames = "".join(f"#define {name} _{name}\n" for name in ("turn_left", "turn_left__source"))
+    assert text.index(renames) < text.index('"turn.h"')
 
 
 def test_a_function_that_is_not_there_is_told() -> None:
