@@ -23,7 +23,7 @@ DURATIONS = Path(__file__).with_name("durations.json")
 LONG = 10.0
 """Seconds. Of files that take longer, only tests with the mark `main` run without `--full`."""
 
-BEFORE_ALL = ("test_journal_deaths.py", "test_journal_stretch_deaths.py", "test_journal_places.py")
+BEFORE_ALL = ("test_journal_deaths.py", "test_journal_external_change_deaths.py", "test_journal_places.py")
 """They fork hundreds of times, which is cheap while the process is small."""
 
 

@@ -1,30 +1,33 @@
-"""Carry out a plan that was agreed to, once."""
+"""Carry out a plan that was agreed to, once: all of it, or the renewal of the start-up guard alone."""
 
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fastinstall.apply.guard_renewal import renew_guard
 from fastinstall.apply.late_interrupts import report_late_interruptions
+from fastinstall.apply.recovery import lock_recovered_environment
+from fastinstall.core.codec import document
 from fastinstall.core.errors import FailedError, RefusedError, UnprovenError
 from fastinstall.core.events import Noted, ignore
+from fastinstall.core.messages import fix_command
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import judge_facts
+from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
+from fastinstall.journal.stamp import make_stamp
+from fastinstall.journal.transaction import begin
 from fastinstall.model.conda_engine import CondaEngine
-from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.finding import EnvironmentReport
+from fastinstall.model.facts import Facts
 from fastinstall.model.history import warn_about_held_bytes
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember_environment
-from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_of
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_preview import make_engine
@@ -34,12 +37,10 @@ from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.kinds import find_step
+from fastinstall.steps.kinds import find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.installed_wheels import keep_installed_wheel
-
-if TYPE_CHECKING:
-    from fastinstall.apply.orchestrator import Observers
 
 PlanConsent = Callable[[Plan], Plan]
 """Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
@@ -84,7 +85,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
 
             context = make_execution_context(session, plan, recipe)
-            done = execute_plan(plan, context, _make_observers(session, plan, recipe))
+            done = execute_plan(plan, context, session)
             remember_environment(session, plan.environment)
             _keep_ready_made_wheel(plan, context)
             session.emit(Noted(message=f"the files were replaced in {done.window_ns / 1e6:.2f} ms", detail=True))
@@ -163,19 +164,30 @@ def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
     return make_engine(session, named, tool, offline=plan.request.offline)
 
 
-def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers":
-    request = ObservationRequest(recipe=recipe, runtime=True)
+def renew_guard(session: Session, plan: Plan) -> Receipt:
+    """Renew the start-up guard, as `plan.satisfied.plan_nothing` has planned it.
 
-    def before(interpreter: Interpreter) -> Facts:
-        return facts_of(session, plan.environment, replace(request, interpreter=interpreter))
+    Returns:
+        The receipt of the stack, which stays as it is.
 
-    def after(interpreter: Interpreter) -> Facts:
-        deeply = replace(request, interpreter=interpreter, binaries=Binaries.DECODED)
-        return facts_of(session, plan.environment, deeply)
-
-    def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> EnvironmentReport:
-        return judge_facts(session, seen, receipt, recipe, checks)
-
-    from fastinstall.apply.orchestrator import Observers  # noqa: PLC0415 (likewise)
-
-    return Observers(before=before, after=after, judge=judged)
+    Raises:
+        RefusedError: the environment is locked, or its stack is not ours any more; nothing has changed.
+        FailedError: something failed; the environment is as it was.
+    """
+    prefix = Path(plan.environment.prefix)
+    with lock_recovered_environment(session, plan.environment) as result:
+        store = result.store
+        receipt = store.read_receipt()
+        request = ObservationRequest(recipe=recipe_named(session, plan.request.recipe))
+        facts = facts_of(session, plan.environment, request)
+        core = facts.stack.core
+        if receipt is None or core is None or core.sha256 != receipt.core.sha256:
+            raise RefusedError("PIL has changed since the plan was made", hint=fix_command(prefix))
+        site_packages = facts.interpreter.site_packages
+        with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
+            renew_guard_files(store, facts, receipt, transaction)
+            after = facts_of(session, plan.environment, request)
+            checks = get_required_step(plan.steps, Verify).checks
+            refuse_errors(judge_facts(session, after, receipt, request.recipe, checks).findings)
+            transaction.commit(receipt)
+    return receipt

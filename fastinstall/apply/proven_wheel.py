@@ -1,19 +1,17 @@
 """Make the wheel of a plan, or take it from the cache or the wheelhouse, and prove it before it is installed.
 
-Nothing here touches the target: the wheel is unpacked into the cache and run from there.
+Nothing here touches the target: what the build needs is fetched into the cache, and the wheel is run from there.
 
 If kernels do not compile or fail the proof, this module decides which to leave out, builds again, and reports
 what was left out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
-from fastinstall.apply.guilty_kernels import find_guilty_kernels
-from fastinstall.apply.inputs import fetch_inputs
 from fastinstall.core import files, foreign, temporary_directories
 from fastinstall.core.codec import digest, document, dump
 from fastinstall.core.errors import UnprovenError
@@ -30,7 +28,9 @@ from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.steps.build import Build
-from fastinstall.steps.kinds import Step, get_required_step
+from fastinstall.steps.kind import FetchedInputs
+from fastinstall.steps.kinds import Preparing, Step, find_step, get_required_step
+from fastinstall.steps.private_headers import PrivateHeaders
 from fastinstall.steps.prove import Prove
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildResult
@@ -38,21 +38,6 @@ from fastinstall.wheelbuild.build_inputs import BuildResult
 if TYPE_CHECKING:
     from fastinstall.proof.quick import QuickProof
     from fastinstall.proof.runs import ProofStack
-
-
-def build_and_prove(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
-    """Make the wheel of a plan, proven where its recipe has kernels.
-
-    Raises:
-        UnprovenError: it does not compile or prove.
-        FastinstallError: it could not be made.
-    """
-    fetched = fetch_inputs(steps, context)
-    reference = get_required_step(steps, Prove).reference
-    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=reference)
-    step = get_required_step(steps, Build)
-    return make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
-
 
 Make = Callable[[Build], BuildResult]
 
@@ -70,6 +55,20 @@ class ProofContext:
     interpreter: Interpreter
     cpu: Cpu
     reference: Artefact | None
+
+
+def build_and_prove(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
+    """Make the wheel of a plan, proven where its recipe has kernels.
+
+    Raises:
+        UnprovenError: it does not compile or prove.
+        FastinstallError: it could not be made.
+    """
+    fetched = fetch_inputs(steps, context)
+    reference = get_required_step(steps, Prove).reference
+    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=reference)
+    step = get_required_step(steps, Build)
+    return make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
 
 
 def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, context: ExecutionContext) -> BuildResult:
@@ -161,15 +160,6 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
 def _prove_anew(
     step: Build, subject: ProofSubject, built: BuildResult, proof_context: ProofContext, context: ExecutionContext
 ) -> Proof:
-    proof = _run_proof(subject, built, proof_context, context)
-    if not proof.holds:
-        raise _make_unproven_error(step, proof)
-    return proof
-
-
-def _run_proof(
-    subject: ProofSubject, built: BuildResult, proof_context: ProofContext, context: ExecutionContext
-) -> Proof:
     from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (likewise)
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
@@ -178,6 +168,8 @@ def _run_proof(
         unpack_wheel(built.wheel, space / "tree")
         proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, context))
     context.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
+    if not proof.holds:
+        raise _make_unproven_error(step, proof)
     return proof
 
 
@@ -215,3 +207,51 @@ def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:
         operations=list_failed_operations(proof),
         details=tuple(line for check in failed for line in (f"{check.name}: {check.summary}", *check.details)),
     )
+
+
+def find_guilty_kernels(
+    kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the names of the kernels that a failure points at, in the recipe's order.
+
+    Args:
+        kernels: the recipe's, in its order.
+        files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
+        operations: that compute something else than they should.
+    """
+    known = tuple(kernels)
+    own = {kernel.name for kernel in known if str(PurePosixPath(kernel.file).with_name(f"{kernel.name}.h")) in files}
+    refused = own or {kernel.name for kernel in known if kernel.file in files}
+    wrong = {kernel.name for kernel in known if any(each.startswith(kernel.operations) for each in operations)}
+    return tuple(kernel.name for kernel in known if kernel.name in refused | wrong)
+
+
+def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInputs:
+    """Install system packages, unpack private headers and make a private toolchain, as the steps of a plan say.
+
+    Raises:
+        FastinstallError: something cannot be had; nothing of the target is touched.
+    """
+    fetched = [step.fetch(context) for step in steps if isinstance(step, Preparing)]
+    return FetchedInputs(
+        includes=tuple(directory for each in fetched for directory in each.includes),
+        headers=tuple(package for each in fetched for package in each.headers),
+        variables={name: value for each in fetched for name, value in each.variables.items()},
+    )
+
+
+def fetch_sources(steps: Sequence[Step], context: ExecutionContext) -> None:
+    """Download what the wheel will be made of into the cache, if it has to be made.
+
+    C headers come first: they come from a place of their own, and are small.
+
+    Raises:
+        FastinstallError: something cannot be had.
+    """
+    step, headers = get_required_step(steps, Build), find_step(steps, PrivateHeaders)
+    if step.cached:
+        return
+    if headers is not None:
+        headers.fetch_packages(context)
+    for artefact in step.list_artefacts():
+        context.index.fetch(artefact, context.cache, context.emit)

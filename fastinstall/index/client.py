@@ -1,21 +1,23 @@
 """The client of package indexes: it gets pages and files, with retries and a bounded wait.
 
-What it raises names the URL without credentials. It is neither a resolver nor a cache.
+A page says which files an index offers, with their sizes (PEP 700) and attestations (PEP 740). What is raised names the
+URL without credentials. This is neither a resolver nor a cache.
 """
 
 import logging
 import re
 import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
+from urllib.parse import urljoin
 
 import httpx2
 from packaging.utils import canonicalize_name
 from unearth.auth import MultiDomainBasicAuth
-from unearth.collector import IndexPage, is_secure_origin
+from unearth.collector import IndexHTMLParser, IndexPage, is_secure_origin, parse_html_page, parse_json_response
 from unearth.fetchers import Fetcher
 from unearth.fetchers.sync import PyPIClient
 from unearth.link import Link
@@ -23,13 +25,13 @@ from unearth.utils import parse_netloc
 
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.messages import quote
+from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
+from fastinstall.core.values import immutable
 from fastinstall.index.file_names import parse_filename
-from fastinstall.index.pages import JSON, OfferedFile, read_page
 from fastinstall.index.pip_indexes import PipSettings
 
 T = TypeVar("T")
-
 OFFLINE_HINT = (
     "check the network, the proxy and `python -m pip config list`; "
     "or bring the files along: fastinstall setup --offline --wheelhouse DIR"
@@ -43,11 +45,27 @@ _FORBIDDEN = 403
 _LOGIN = (401, _FORBIDDEN)
 _ABSENT = (404, 410)
 _BUSY = (429, 500, 502, 503, 504, 520, 527)
+JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
 _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
 _PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
-
 logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
+_ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
+
+
+@immutable
+class OfferedFile:
+    """A file that a page offers.
+
+    Attributes:
+        link: to the file, with its hashes.
+        provenance: URL of its attestations; empty if none are published.
+        size: in bytes; 0 where the index does not say, as none does in HTML.
+    """
+
+    link: Link
+    provenance: str = ""
+    size: int = 0
 
 
 class _BusyError(Exception):
@@ -219,9 +237,6 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
         raise FailedError(f"{remove_credentials(url)}: cannot be parsed as an index page", hint=OFFLINE_HINT) from error
 
 
-_ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
-
-
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
     """Return whether a page is not the index's, but of what stands before it, such as the login of a network.
 
@@ -262,3 +277,39 @@ def _make_unreachable_error(url: str, error: Exception, timeout: float, place: s
 
 def _describe_error(error: Exception) -> str:
     return redact_text(str(error)) or type(error).__name__
+
+
+def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
+    """Return what a page offers, in its order.
+
+    Raises:
+        ValueError: it is malformed.
+        LookupError: its encoding is unknown.
+    """
+    if not page.content_type.lower().startswith(JSON):
+        published = dict(_list_html_provenance(page))
+        return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in parse_html_page(page))
+    entries = (entry for entry in json_data(page.content).get("files", []) if entry.get("url"))
+    # unearth makes a link of each entry with a URL, in their order, and leaves out what it does not need itself.
+    return tuple(_read_entry(*pair, page) for pair in zip(parse_json_response(page), entries, strict=True))
+
+
+def _read_entry(link: Link, entry: Mapping[str, Any], page: IndexPage) -> OfferedFile:
+    provenance, size = entry.get("provenance"), entry.get("size")
+    return OfferedFile(
+        link=link,
+        provenance=urljoin(page.link.url_without_fragment, provenance) if isinstance(provenance, str) else "",
+        size=size if isinstance(size, int) and size > 0 else 0,
+    )
+
+
+def _list_html_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
+    if b"data-provenance" not in page.content:
+        return
+    parser = IndexHTMLParser()
+    parser.feed(page.content.decode(page.encoding or "utf-8"))
+    base = parser.base_url or page.link.url_without_fragment
+    for anchor in parser.anchors:
+        href, provenance = anchor.get("href"), anchor.get("data-provenance")
+        if href and provenance:
+            yield urljoin(base, href), urljoin(base, provenance)

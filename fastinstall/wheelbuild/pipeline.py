@@ -5,7 +5,6 @@ tuning, base wheel, requirements. Then come one compilation per level, audit, ba
 label and cache. The stages themselves are in other modules.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,9 +19,8 @@ from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.assemble import BuildInputs, assemble
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
-from fastinstall.wheelbuild.build_backend import install_requirements
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.compile_levels import BuildContext, compile_levels
+from fastinstall.wheelbuild.compile import BuildContext, compile_levels
 from fastinstall.wheelbuild.core_placement import plan_core_placements
 from fastinstall.wheelbuild.headers.jpeg import matching_headers
 from fastinstall.wheelbuild.headers.probe import Headers, probe_headers
@@ -30,8 +28,13 @@ from fastinstall.wheelbuild.linking import find_linked_libraries, linking
 from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
 from fastinstall.wheelbuild.prepare import prepare_source
 from fastinstall.wheelbuild.ready_wheels import list_known_inputs
-from fastinstall.wheelbuild.requirements import BuildRequirements, describe_given_wheels, fetch_requirements
-from fastinstall.wheelbuild.source_archive import unpack_source
+from fastinstall.wheelbuild.requirements import (
+    BuildRequirements,
+    describe_given_wheels,
+    fetch_requirements,
+    install_requirements,
+)
+from fastinstall.wheelbuild.source_archive import NOT_COMPILED, extract_source
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
 from fastinstall.wheelbuild.variables import remove_stray_variables
 
@@ -62,7 +65,7 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
         FailedError: something is missing.
     """
     request, space = site.request, site.space
-    tree = unpack_source(request, space)
+    tree = extract_source(request.source, space / "source", but=NOT_COMPILED)
     installed = space / "requirements"
     process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -168,32 +171,25 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     Raises:
         FailedError: a header is missing, the build failed, or its result fails the audit.
     """
-    started = time.monotonic()
     request = _tidy_request(request)
     headers = probe_headers(request)
     inputs = inputs_of(request, headers)
     key = wheel_cache.key_of(inputs)
-    log = wheel_cache.log_of(request.cache, key)
     found = wheel_cache.find_cached_wheel(request.cache, key, request.emit)
     entry = found
     if entry is None:
         with wheel_cache.reserve_cache_key(request.cache, key, request.emit):
             found = wheel_cache.find_cached_wheel(request.cache, key, ignore)  # built by the process that held the lock
-            entry = found or _make_wheel(request, headers, inputs, log)
+            entry = found or _make_wheel(request, headers, inputs)
     if found is not None:
         request.emit(Noted(message=f"{found.wheel} is taken from the cache", detail=True))
-    return BuildResult(
-        wheel=wheel_cache.directory_of(request.cache, key) / entry.wheel,
-        sha256=entry.sha256,
-        from_cache=found is not None,
-        features=entry.features,
-        log=log,
-        seconds=time.monotonic() - started,
-    )
+    wheel = wheel_cache.directory_of(request.cache, key) / entry.wheel
+    return BuildResult(wheel=wheel, sha256=entry.sha256, from_cache=found is not None)
 
 
-def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: Path) -> wheel_cache.CachedWheel:
+def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str]) -> wheel_cache.CachedWheel:
     key = wheel_cache.key_of(inputs)
+    log = wheel_cache.log_of(request.cache, key)
     with (
         temporary_directories.temporary_directory("build", within=request.cache / "tmp") as space,
         plain_directory(space) as plain,
@@ -237,4 +233,4 @@ def _tidy_request(request: BuildRequest) -> BuildRequest:
 def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
     inputs = prepare_build_inputs(site)
     compiled_levels = compile_levels(inputs.build_context, inputs.places)
-    return assemble(inputs, compiled_levels), compiled_levels[0].compiled.features
+    return assemble(inputs, compiled_levels), compiled_levels[0].features

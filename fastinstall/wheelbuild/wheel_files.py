@@ -1,6 +1,7 @@
-"""Unpack and pack wheels: the same tree gives the same bytes, on any machine and date.
+"""Unpack, label and pack wheels: the same tree gives the same bytes, on any machine and date.
 
-Source: PEP 427 and the binary distribution format of packaging.python.org.
+A label is a wheel's name, version and tags, and the documents in its metadata. Source: PEP 427 and the binary
+distribution format of packaging.python.org.
 """
 
 import csv
@@ -11,6 +12,8 @@ import stat
 import zipfile
 from pathlib import Path
 
+from fastinstall import __version__
+from fastinstall.core import files
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
@@ -18,6 +21,8 @@ from fastinstall.observe.stack import encode_digest
 
 _DATE = (2020, 1, 1, 0, 0, 0)
 _EFFORT = 4  # of deflate: 3% larger than by default, in less than half of the time
+PROVENANCE_FILE = "fastinstall.json"
+SBOM_FILE = "sboms/fastinstall.cdx.json"
 
 
 @immutable
@@ -33,6 +38,25 @@ class Tags:
     python: str
     abi: str
     platforms: tuple[str, ...]
+
+
+@immutable
+class Label:
+    """The name of a wheel and its metadata.
+
+    Attributes:
+        distribution: its name, as in "pillow".
+        version: with its local part, as in "12.1.1+simd.v3".
+        summary: one line that describes it.
+        platforms: platform tags, in order.
+        statements: texts about the wheel, by file name in its metadata directory.
+    """
+
+    distribution: str
+    version: str
+    summary: str
+    platforms: tuple[str, ...]
+    statements: dict[str, str]
 
 
 def unpack_wheel(wheel: Path, directory: Path) -> None:
@@ -116,3 +140,54 @@ def format_record(rows: list[tuple[str, str, str]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
+
+
+def label_tree(tree: Path, label: Label) -> str:
+    """Rewrite the metadata of an unpacked wheel, except RECORD, which packing rewrites.
+
+    Returns:
+        The wheel's file name.
+
+    Raises:
+        FailedError: METADATA has no Name or Version to rewrite.
+    """
+    tags = read_wheel_tags(tree)
+    stem = f"{_escape_name(label.distribution)}-{label.version.replace('-', '_')}"
+    metadata = tree / f"{stem}.dist-info"
+    if metadata_directory(tree) != metadata:
+        files.rename(metadata_directory(tree), metadata)
+    fields = {"Name": label.distribution, "Version": label.version, "Summary": label.summary}
+    text = (metadata / "METADATA").read_text(encoding="utf-8")
+    files.write_text(metadata / "METADATA", replace_metadata_fields(text, fields))
+    files.write_text(
+        metadata / "WHEEL", _make_wheel_file(tuple(f"{tags.python}-{tags.abi}-{p}" for p in label.platforms))
+    )
+    for stale in metadata.glob("sboms/*"):
+        files.discard(stale)
+    for name, text in label.statements.items():
+        files.write_text(metadata / name, text)
+    return f"{stem}-{tags.python}-{tags.abi}-{'.'.join(label.platforms)}.whl"
+
+
+def replace_metadata_fields(metadata: str, fields: dict[str, str]) -> str:
+    """Return METADATA with these fields replaced; the description and all other fields stay.
+
+    Raises:
+        FailedError: a field is missing, or there more than once.
+    """
+    head, separator, body = metadata.partition("\n\n")
+    for name, value in fields.items():
+        line = f"{name}: {value}".replace("\\", r"\\")
+        head, count = re.subn(rf"^{name}:.*$", line, head, flags=re.MULTILINE)
+        if count != 1:
+            raise FailedError(f"METADATA: expected one {name}, found {count}")
+    return head + separator + body
+
+
+def _make_wheel_file(tags: tuple[str, ...]) -> str:
+    lines = ["Wheel-Version: 1.0", f"Generator: fastinstall {__version__}", "Root-Is-Purelib: false"]
+    return "\n".join([*lines, *(f"Tag: {tag}" for tag in tags)]) + "\n"
+
+
+def _escape_name(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()

@@ -107,7 +107,7 @@ def test_level_and_switches_are_marked_though_its_linker_does_neither(clang: Cla
         argv = ("qemu-x86_64", "-cpu", cpu, sys.executable, "-I", "-S", "-c", LOADED, made)
         answer = subprocess.run(argv, capture_output=True, text=True, check=False)
         said[cpu] = answer.stdout + answer.stderr
-    assert "CPU ISA level is lower than required" in said["Nehalem"]
+    assert "CPU ISA level is lower" in said["Nehalem"]
     assert "loaded" in said["Haswell"]
 
 

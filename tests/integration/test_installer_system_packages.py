@@ -42,4 +42,5 @@ def test_whoever_is_not_root_gets_the_command_and_nothing_is_run(monkeypatch: py
     with pytest.raises(RefusedError, match="only root can install") as refused:
         install_packages("apt", ("libno-such-thing-dev",), ignore)
 
-    assert refused.value.hint == "sudo apt-get install --yes --no-install-recommends libno-such-thing-dev"
+    assert (refused.value.hint or "").startswith("sudo apt-get install ")
+    assert (refused.value.hint or "").endswith(" libno-such-thing-dev")

@@ -202,9 +202,9 @@ def test_revisions_since_stay_in_a_history_that_was_exchanged(tmp_path: Path) ->
     store = make(tmp_path / "env")
     set_up(store)
     with (store.prefix / "conda-meta/history").open("a") as history:
-        history.write("==> later <==\n+numpy\n")
+        history.write(later := "==> later <==\n+numpy\n")
     rollback(store)
-    assert (store.prefix / "conda-meta/history").read_text() == "one revision\n==> later <==\n+numpy\n"
+    assert (store.prefix / "conda-meta/history").read_text() == f"one revision\n{later}"
 
 
 def _of_a_setup(scenery: Path) -> dict[str, tuple[object, ...]]:

@@ -97,7 +97,7 @@ def test_a_named_setup_is_undone_with_all_after_it(store: JournalStore) -> None:
 
 def test_without_a_setup_there_is_nothing_to_roll_back(store: JournalStore) -> None:
     assert rollback(store).ids == ()
-    with pytest.raises(UsageError, match="no-such: no such setup; known: none"):
+    with pytest.raises(UsageError, match=r"no-such: .* known: none"):
         rollback(store, to="no-such")
 
 
@@ -174,7 +174,7 @@ def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: JournalSto
         recover(store)
     recovered = recover(store, force=True)
     assert recovered is not None
-    assert (recovered.id, recovered.cut) == (FIRST.id, UnfinishedRun.SETUP)
+    assert (recovered.interruption.id, recovered.interruption.cut) == (FIRST.id, UnfinishedRun.SETUP)
     assert [path.name for path in recovered.undone.kept] == ["PIL"]
     assert live(store.prefix) == before
 
@@ -239,9 +239,7 @@ def test_what_stands_in_the_way_of_a_later_step_refuses_before_the_first(store: 
         transaction.perform((Move(kind=MoveKind.IN, live=f"{SITE}/beside.py", kept="stage/beside.py"),))
         transaction.commit(receipt_of(SECOND))
     before = picture(store.prefix)
-    with pytest.raises(
-        RefusedError, match=f"{SITE}/made/for/it.py: in the way: fastinstall did not put it there"
-    ) as caught:
+    with pytest.raises(RefusedError, match=f"{SITE}/made/for/it.py: in the way") as caught:
         rollback(store, to=FIRST.id)
     assert f"--to {FIRST.id} --yes --allow force-remove" in str(caught.value.hint)
     assert picture(store.prefix) == before

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.suite.golden import Golden
 
 from fastinstall.compilers.flags import compile_flags, list_probed_flags
 from fastinstall.core.errors import RefusedError
@@ -33,7 +34,7 @@ def test_switches_are_recorded_where_the_compiler_can() -> None:
 
 
 def test_half_a_fallback_is_refused() -> None:
-    with pytest.raises(RefusedError, match="accepts neither -march=x86-64-v3 nor -mavx2 -mfma"):
+    with pytest.raises(RefusedError, match="-march=x86-64-v3 nor -mavx2 -mfma"):
         compile_flags(RECIPE, V3, ["-mavx2"])
 
 
@@ -42,9 +43,10 @@ def test_a_level_without_a_fallback_is_refused_when_its_flags_are() -> None:
         compile_flags(RECIPE, V4, ["-mavx2", "-mfma"])
 
 
-def test_a_compiler_that_is_too_old_is_named_with_the_flag() -> None:
-    with pytest.raises(RefusedError, match=r"the C compiler \(gcc 4\.8\.5\) does not accept -march=x86-64-v4"):
+def test_a_compiler_that_is_too_old_is_named_with_the_flag(golden: Golden) -> None:
+    with pytest.raises(RefusedError) as refused:
         compile_flags(RECIPE, V4, [], compiler="gcc 4.8.5")
+    golden(refused.value)
 
 
 def test_every_flag_of_every_level_is_to_be_probed_once() -> None:

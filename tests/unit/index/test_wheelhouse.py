@@ -103,7 +103,7 @@ def test_an_unreadable_line_of_the_sums_is_named(tmp_path: Path) -> None:
 def test_sums_without_an_end_are_named(tmp_path: Path) -> None:
     with (tmp_path / "SHA256SUMS").open("wb") as stream:
         stream.truncate(1 << 40)
-    with pytest.raises(DocumentError, match="SHA256SUMS: cannot be read: is larger than"):
+    with pytest.raises(DocumentError, match=r"SHA256SUMS: .* larger than"):
         read_sums(tmp_path / "SHA256SUMS")
 
 

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from support.suite.golden import Golden
 from support.values.builders import changed, conda_receipt, healthy_conda_facts, healthy_facts, receipt, recipe, request
 
 from fastinstall.plan.satisfied import explain_needed_setup
@@ -10,8 +11,8 @@ def test_an_untouched_environment_satisfies_the_request_it_was_made_for() -> Non
     assert explain_needed_setup(healthy_facts(), recipe(), request(), receipt()) is None
 
 
-def test_without_a_receipt_everything_is_to_be_done() -> None:
-    assert explain_needed_setup(healthy_facts(), recipe(), request(), None) == "fastinstall has set up nothing here"
+def test_without_a_receipt_everything_is_to_be_done(golden: Golden) -> None:
+    golden(explain_needed_setup(healthy_facts(), recipe(), request(), None))
 
 
 @pytest.mark.parametrize(
@@ -136,12 +137,9 @@ def test_what_conda_has_made_of_it_is_a_reason(changes: dict[str, Any], reason: 
     assert reason in found
 
 
-def test_a_core_that_was_changed_behind_condas_back_is_a_reason() -> None:
+def test_a_core_that_was_changed_behind_condas_back_is_a_reason(golden: Golden) -> None:
     facts = changed(healthy_conda_facts(), {"stack": {"core": {"sha256": "0" * 64}}})
-    assert (
-        explain_needed_setup(facts, recipe(), request(), conda_receipt())
-        == "Pillow's C extension is not the one that was installed"
-    )
+    golden(explain_needed_setup(facts, recipe(), request(), conda_receipt()))
 
 
 def test_a_pin_that_is_wished_and_missing_is_a_reason() -> None:
@@ -156,13 +154,11 @@ def test_a_guard_package_that_nobody_wants_is_not_missed() -> None:
     assert explain_needed_setup(facts, recipe(), changed(request(), {"guard": False}), conda_receipt()) is None
 
 
-def test_a_wheel_is_no_conda_package_and_the_other_way_round() -> None:
+def test_a_wheel_is_no_conda_package_and_the_other_way_round(golden: Golden) -> None:
     by_pip = changed(request(), {"engine": "pip"})
-    found = explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, conda_receipt())
-    assert found == "requested: a wheel (--engine pip); installed: conda packages"
+    golden(explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, conda_receipt()), "conda packages")
     wheel = changed(conda_receipt(), {"engine": "pip", "conda": None})
-    found = explain_needed_setup(healthy_conda_facts(), recipe(), request(), wheel)
-    assert found == "requested: conda packages (--engine auto); installed: a wheel"
+    golden(explain_needed_setup(healthy_conda_facts(), recipe(), request(), wheel), "a wheel")
     assert explain_needed_setup(healthy_conda_facts(), recipe(), by_pip, wheel) is None
 
 

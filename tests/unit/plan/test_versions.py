@@ -2,6 +2,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
+from support.suite.golden import Golden
 
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.version_numbers import base_version
@@ -26,11 +27,11 @@ def _artefact(name: str, version: str, requires_python: str = ">=3.10") -> Artef
     )
 
 
-def _python(version: str = "3.11.7", implementation: str = "cpython") -> Interpreter:
+def _python(version: str = "3.11.7") -> Interpreter:
     prefix = PurePosixPath("/env")
     return Interpreter(
         executable=prefix / "bin/python",
-        implementation=implementation,
+        implementation="cpython",
         version=version,
         abi="cp311",
         platform="linux-x86_64",
@@ -72,16 +73,16 @@ def test_without_an_official_wheel_of_that_version_there_is_no_chassis() -> None
     assert (choice.source, choice.base_wheel) == (NEWEST, None)
 
 
-def test_an_older_python_gets_the_newest_that_it_can_run() -> None:
+def test_an_older_python_gets_the_newest_that_it_can_run(golden: Golden) -> None:
     choice = choose_version(RELEASES, RECIPE, _python("3.9.18"), (), Request())
     assert choice.source == OLD
-    assert "not 12.1.1.post0: it needs Python >=3.10, and this is 3.9.18" in choice.reason
+    golden(choice.reason)
 
 
-def test_a_dependant_that_wants_less_gets_less() -> None:
+def test_a_dependant_that_wants_less_gets_less(golden: Golden) -> None:
     choice = choose_version(RELEASES, RECIPE, _python(), (_needs("pillow<12.1"),), Request())
     assert choice.source == OLDER
-    assert choice.reason.endswith("not 12.1.1.post0: imageio requires pillow<12.1")
+    golden(choice.reason)
 
 
 @pytest.mark.parametrize("requirement", ["pillow==12.1.1", "pillow<=12.1.1", "Pillow~=12.1", "pillow!=12.0.0"])
@@ -117,7 +118,7 @@ def test_a_dependant_that_forbids_all_is_named() -> None:
 @pytest.mark.parametrize("version", ["3.7.1", "4.0.0"])
 def test_a_python_that_fits_no_version_is_refused(version: str) -> None:
     sources = (_artefact("pillow-simd", "12.1.1.post0", ">=3.10,<4"),)
-    with pytest.raises(RefusedError, match=f"it needs Python >=3.10,<4, and this is {version}") as caught:
+    with pytest.raises(RefusedError, match=f">=3.10,<4, .*{version}") as caught:
         choose_version(replace(RELEASES, sources=sources), RECIPE, _python(version), (), Request())
     assert "--new-env" in (caught.value.hint or "")
 
@@ -127,20 +128,16 @@ def test_a_requires_python_that_cannot_be_read_does_not_constrain() -> None:
     assert choose_version(replace(RELEASES, sources=(odd,)), RECIPE, _python(), (), Request()).source == odd
 
 
-def test_pypy_is_refused() -> None:
-    with pytest.raises(RefusedError, match="pypy"):
-        choose_version(RELEASES, RECIPE, _python(implementation="pypy"), (), Request())
-
-
 def test_a_named_version_is_taken() -> None:
     choice = choose_version(RELEASES, RECIPE, _python(), (), Request(version="12.0.0.post0"))
     assert (choice.source, choice.reason) == (OLDER, "pillow-simd 12.0.0.post0 as requested")
 
 
-def test_a_named_version_that_does_not_exist_is_refused_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"--version 11\.0: the package index has no fork") as caught:
+def test_a_named_version_that_does_not_exist_is_refused_with_the_nearest(golden: Golden) -> None:
+    with pytest.raises(UsageError, match=r"--version 11\.0") as caught:
         choose_version(RELEASES, RECIPE, _python(), (), Request(version="11.0"))
-    assert caught.value.hint == "the nearest: 12.1.1.post0, 12.0.0.post0 and 10.4.0.post0"
+    golden(caught.value, "refusal")
+    golden(caught.value.hint, "hint")
 
 
 def test_a_named_version_that_is_none_is_refused() -> None:
@@ -149,7 +146,7 @@ def test_a_named_version_that_is_none_is_refused() -> None:
 
 
 def test_a_named_version_that_the_target_forbids_is_refused() -> None:
-    with pytest.raises(RefusedError, match=r"pillow-simd 12\.1\.1\.post0: it needs Python >=3\.10"):
+    with pytest.raises(RefusedError, match=r"12\.1\.1\.post0: .* Python >=3\.10"):
         choose_version(RELEASES, RECIPE, _python("3.9.18"), (), Request(version="12.1.1.post0"))
 
 

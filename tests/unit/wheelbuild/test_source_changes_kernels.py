@@ -11,8 +11,7 @@ from fastinstall.core.errors import UsageError
 from fastinstall.model.recipe import Kernel
 from fastinstall.model.recipe_documents import parse_recipe
 from fastinstall.wheelbuild.headers.probe import Headers
-from fastinstall.wheelbuild.kernel_sources import kernels_directory, list_kernel_sources
-from fastinstall.wheelbuild.prepare import prepare_source
+from fastinstall.wheelbuild.prepare import kernels_directory, list_kernel_sources, prepare_source
 from fastinstall.wheelbuild.source_changes import add_kernel
 
 SOURCE = """#include "Imaging.h"
@@ -90,9 +89,8 @@ def test_a_function_with_a_definition_in_each_branch_is_left_alone() -> None:
 
 def test_a_kernel_follows_a_function_that_upstream_renamed_by_underscores() -> None:
     text = add_kernel(SOURCE, make_kernel("turn_left")) or ""
-    assert text.index("#define turn_left _turn_left\n#define turn_left__source _turn_left__source\n") < text.index(
-        '"turn.h"'
-    )
+    renames = "".join(f"#define {name} _{name}\n" for name in ("turn_left", "turn_left__source"))
+    assert text.index(renames) < text.index('"turn.h"')
 
 
 def test_a_function_that_is_not_there_is_told() -> None:

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.suite.golden import Golden
 
-from fastinstall.apply.foreign_changes import abbreviate_paths, describe_responsible_programs, find_changed_paths
+from fastinstall.apply.exclusive import abbreviate_paths, describe_responsible_programs, find_changed_paths
 from fastinstall.core.package_managers import ConcurrentInstaller
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
@@ -84,6 +85,6 @@ def test_who_it_was_is_told_by_the_process_else_by_the_installers_own_word(prefi
     )
 
 
-def test_many_paths_are_counted() -> None:
-    assert abbreviate_paths(("a", "b")) == "a, b"
-    assert abbreviate_paths(tuple("abcde")) == "a, b, c and 2 more"
+def test_many_paths_are_counted(golden: Golden) -> None:
+    golden(abbreviate_paths(("a", "b")), "two")
+    golden(abbreviate_paths(tuple("abcde")), "five")

@@ -102,13 +102,11 @@ def test_a_wheel_that_was_added_is_offered_and_sums_of_other_files_stay(
 def test_attestations_of_the_very_bytes_are_offered(session: Session, wheel: Path, directory: Path) -> None:
     directory.mkdir()
     (directory / f"{wheel.name}.provenance").write_text(_provenance(sha256(wheel)))
-    (directory / f"{wheel.name}.asc").write_text("a signature")
 
     _publish(session, wheel, directory)
 
     page = (directory / "simple/pillow/index.html").read_text()
     assert f'{wheel.name.replace("+", "%2B")}.provenance"' in page
-    assert 'data-gpg-sig="true"' in page
 
 
 @pytest.mark.parametrize(
@@ -209,7 +207,7 @@ def test_a_directory_that_cannot_be_made_is_named(session: Session, wheel: Path)
 def test_a_file_in_the_place_of_the_directory_is_named(session: Session, directory: Path) -> None:
     directory.touch()
 
-    with pytest.raises(FailedError, match=r"wheelhouse/deeper: cannot be written: Not a directory"):
+    with pytest.raises(FailedError, match=r"wheelhouse/deeper: .*: Not a directory"):
         require_wheelhouse(session, directory / "deeper")
 
 
