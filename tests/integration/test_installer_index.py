@@ -130,7 +130,7 @@ def test_a_file_is_downloaded_once_with_progress_to_its_end(server: SimpleIndex,
 def test_yanked_files_are_not_offered(server: SimpleIndex) -> None:
     server.offer("pillow-simd", {"pillow_simd-12.2.0.post0.tar.gz": b"", SDIST: CONTENT}, attributes='data-yanked=""')
 
-    with pytest.raises(FailedError, match="found neither an sdist of pillow-simd"):
+    with pytest.raises(FailedError, match="neither an sdist of pillow-simd"):
         releases(asking(server.url))
 
 
@@ -151,9 +151,7 @@ def test_a_silent_server_is_given_up_after_a_bounded_time(server: SimpleIndex) -
     server.answers["/simple/pillow-simd/"] = hang(server)
     began = time.monotonic()
 
-    with pytest.raises(
-        FailedError, match=rf"cannot reach the package index: {server.url}/pillow-simd/: no answer within"
-    ) as failed:
+    with pytest.raises(FailedError, match=rf"cannot reach .*: {server.url}/pillow-simd/: no answer within") as failed:
         releases(asking(server.url, timeout=PATIENCE))
 
     assert time.monotonic() - began < 3 * PATIENCE + 3
@@ -232,7 +230,7 @@ def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: Si
     index.fetch(releases(index).sources[0], tmp_path, ignore)
     with pytest.raises(FailedError, match="cannot reach") as caught:
         releases(replace(unreachable, cache=tmp_path))
-    assert "run the same command again with --offline" in (caught.value.hint or "")
+    assert "with --offline" in (caught.value.hint or "")
     assert releases(replace(index, offline=True)).sources
     with pytest.raises(FailedError, match="cannot reach") as caught:
         releases(replace(unreachable, cache=tmp_path / "empty"))
@@ -242,7 +240,7 @@ def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: Si
 def test_a_distribution_that_the_index_does_not_have_is_named_with_what_was_asked(server: SimpleIndex) -> None:
     del server.answers["/simple/pillow-simd/"]
 
-    with pytest.raises(FailedError, match="found neither an sdist of pillow-simd") as failed:
+    with pytest.raises(FailedError, match="neither an sdist of pillow-simd") as failed:
         releases(asking(server.url))
 
     assert failed.value.details == (f"asked: {server.url}",)
@@ -304,7 +302,7 @@ def test_no_redirect_leads_from_an_encrypted_index_to_a_page_that_anybody_could_
     index.answers["/simple/pillow-simd/"] = status_answer(302, Location="/simple/hop/")
     index.answers["/simple/hop/"] = status_answer(301, Location=f"http://{server.host}/simple/pillow-simd/")
 
-    with pytest.raises(RefusedError, match=f"/simple/hop/: the server redirects to http://{server.host}/") as refused:
+    with pytest.raises(RefusedError, match=f"/simple/hop/: .* http://{server.host}/") as refused:
         releases(PackageIndex(settings=settings))
 
     assert "/simple/pillow-simd/" not in server.asked
@@ -335,7 +333,7 @@ def test_a_file_of_this_machine_is_no_answer_of_an_index(server: SimpleIndex, tm
     server.answers[f"/files/{SDIST}"] = status_answer(302, Location=(tmp_path / SDIST).as_uri())
     index = asking(server.url)
 
-    with pytest.raises(RefusedError, match="neither HTTPS nor a trusted host"):
+    with pytest.raises(RefusedError, match="HTTPS nor a trusted host"):
         index.fetch(releases(index).sources[0], tmp_path / "cache", ignore)
 
 
@@ -396,7 +394,7 @@ def test_an_extra_index_that_forbids_what_it_does_not_have_is_passed_over(server
 
 
 def test_an_index_without_encryption_is_refused_unless_trusted() -> None:
-    with pytest.raises(RefusedError, match="neither HTTPS nor a trusted host") as refused:
+    with pytest.raises(RefusedError, match="HTTPS nor a trusted host") as refused:
         releases(asking("http://index.invalid/simple"))
 
     assert "trusted-host index.invalid" in (refused.value.hint or "")
@@ -626,7 +624,9 @@ def test_a_wheel_of_ours_is_taken_by_the_recipe_that_built_it_and_by_no_other(tm
     assert [each.filename for each in found["pillow-fast"].prebuilt] == [wheel.name]
     with pytest.raises(FailedError) as caught:
         index.releases(recipe(), INTERPRETER)
-    assert caught.value.details == (f"skipped {wheel.name}: the recipe 'pillow-fast' built it",)
+    (skipped,) = caught.value.details
+    assert skipped.startswith(f"skipped {wheel.name}: ")
+    assert "'pillow-fast'" in skipped
 
 
 def test_the_real_index_of_pips_settings_has_pillow_simd_and_official_wheels(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_what_is_no_table_is_an_error_that_says_so(
     tmp_path: Path, tags: tuple[tuple[int, int], ...], header: bytes, golden: Golden
 ) -> None:
     mappings = tuple(read_mappings((f"00000000-00001000 r-xp 00000000 fe:00 7 {FILE}",)))
-    with pytest.raises(ValueError, match="ELF|0x") as caught:
+    with pytest.raises(ValueError, match=r"ELF|0x") as caught:
         read_bindings(_memory(tmp_path, *tags, header=header), mappings, "jpeg_")
     golden(caught.value)
 
