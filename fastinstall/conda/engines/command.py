@@ -20,7 +20,6 @@ from fastinstall.conda.engines.failures import (
 from fastinstall.conda.engines.linked_records import (
     finalize_changed_records,
     finalize_linked_records,
-    package_from_record,
     read_linked_record,
     read_linked_records,
 )
@@ -36,6 +35,7 @@ from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.index.locations import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
+from fastinstall.observe.conda.records import package_from_record
 
 _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel
 _LINKING = 300.0

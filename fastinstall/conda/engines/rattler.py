@@ -20,7 +20,6 @@ from fastinstall.conda.engines.linked_records import (
     finalize_changed_records,
     finalize_linked_records,
     hide_credentials,
-    package_from_record,
     read_linked_records,
 )
 from fastinstall.conda.engines.offered_channel import write_offered_channel
@@ -39,6 +38,7 @@ from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.observe.conda.channel_addresses import ChannelSettings, add_credentials, channel_urls
+from fastinstall.observe.conda.records import package_from_record
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")
 _SECONDS = 1800.0
