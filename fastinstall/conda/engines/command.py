@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.failures import (
     make_conda_failure,
     make_failure,
@@ -26,7 +27,6 @@ from fastinstall.conda.engines.linked_records import (
 from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
 from fastinstall.conda.engines.printed_documents import Document, find_error, parse_actions, parse_documents
-from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError

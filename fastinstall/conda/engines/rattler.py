@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.clobbered_files import give_files_to_later
 from fastinstall.conda.engines.failures import make_failure, make_wordless_failure, refuse_frozen, refuse_protected
 from fastinstall.conda.engines.linked_records import (
@@ -25,7 +26,6 @@ from fastinstall.conda.engines.linked_records import (
 from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
 from fastinstall.conda.engines.printed_documents import parse_documents
-from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
 from fastinstall.core.architecture import architecture_of
