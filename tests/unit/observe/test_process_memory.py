@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from support.suite.golden import Golden
 
-from fastinstall.observe.memory_mappings import read_mappings
-from fastinstall.observe.process_memory import read_bindings
+from fastinstall.observe.process_memory import read_bindings, read_mappings
 
 FILE = "/srv/env/lib/python3.11/site-packages/PIL/_imaging.so"
 
