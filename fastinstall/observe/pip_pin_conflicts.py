@@ -39,18 +39,8 @@ def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: 
     return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
 
 
-def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """Return what pip would use instead of a pin, where pip does not install; one sentence each, arguments likewise."""
-    return tuple(
-        f"{setting.told} does not affect the pin: pip does not install here; if it ever does, the pin applies in a "
-        f"shell that has sourced {prefix / pip_pins.ENVIRONMENT}"
-        for setting in found
-        if _is_in_the_way(setting, prefix) and not setting.later
-    )
-
-
 def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """Return what pip uses instead of a pin that is in place, one sentence each; arguments likewise."""
+    """Return what pip uses instead of a pin that is in place, one sentence each; arguments as of `links_beside`."""
     own = str(prefix / pip_pins.CONFIGURATION)
     return tuple(
         f"pip does not obey the pin in this shell, because of {setting.told}"

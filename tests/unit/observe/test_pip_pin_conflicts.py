@@ -6,7 +6,7 @@ import pytest
 from support.suite.golden import Golden
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.observe.pip_pin_conflicts import find_unheeded_pins, links_beside
+from fastinstall.observe.pip_pin_conflicts import links_beside
 from fastinstall.observe.pip_settings import PipSetting
 
 PREFIX = PurePosixPath("/srv/images/env")
@@ -49,15 +49,12 @@ def test_what_would_hide_the_pin_or_be_hidden_is_a_refusal(
     assert hint in str(refusal.value.hint)
 
 
-def test_where_pip_installs_nothing_its_settings_are_told_and_forbid_nothing(golden: Golden) -> None:
+def test_where_pip_installs_nothing_its_settings_forbid_nothing() -> None:
     found = (
         _setting(USERS, "global", "no-index", "true"),
         _setting("PIP_FIND_LINKS", ":env:", "find-links", "/opt"),
     )
     assert links_beside(PREFIX, found, used_by_pip=False) == ()
-    first, second = find_unheeded_pins(PREFIX, found)
-    golden(first, "of a file")
-    golden(second, "of a variable")
     own = _setting(OWN, "install", "find-links", "/opt")
     with pytest.raises(RefusedError, match="conflicts"):
         links_beside(PREFIX, (own,), used_by_pip=False)
