@@ -3,7 +3,6 @@
 Needs a package index and a C compiler.
 """
 
-import shlex
 from collections.abc import Callable
 
 import pytest
@@ -49,7 +48,7 @@ def test_a_wheel_is_told_to_be_weak_and_is_put_back_once_conda_has_swapped_it(
     assert updated.exit_code == 0, updated.text
     swapped = scene.errors()["swapped"]
     assert f"was replaced by conda's pillow {channel.newer_pillow}" in swapped["message"]
-    assert shlex.join(map(str, update)) in swapped["message"]
+    assert " ".join(map(str, update)) in swapped["message"]  # as conda writes it into its history
     before = tree_hash(scene.prefix)
     repaired = scene.done("doctor", "--fix", "--yes")
     assert f"pillow 13.0.0+simd.v2.v3 in {scene.prefix}\n" in repaired.stdout
