@@ -22,8 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from support.conda import packages as conda_packages
 
-from fastinstall.conda.engines.choose import open_engine, open_rattler
-from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.engines.choose import CondaTools, open_engine, open_rattler
 from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaRequest, CondaTool
 from fastinstall.model.conda_engine import CondaEngine

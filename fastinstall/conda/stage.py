@@ -1,23 +1,19 @@
 """Make conda packages from a wheel, and have an engine link them beside the environment, as they will be in it.
 
 The channel comes first. It lies inside the environment, where only a solver looks at it, so that the linked records
-name the place where the packages will always be found. It holds the package of the stack, packed once and then taken
-from the cache, and the guard's.
+name the place where the packages will always be found. It holds the package of the stack, whose bytes are the same in
+every environment, and the guard's.
 """
 
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from fastinstall import __version__
 from fastinstall.conda.channel import write_repodata
 from fastinstall.conda.package import pack_guard, pack_stack
-from fastinstall.core import files, foreign, sealed_trees, temporary_directories
-from fastinstall.core.codec import decode, digest, dump, encode
-from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core import files
+from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
@@ -65,7 +61,7 @@ def link_packages(
         raise FailedError("the plan names no engine for conda packages", hint="make a new plan: fastinstall plan")
     interpreter, prefix = before.interpreter, Path(before.interpreter.prefix)
     context.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
-    stack = pack_channel(planned, built, interpreter, transaction.stage / "channel", context)
+    stack = pack_channel(planned, built, interpreter, transaction.stage / "channel")
     there = os.path.lexists(prefix / CHANNEL)
     kind = MoveKind.EXCHANGE if there else MoveKind.IN
     transaction.perform((Move(kind=kind, live=CHANNEL, kept="stage/channel"),))
@@ -99,9 +95,7 @@ def format_registration(prefix: PurePath, conda: Conda) -> str:
     return _NOTE.format(prefix=prefix) + "".join(f"{line}\n" for line in lines)
 
 
-def pack_channel(
-    planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path, context: ExecutionContext
-) -> CondaStack:
+def pack_channel(planned: CondaStack, built: BuildResult, interpreter: Interpreter, staged: Path) -> CondaStack:
     """Write the channel into `staged`, from where it is moved to its place.
 
     Returns:
@@ -110,19 +104,7 @@ def pack_channel(
     Raises:
         FailedError: the wheel is damaged or another than was planned.
     """
-    unplaced = replace(planned.package, channel="")  # the same file serves every environment
-    # The number goes up with whatever changes the bytes of a package that is made of the same wheel.
-    decisive = (1, __version__, built.sha256, unplaced, interpreter.version, interpreter.abi)
-    kept = context.cache / "conda" / "packed" / digest(decisive)
-    package = _find_kept_package(kept) if sealed_trees.is_intact(kept, cache=context.cache) else None
-    if package is None:
-        with temporary_directories.temporary_directory("packed", within=context.cache / "tmp") as space:
-            package = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
-            files.write_text(space / "packed" / "packed.json", dump(encode(package)))
-            sealed_trees.publish_sealed(space / "packed", kept, space / "aside", cache=context.cache)
-    target = _locate_package(package, staged)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(_locate_package(package, kept), target)
+    package = pack_stack(built.wheel, planned.package, interpreter, staged)
     guard = pack_guard(planned.guard, staged) if planned.guard is not None else None
     write_repodata(staged)
     channel = Path(planned.channel)
@@ -133,19 +115,7 @@ def pack_channel(
     )
 
 
-def _find_kept_package(directory: Path) -> CondaPackage | None:
-    """Return what was packed before, or None if it cannot be read."""
-    note = directory / "packed.json"
-    try:
-        return decode(CondaPackage, json_data(foreign.read_text(note)), file=note)
-    except (OSError, ValueError, DocumentError):
-        return None
-
-
 def _place_package(package: CondaPackage, channel: Path) -> CondaPackage:
     """Return the package as it is found once its channel is in place."""
-    return replace(package, channel=channel.as_uri(), url=_locate_package(package, channel).as_uri())
-
-
-def _locate_package(package: CondaPackage, channel: Path) -> Path:
-    return channel / package.subdir / f"{package.dist}.conda"
+    file = channel / package.subdir / f"{package.dist}.conda"
+    return replace(package, channel=channel.as_uri(), url=file.as_uri())

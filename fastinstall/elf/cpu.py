@@ -13,7 +13,7 @@ class Cpu:
         name: the marketing name; empty if unknown.
         flags: feature names in the kernel's spelling (/proc/cpuinfo).
         level: the highest x86-64 micro-architecture level, "x86-64-v1" to "x86-64-v4"; None otherwise.
-        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "py-cpuinfo".
+        level_source: where `level` comes from: "ld.so" or "/proc/cpuinfo".
         masked: features of the next level that a CPU with these others usually has, hidden by a
             virtual machine or the kernel; empty when nothing seems hidden.
         tunables: what GLIBC_TUNABLES hides from the loader, so that `level` is lower than what programs

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.events import Noted
 from fastinstall.core.messages import quote
 from fastinstall.guard.pip_trap import (
     PinTrial,
@@ -30,7 +29,7 @@ from fastinstall.model.pin_state import PinKind, PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.observe.active_environment import is_made_by_uv
 from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
-from fastinstall.observe.pip_pin_conflicts import find_hiding_settings, find_unheeded_pins, links_of
+from fastinstall.observe.pip_pin_conflicts import find_hiding_settings, links_of
 from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
 from fastinstall.observe.pip_settings import observe_pip_settings
 from fastinstall.observe.session import Session
@@ -83,17 +82,12 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
 
 
 def list_links_beside_pin(session: Session, prefix: Path, project: Project | None) -> tuple[str, ...]:
-    """List places of wheels for a pin to repeat; if pip installs nothing here, say that its settings are passed over.
+    """List places of wheels for a pin to repeat; if pip installs nothing here, its settings are passed over.
 
     Raises:
         RefusedError: a foreign setting is in the way.
     """
-    if project is None and not is_made_by_uv(prefix):
-        return links_of(prefix, session.variables)
-    links = links_of(prefix, session.variables, used_by_pip=False)
-    for sentence in find_unheeded_pins(prefix, observe_pip_settings(prefix, session.variables)):
-        session.emit(Noted(message=sentence))
-    return links
+    return links_of(prefix, session.variables, used_by_pip=project is None and not is_made_by_uv(prefix))
 
 
 def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:

@@ -15,10 +15,8 @@ from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.journal.creation_note import creation_interruption
-from fastinstall.journal.disk_space import measure_freed_bytes
 from fastinstall.journal.layout import JOURNAL, LOOSE, RECEIPT, ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.receipt_file import read_receipt
-from fastinstall.journal.titles import title_of
 from fastinstall.journal.whole_lines import split_whole_lines
 from fastinstall.model.history import EnvironmentHistory, Unreadable
 from fastinstall.model.interruption import Interruption, UnfinishedRun
@@ -50,10 +48,14 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
         interruptions=cut if cut and not is_at_work(prefix) else (),
         unreadable=(*_describe_damaged_journals(summaries), *_find_unreadable_receipt(prefix)),
         setups=tuple(each.id for each in holding),
-        held_bytes=measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
-        if sized
-        else None,
+        held_bytes=_measure_held_bytes(holding) if sized else None,
     )
+
+
+def _measure_held_bytes(holding: "Iterable[_JournalSummary]") -> int:
+    from fastinstall.journal.disk_space import measure_freed_bytes  # noqa: PLC0415 (a quick examination measures nothing)
+
+    return measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
 
 
 def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
@@ -195,6 +197,8 @@ def _list_unfinished(summaries: Iterable[_JournalSummary]) -> Iterator[Interrupt
     for each in summaries:
         if each.is_readable and not each.holds:
             cut = UnfinishedRun.ROLLBACK if _COMMITTED in each.events else UnfinishedRun.SETUP
+            from fastinstall.journal.titles import title_of  # noqa: PLC0415 (only of what was interrupted)
+
             verb = title_of(each.file.parent).verb
             yield Interruption(cut=cut, verb=verb, at=each.at, file=each.file, id=each.id)
 

@@ -11,7 +11,6 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import NoEnvironmentError, RefusedError, UndeterminedError, UsageError
-from fastinstall.core.refused_writes import advice, reason
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.environment import Environment, EnvironmentKind
@@ -119,6 +118,8 @@ def _explain_unreadable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        from fastinstall.core.refused_writes import advice, reason  # noqa: PLC0415 (only where something is refused)
+
         hint = f"{advice(error, path)}; or {_NAME_ONE}"
         raise UndeterminedError(reason(error, path), hint=hint) from error
 

@@ -25,20 +25,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.match_specs import name_of_spec
 from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.model.recipe import PROVIDERS
-from fastinstall.observe.pip_pins import (
-    CONFIGURATION,
-    CONSTRAINT,
-    CONSTRAINTS,
-    DIRECTORY,
-    LINKS,
-    SECTION,
-    WHEELS,
-    constraint_in,
-    is_heeded,
-    read_pinned_settings,
-    requirement_of,
-    settings,
-)
+from fastinstall.observe import pip_pins
 from fastinstall.pins.recognition import read_project_pin
 
 
@@ -55,48 +42,48 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
 
 
 def _read_pip_pin(prefix: Path) -> Iterator[PinState]:
-    content = foreign.bytes_or_empty(prefix / CONFIGURATION)
-    said = read_pinned_settings(content)
-    if not said and not (prefix / DIRECTORY).is_dir():
+    content = foreign.bytes_or_empty(prefix / pip_pins.CONFIGURATION)
+    said = pip_pins.read_pinned_settings(content)
+    if not said and not (prefix / pip_pins.DIRECTORY).is_dir():
         return
-    requirement = constraint_in(foreign.text_or_empty(prefix / CONSTRAINTS))
+    requirement = pip_pins.constraint_in(foreign.text_or_empty(prefix / pip_pins.CONSTRAINTS))
     problems = tuple(filter(None, (_find_wrong_lines(prefix, content, said), *_find_wrong_files(prefix, requirement))))
-    yield PinState(kind=PinKind.PIP, file=prefix / CONFIGURATION, requirement=requirement, problems=problems)
+    yield PinState(kind=PinKind.PIP, file=prefix / pip_pins.CONFIGURATION, requirement=requirement, problems=problems)
 
 
 def _find_wrong_lines(prefix: Path, content: bytes, said: dict[str, str]) -> str:
-    file, ours = prefix / CONFIGURATION, settings(prefix)
-    elsewhere = said.get(CONSTRAINT, "")
+    file, ours = prefix / pip_pins.CONFIGURATION, pip_pins.settings(prefix)
+    elsewhere = said.get(pip_pins.CONSTRAINT, "")
     if not said:
         return f"{file} no longer contains the pin, so pip ignores it"
-    if elsewhere == ours[CONSTRAINT] and ours[LINKS] in said.get(LINKS, "").split():
+    if elsewhere == ours[pip_pins.CONSTRAINT] and ours[pip_pins.LINKS] in said.get(pip_pins.LINKS, "").split():
         return _find_unheeded_lines(prefix, content, said)
-    if elsewhere.endswith(f"/{CONSTRAINTS}"):
+    if elsewhere.endswith(f"/{pip_pins.CONSTRAINTS}"):
         return f"{file} names {elsewhere}, where pip looks: the environment was moved or copied"
     return f"its lines in {file} were altered"
 
 
 def _find_unheeded_lines(prefix: Path, content: bytes, said: dict[str, str]) -> str:
-    file = prefix / CONFIGURATION
+    file = prefix / pip_pins.CONFIGURATION
     try:
-        heeded = is_heeded(content, said, file)
+        heeded = pip_pins.is_heeded(content, said, file)
     except RefusedError as error:
         return error.message
-    return "" if heeded else f"its lines in {file} are not in section [{SECTION}], so pip ignores them"
+    return "" if heeded else f"its lines in {file} are not in section [{pip_pins.SECTION}], so pip ignores them"
 
 
 def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
     """Yield problems of constraints and wheel; file contents are arbitrary, so they never become a pattern."""
     name, _, version = requirement.partition("==")
     wheel = f"{name.replace('-', '_')}-{version}-"
-    wheels = foreign.list_names(prefix / WHEELS)
+    wheels = foreign.list_names(prefix / pip_pins.WHEELS)
     if not version:
-        yield f"{prefix / CONSTRAINTS} is missing or altered"
+        yield f"{prefix / pip_pins.CONSTRAINTS} is missing or altered"
     elif not any(each.startswith(wheel) and each.endswith(".whl") for each in wheels):
-        yield f"the wheel of {requirement} is missing from {prefix / WHEELS}"
+        yield f"the wheel of {requirement} is missing from {prefix / pip_pins.WHEELS}"
     with suppress(ValueError, KeyError, TypeError):  # reading the receipt itself reports its problems
         receipt = json_data(foreign.bytes_or_empty(prefix / RECEIPT))
-        installed = requirement_of(receipt["distribution"], receipt["version"])
+        installed = pip_pins.requirement_of(receipt["distribution"], receipt["version"])
         if requirement and requirement != installed:
             yield f"it pins {requirement}, but {installed} was installed"
 

@@ -55,19 +55,15 @@ def observe_interpreter(python: Path) -> Interpreter:
 def explain_absence(python: Path) -> str:
     """Explain why an interpreter cannot run here, from its file, or return "" if it can."""
     try:
-        return _explain_absence(python)
+        if python.is_dir():
+            return "is a directory"
+        if python.is_symlink() and not python.exists():
+            return f"points to {python.readlink()}, which is gone"
+        if not python.is_file():
+            return "no such file"
+        return "" if os.access(python, os.X_OK, effective_ids=True) else "not executable"
     except OSError as error:
         return error.strerror or str(error)
-
-
-def _explain_absence(python: Path) -> str:
-    if python.is_dir():
-        return "is a directory"
-    if python.is_symlink() and not python.exists():
-        return f"points to {python.readlink()}, which is gone"
-    if not python.is_file():
-        return "no such file"
-    return "" if os.access(python, os.X_OK, effective_ids=True) else "not executable"
 
 
 def _check_settings(python: Path) -> None:

@@ -87,9 +87,10 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
     from fastinstall.observe.active_environment import active_prefixes
     from fastinstall.observe.cpu import observe_cpu
-    from fastinstall.observe.gpu import join_gpu_facts, observe_frameworks
+    from fastinstall.observe.gpu import join_gpu_facts
     from fastinstall.observe.loader_limits import observe_loading
     from fastinstall.observe.stack import observe_distributions, observe_stack
+    from fastinstall.observe.torch_build import observe_frameworks
 
     tunables = _get_tunables(request.process, variables)
     cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)

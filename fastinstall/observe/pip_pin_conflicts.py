@@ -9,17 +9,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import has_credentials
-from fastinstall.observe.pip_pins import (
-    CONFIGURATION,
-    CONSTRAINT,
-    CONSTRAINTS,
-    ENVIRONMENT,
-    LINKS,
-    SECTION,
-    WHEELS,
-    location,
-    settings,
-)
+from fastinstall.observe import pip_pins
 from fastinstall.observe.pip_settings import VARIABLES, PipSetting, observe_pip_settings
 
 _TRUE = ("1", "true", "yes", "on", "y", "t")
@@ -40,55 +30,50 @@ def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: 
     for setting in found:
         if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
             raise _make_conflict_error(setting, prefix, _find_pillow_lines(setting))
-    hidden = [setting for setting in found if setting.key == LINKS and setting.section != VARIABLES]
+    hidden = [setting for setting in found if setting.key == pip_pins.LINKS and setting.section != VARIABLES]
     if hidden and has_credentials(hidden[-1].value):
         raise RefusedError(
-            f"{hidden[-1].told} contains a password, which the pin would copy to {prefix / CONFIGURATION}",
+            f"{hidden[-1].told} contains a password, which the pin would copy to {prefix / pip_pins.CONFIGURATION}",
             hint="move the password to ~/.netrc or a keyring",
         )
     return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
 
 
-def find_unheeded_pins(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """Return what pip would use instead of a pin, where pip does not install; one sentence each, arguments likewise."""
-    return tuple(
-        f"{setting.told} does not affect the pin: pip does not install here; if it ever does, the pin applies in a "
-        f"shell that has sourced {prefix / ENVIRONMENT}"
-        for setting in found
-        if _is_in_the_way(setting, prefix) and not setting.later
-    )
-
-
 def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
-    """Return what pip uses instead of a pin that is in place, one sentence each; arguments likewise."""
-    own = str(prefix / CONFIGURATION)
+    """Return what pip uses instead of a pin that is in place, one sentence each; arguments as of `links_beside`."""
+    own = str(prefix / pip_pins.CONFIGURATION)
     return tuple(
         f"pip does not obey the pin in this shell, because of {setting.told}"
         for setting in found
         if setting.key != "no-index" and _is_in_the_way(setting, prefix)
-        if setting.section == VARIABLES or (setting.section == SECTION and setting.later and setting.origin != own)
+        if setting.section == VARIABLES
+        or (setting.section == pip_pins.SECTION and setting.later and setting.origin != own)
     )
 
 
 def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
-    ours = {LINKS: WHEELS, CONSTRAINT: CONSTRAINTS}.get(setting.key)
+    ours = {pip_pins.LINKS: pip_pins.WHEELS, pip_pins.CONSTRAINT: pip_pins.CONSTRAINTS}.get(setting.key)
     is_variable = setting.section == VARIABLES
     if ours is not None and is_variable:  # environment.sh exports it
-        return location(prefix / ours) not in setting.value.split()
-    if setting.key == LINKS:
-        return setting.section == SECTION and setting.later
+        return pip_pins.location(prefix / ours) not in setting.value.split()
+    if setting.key == pip_pins.LINKS:
+        return setting.section == pip_pins.SECTION and setting.later
     return setting.key != "no-index" or setting.value.lower() in _TRUE
 
 
 def _make_conflict_error(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
-    ours = settings(prefix).get(setting.key, "")
-    pin = f"{prefix / CONFIGURATION}: [{SECTION}] {setting.key} = {ours}" if ours else "it also needs an index"
+    ours = pip_pins.settings(prefix).get(setting.key, "")
+    pin = (
+        f"{prefix / pip_pins.CONFIGURATION}: [{pip_pins.SECTION}] {setting.key} = {ours}"
+        if ours
+        else "it also needs an index"
+    )
     named = f" (with {', '.join(map(repr, lines))})" if lines else ""
     again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
     if setting.section != VARIABLES:
         hint = f"remove that line from {quote(setting.origin)}, then: {again}"
-    elif setting.key == LINKS:
-        both = f"$PIP_FIND_LINKS {location(prefix / WHEELS)}"
+    elif setting.key == pip_pins.LINKS:
+        both = f"$PIP_FIND_LINKS {pip_pins.location(prefix / pip_pins.WHEELS)}"
         hint = f'add the directory of the pin: export PIP_FIND_LINKS="{both}"; {again}'
     else:
         hint = f"unset {setting.origin}; {again}"
@@ -111,7 +96,7 @@ def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = 
 
 def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
     """Return the lines about Pillow in the local constraint files that a setting names."""
-    if setting.key != CONSTRAINT:
+    if setting.key != pip_pins.CONSTRAINT:
         return ()
     files = (expand_home(word.removeprefix("file://")) for word in setting.value.split())
     return tuple(line for file in files for line in foreign.text_or_empty(file).splitlines() if _ON_PILLOW.match(line))

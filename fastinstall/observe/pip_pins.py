@@ -12,7 +12,6 @@ from pathlib import PurePath
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.pins.markers import parse_pinned_build
 
 DIRECTORY = "share/fastinstall/pin"
 """The directory of everything but the lines in pip's configuration, relative to the prefix, like the names below."""
@@ -81,6 +80,8 @@ def constraints_text(requirement: str, wheel: str) -> str:
         requirement: one build, as `requirement_of` writes it.
         wheel: the wheel's file name, which tells its platform.
     """
+    from fastinstall.pins.markers import parse_pinned_build  # noqa: PLC0415 (only where a pin is written)
+
     comment = "# fastinstall, for pip and uv: the wheel of this build is in wheels/ beside this file"
     try:
         marker = f" ; {parse_pinned_build(wheel).here}"

@@ -1,22 +1,77 @@
-"""How a running process has bound PIL's functions, from its memory, without stopping or changing it.
+"""The memory of a running process: what is mapped there, and how PIL's functions are bound, without stopping it.
 
 The loader has written the addresses of functions into the tables of each file. The file's code calls these addresses,
 whatever was loaded first and by whom. An extension module's are all bound at import (RTLD_NOW). Files are not read,
-because they may have been replaced since. Sources: elf(5), proc_pid_mem(5), the ELF gABI on dynamic sections and
-relocations.
+because they may have been replaced since. Sources: elf(5), proc_pid_maps(5), proc_pid_mem(5), the ELF gABI on dynamic
+sections and relocations.
 """
 
 import mmap
 import os
+import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePath
 
 from fastinstall.elf.description import Binding
 from fastinstall.elf.dynamic_symbols import SYMBOL
 from fastinstall.model.live_process import packages_of
-from fastinstall.observe.memory_mappings import Mapping
+
+_LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ..([x-]). ([0-9a-f]+) \S+ (\d+) *(.*)")
+
+
+_DELETED = " (deleted)"
+
+
+_NO_FILES = ("/memfd:", "/dev/", "/SYSV", "/[aio]", "/anon_hugepage")
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A range of a process's memory.
+
+    Attributes:
+        start: the address of its first byte.
+        end: the address after it.
+        is_executable: whether code may run there.
+        offset: of its start in the file, in bytes.
+        inode: of the file, from the kernel; 0 without a file.
+        path: the file, in the mount namespace of the process; in brackets if not a file ("[stack]"), or empty.
+        is_deleted: whether the file has been unlinked; `path` is its former name.
+    """
+
+    start: int
+    end: int
+    is_executable: bool
+    offset: int
+    inode: int
+    path: str
+    is_deleted: bool
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it comes from a file, and not from memory that only looks like one."""
+        return self.path.startswith("/") and not self.path.startswith(_NO_FILES)
+
+
+def read_mappings(lines: Iterable[str]) -> Iterator[Mapping]:
+    """Parse the lines of a `maps` file; other lines are skipped."""
+    for found in map(_LINE.fullmatch, lines):
+        if found is not None:
+            start, end, offset = (int(found[group], 16) for group in (1, 2, 4))
+            path = found[6].replace("\\012", "\n")  # the kernel's escape of a line break
+            yield Mapping(
+                start=start,
+                end=end,
+                is_executable=found[3] == "x",
+                offset=offset,
+                inode=int(found[5]),
+                path=path.removesuffix(_DELETED),
+                is_deleted=path.endswith(_DELETED),
+            )
+
 
 _LOAD, _DYNAMIC = 1, 2
 

@@ -13,8 +13,7 @@ from fastinstall.elf.image import ElfError
 from fastinstall.elf.libjpeg_marks import JPEG
 from fastinstall.elf.libraries import describe_library, identify
 from fastinstall.model.live_process import LiveProcess
-from fastinstall.observe.memory_mappings import Mapping, read_mappings
-from fastinstall.observe.process_memory import read_bindings
+from fastinstall.observe.process_memory import Mapping, read_bindings, read_mappings
 
 _DELETED = " (deleted)"
 _LIST = "list Python processes with `pgrep -a python`"

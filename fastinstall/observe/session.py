@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.core.cache_directory import open_cache
 from fastinstall.core.directories import Directories, recipes_directory, user_directories
 from fastinstall.core.home import refuse_homeless
 from fastinstall.core.values import immutable
@@ -53,6 +52,8 @@ class Session:
         Raises:
             RefusedError: others could put files there that would be installed, or the user has no home directory.
         """
+        from fastinstall.core.cache_directory import open_cache  # noqa: PLC0415 (doctor needs no cache)
+
         refuse_homeless(self.directories.cache)
         return open_cache(self.directories.cache, self.variables)
 

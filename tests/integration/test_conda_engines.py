@@ -18,8 +18,7 @@ from support.conda.real_conda import RealConda
 from support.conda.stack import MINOR
 from support.sandbox import NewSandbox, Sandbox, tree_hash
 
-from fastinstall.conda.engines.choose import open_rattler
-from fastinstall.conda.engines.tools import CondaTools
+from fastinstall.conda.engines.choose import CondaTools, open_rattler
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Event, Progressed
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest

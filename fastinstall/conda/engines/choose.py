@@ -1,15 +1,48 @@
-"""Which conda engine is available, and what to install if there is none."""
+"""Which conda engine is available, what it works with, and what to install if there is none."""
 
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.missing_extra import make_missing_extra_error
 from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Emit
+from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller, CondaTool
 from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.observe.conda.channel_addresses import ChannelSettings
+from fastinstall.observe.conda.channels import channel_settings
+from fastinstall.observe.conda.executable import find_conda
 
 if TYPE_CHECKING:
     from fastinstall.conda.engines.rattler import Rattler
+
+
+@immutable
+class CondaTools:
+    """What comes from outside.
+
+    Attributes:
+        variables: the caller's environment variables.
+        cache: a directory of fastinstall's cache that is the engines' own.
+        offline: ask no channel of the network; what is cached has to do.
+    """
+
+    variables: Mapping[str, str] = field(repr=False)
+    cache: Path
+    emit: Emit = field(repr=False)
+    offline: bool = False
+
+    def read_channel_settings(self, prefix: Path) -> ChannelSettings:
+        """Read what conda's configuration makes of names of channels, for an environment or one that is to be made.
+
+        Raises:
+            DocumentError: a file of it cannot be read.
+        """
+        place = prefix if (prefix / "conda-meta").is_dir() else Path(self.variables.get("CONDA_PREFIX") or prefix)
+        tool = find_conda(self.variables, place)
+        return channel_settings(self.variables, place, Path(tool.root) if tool is not None else None)
 
 
 def open_engine(engine: CondaInstaller, tool: CondaTool | None, means: CondaTools) -> CondaEngine:

@@ -10,8 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.engines.linked_records import parse_record, read_linked_record, write_record
+from fastinstall.conda.engines.linked_records import read_linked_record, write_record
 from fastinstall.core.files import discard, write_bytes
+from fastinstall.observe.conda.records import parse_fields
 
 
 def give_files_to_later(prefix: Path, linked: Sequence[str], before: Mapping[str, bytes]) -> None:
@@ -26,7 +27,7 @@ def give_files_to_later(prefix: Path, linked: Sequence[str], before: Mapping[str
         path = prefix / "conda-meta" / name
         if path.is_file() and name not in linked:
             # What was put aside of a package that was there goes, and it has its record back.
-            fresh = _find_asides(read_linked_record(path)).keys() - _find_asides(parse_record(text)).keys()
+            fresh = _find_asides(read_linked_record(path)).keys() - _find_asides(parse_fields(text)).keys()
             for aside in fresh:
                 discard(prefix / aside)
             if fresh:

@@ -10,24 +10,11 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from fastinstall.conda.engines.failures import (
-    make_conda_failure,
-    make_failure,
-    make_wordless_failure,
-    refuse_frozen,
-    refuse_protected,
-)
-from fastinstall.conda.engines.linked_records import (
-    finalize_changed_records,
-    finalize_linked_records,
-    package_from_record,
-    read_linked_record,
-    read_linked_records,
-)
+from fastinstall.conda.engines import failures, linked_records
+from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
 from fastinstall.conda.engines.printed_documents import Document, find_error, parse_actions, parse_documents
-from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
@@ -36,6 +23,7 @@ from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.index.pip_indexes import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
+from fastinstall.observe.conda.records import package_from_record
 
 _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel
 _LINKING = 300.0
@@ -69,14 +57,16 @@ class CondaCommand:
     def preview(self, request: CondaRequest) -> CondaChange:
         """Solve by a dry run; a channel of an index alone stands for packages that are yet to be made."""
         prefix = Path(request.prefix)
-        refuse_frozen(prefix)
+        failures.refuse_frozen(prefix)
         specs = (*(f"{each.name}={each.version}={each.build}" for each in request.ours), *request.specs)
         channels = (write_offered_channel(request.ours, self._means.cache), *request.channels)
         words = ("--dry-run", "--freeze-installed", *_format_channel_arguments(channels), *specs)
         argv = self._compose("install", prefix, words, offline=request.offline)
         actions = parse_actions(self._invoke(argv, prefix, seconds=_SOLVING))
         ours = {each.dist: each for each in request.ours}
-        present = {name: package_from_record(document) for name, document in read_linked_records(prefix).items()}
+        present = {
+            name: package_from_record(document) for name, document in linked_records.read_linked_records(prefix).items()
+        }
         return CondaChange(
             linked=tuple(ours.get(each.dist) or self._complete_package(each) for each in actions.linked),
             unlinked=tuple(present.get(each.name, each) for each in actions.unlinked),
@@ -99,12 +89,12 @@ class CondaCommand:
                 "CONDA_TARGET_PREFIX_OVERRIDE": str(prefix),
             }
             self._invoke(argv, prefix, settings, seconds=_LINKING)
-        finalize_linked_records(scratch, prefix, packages)
+        linked_records.finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Remove without dependants, then install by URL."""
-        refuse_protected(prefix)
-        before = read_linked_records(prefix)
+        failures.refuse_protected(prefix)
+        before = linked_records.read_linked_records(prefix)
         history = prefix / "conda-meta" / "history"
         said = foreign.text_or_empty(history, "surrogateescape")
         # conda takes away by itself what it puts another build in place of
@@ -120,7 +110,7 @@ class CondaCommand:
             with _list_in_file(change.linked) as listing:
                 argv = self._compose("install", prefix, ("--file", str(listing)))
                 self._invoke(argv, prefix, seconds=_CHANGING)
-        finalize_changed_records(prefix, change, before)
+        linked_records.finalize_changed_records(prefix, change, before)
         now = foreign.text_or_empty(history, "surrogateescape")
         text = remove_history_requests(said, now, (each.name for each in change.linked))
         write_bytes(history, text.encode("utf-8", "surrogateescape"))
@@ -159,13 +149,13 @@ class CondaCommand:
         documents = parse_documents(completed.stdout)
         error = find_error(documents)
         if error is not None:
-            raise make_conda_failure(error, prefix)
+            raise failures.make_conda_failure(error, prefix)
         if completed.exit_code != 0:
-            raise make_wordless_failure(completed, "conda")
+            raise failures.make_wordless_failure(completed, "conda")
         # The classic solver installs what somebody has pinned away, and says so in a warning.
         overridden = re.search(r"pinned spec .* conflicts with explicit specs", completed.stderr)
         if overridden:
-            raise make_failure("SpecsConfigurationConflictError", overridden[0], "conda", prefix)
+            raise failures.make_failure("SpecsConfigurationConflictError", overridden[0], "conda", prefix)
         return documents
 
     def _complete_package(self, package: CondaPackage) -> CondaPackage:
@@ -173,13 +163,13 @@ class CondaCommand:
         if package.url:
             return package
         directory = self._find_extracted(package)
-        document = read_linked_record(directory / _RECORD) if directory is not None else {}
+        document = linked_records.read_linked_record(directory / _RECORD) if directory is not None else {}
         return package_from_record(document) if document else package
 
     def _find_extracted(self, package: CondaPackage) -> Path | None:
         """Find a package in conda's package cache, where another one may have the same name."""
         for directory in (cache / package.dist for cache in self._caches):
-            digest = package_from_record(read_linked_record(directory / _RECORD)).sha256
+            digest = package_from_record(linked_records.read_linked_record(directory / _RECORD)).sha256
             same = not package.sha256 or digest in ("", package.sha256)
             if same and (directory / "info" / "paths.json").is_file():
                 return directory

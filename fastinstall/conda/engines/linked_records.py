@@ -3,42 +3,20 @@
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from fastinstall.conda.history_file import make_requested_spec
-from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import write_text
-from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import public_text
 from fastinstall.index.pip_indexes import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.observe.conda.records import Fields, UnreadableRecordError, package_from_record, read_all_fields
 
-Record = dict[str, Any]
 
-
-def read_linked_records(prefix: Path) -> dict[str, Record]:
+def read_linked_records(prefix: Path) -> dict[str, Fields]:
     """Read the records of an environment, by the packages' names; unreadable ones are left out."""
     documents = (read_linked_record(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
     return {str(document["name"]): document for document in documents if document.get("name")}
-
-
-def package_from_record(document: Mapping[str, Any]) -> CondaPackage:
-    """Return the package of a record, or of an entry in a channel's index."""
-    number, subdir = str(document.get("build_number")), str(document.get("subdir") or "")
-    channel = public_text(str(document.get("channel") or "")).rstrip("/")
-    return CondaPackage(
-        name=str(document.get("name", "")),
-        version=str(document.get("version", "")),
-        build=str(document.get("build") or document.get("build_string") or ""),
-        build_number=int(number) if number.isdecimal() else 0,
-        subdir=subdir,
-        channel=channel.removesuffix(f"/{document.get('subdir')}"),
-        url=public_text(str(document.get("url") or "")),
-        sha256=str(document.get("sha256") or ""),
-        depends=tuple(map(str, document.get("depends") or ())),
-        constrains=tuple(map(str, document.get("constrains") or ())),
-    )
 
 
 def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[CondaPackage]) -> None:
@@ -67,7 +45,7 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
         write_text(path, _format_record(finished).replace(here, there), durable=False)
 
 
-def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Record]) -> None:
+def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[str, Fields]) -> None:
     """Record as the user's requests what was one before an engine's explicit work, and see that all came and went.
 
     Raises:
@@ -98,39 +76,30 @@ def hide_credentials(prefix: Path) -> None:
             write_record(path, {**document, **shown})
 
 
-def read_linked_record(path: Path) -> Record:
+def read_linked_record(path: Path) -> Fields:
     """Read a record; return an empty one if it cannot be read."""
     try:
-        return parse_record(foreign.read_bytes(path))
-    except OSError:
+        return read_all_fields(path)
+    except UnreadableRecordError:
         return {}
 
 
-def parse_record(text: str | bytes) -> Record:
-    """Parse the text of a record; return an empty one if it is none."""
-    try:
-        document = json_data(text)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-def write_record(path: Path, document: Record) -> None:
+def write_record(path: Path, document: Fields) -> None:
     """Write a record as conda does."""
     write_text(path, _format_record(document), durable=False)
 
 
-def _format_record(document: Record) -> str:
+def _format_record(document: Fields) -> str:
     return json.dumps(document, indent=2, sort_keys=True) + "\n"
 
 
-def _make_origin(package: CondaPackage) -> Record:
+def _make_origin(package: CondaPackage) -> Fields:
     """Return channel with subdirectory, as conda writes it, and URL."""
     channel = {"channel": f"{package.channel.rstrip('/')}/{package.subdir}"} if package.channel else {}
     return {**channel, **({"url": package.url} if package.url else {})}
 
 
-def _set_requests(document: Record, specs: list[str]) -> Record:
+def _set_requests(document: Fields, specs: list[str]) -> Fields:
     """Return the record with these as what the user asked for."""
     others = {key: value for key, value in document.items() if key not in ("requested_spec", "requested_specs")}
     return {**others, "requested_spec": specs[0], "requested_specs": specs} if specs else others

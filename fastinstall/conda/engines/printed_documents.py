@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from fastinstall.conda.engines.linked_records import package_from_record
 from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.observe.conda.records import package_from_record
 
 Document = dict[str, Any]
 

@@ -14,19 +14,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fastinstall.conda.engines import failures, linked_records
+from fastinstall.conda.engines.choose import CondaTools
 from fastinstall.conda.engines.clobbered_files import give_files_to_later
-from fastinstall.conda.engines.failures import make_failure, make_wordless_failure, refuse_frozen, refuse_protected
-from fastinstall.conda.engines.linked_records import (
-    finalize_changed_records,
-    finalize_linked_records,
-    hide_credentials,
-    package_from_record,
-    read_linked_records,
-)
 from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
 from fastinstall.conda.engines.printed_documents import parse_documents
-from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
 from fastinstall.core.architecture import architecture_of
@@ -39,6 +32,7 @@ from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.observe.conda.channel_addresses import ChannelSettings, add_credentials, channel_urls
+from fastinstall.observe.conda.records import package_from_record
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")
 _SECONDS = 1800.0
@@ -65,7 +59,7 @@ class Rattler:
     def preview(self, request: CondaRequest) -> CondaChange:
         """Solve for what is installed and what is asked for."""
         prefix = Path(request.prefix)
-        refuse_frozen(prefix)
+        failures.refuse_frozen(prefix)
         ours = {each.dist: each for each in request.ours}
         answer = self._ask_worker(
             "preview",
@@ -88,12 +82,12 @@ class Rattler:
             words = {"scratch": str(scratch), "unpacked": str(cache)}
             self._ask_worker("link", prefix, packages=self._list_packages(prefix, packages), **words)
         discard(scratch / _TAG)
-        finalize_linked_records(scratch, prefix, packages)
+        linked_records.finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Install what is there, less what goes, with what comes."""
-        refuse_protected(prefix)
-        before = read_linked_records(prefix)
+        failures.refuse_protected(prefix)
+        before = linked_records.read_linked_records(prefix)
         texts = {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
@@ -101,7 +95,7 @@ class Rattler:
         if not tagged:
             discard(prefix / _TAG)
         give_files_to_later(prefix, [each.record for each in change.linked], texts)
-        finalize_changed_records(prefix, change, before)
+        linked_records.finalize_changed_records(prefix, change, before)
         # What conda would have written into the history.
         present = tuple(package_from_record(before[name]) for name in names if name in before)
         history = prefix / "conda-meta" / "history"
@@ -126,7 +120,7 @@ class Rattler:
         asked = self._list_channels(prefix, channels)
         try:
             self._ask_worker("create", prefix, specs=list(specs), **asked, offline=offline or self._means.offline)
-            hide_credentials(prefix)
+            linked_records.hide_credentials(prefix)
         except BaseException:
             discard(prefix)
             raise
@@ -163,10 +157,10 @@ class Rattler:
         )
         answers = [each for each in parse_documents(completed.stdout) if "answer" in each]
         if not answers:
-            raise make_wordless_failure(completed, "py-rattler")
+            raise failures.make_wordless_failure(completed, "py-rattler")
         answer = answers[-1]["answer"]
         if "error" in answer:
-            raise make_failure(answer["error"], answer["message"], "py-rattler", prefix)
+            raise failures.make_failure(answer["error"], answer["message"], "py-rattler", prefix)
         return dict(answer)
 
     def _report_progress(self, line: str) -> None:

@@ -27,6 +27,11 @@ Fields = dict[str, Any]
 _TAIL = 1 << 12  # bytes
 _OPENING = re.compile(rb"\s*\{\n([ \t]+)\"")
 _NEEDED = ("name", "version", "build", "depends", "url", "subdir")
+_KINDS: dict[str, tuple[type, str]] = {
+    **dict.fromkeys(("name", "version", "build", "subdir", "channel", "url", "sha256"), (str, "a string")),
+    **dict.fromkeys(("depends", "constrains"), (list, "a list of strings")),
+    "build_number": (int, "a number"),
+}
 _SUFFIX = ".json"
 _DASHES = 2
 
@@ -93,7 +98,38 @@ def read_all_fields(path: Path) -> Fields:
     Raises:
         UnreadableRecordError: the file holds no JSON object, or cannot be read.
     """
-    return _parse_fields(_read_content(path))
+    return parse_fields(_read_content(path))
+
+
+def parse_fields(content: bytes) -> Fields:
+    """Parse the text of a record; raises as `read_all_fields`."""
+    try:
+        document = json_data(content, any_text=True)
+    except ValueError as error:
+        problem = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"not valid JSON: {error}"
+        if not content.strip(b"\0"):
+            problem = "only zero bytes" if content else "empty"
+        raise UnreadableRecordError(problem) from None
+    if not isinstance(document, dict):
+        raise UnreadableRecordError("not a JSON object")
+    return document
+
+
+def package_from_record(fields: Fields) -> CondaPackage:
+    """Return the package of a record, or of an entry in a channel's index; a missing field counts as empty."""
+    number, subdir = str(fields.get("build_number")), _get_text(fields, "subdir")
+    return CondaPackage(
+        name=_get_text(fields, "name").lower(),
+        version=_get_text(fields, "version"),
+        build=_get_text(fields, "build") or _get_text(fields, "build_string"),
+        build_number=int(number) if number.isdecimal() else 0,
+        subdir=subdir,
+        channel=public_channel(_get_text(fields, "channel"), subdir),
+        url=public_text(_get_text(fields, "url")),
+        sha256=_get_text(fields, "sha256"),
+        depends=tuple(map(_make_printable, fields.get("depends") or ())),
+        constrains=tuple(map(_make_printable, fields.get("constrains") or ())),
+    )
 
 
 def matters(path: str) -> bool:
@@ -112,8 +148,9 @@ def _read(path: Path) -> tuple[CondaPackage, bytes]:
     if path.name.count("-") < _DASHES:
         raise UnreadableRecordError("its name is not NAME-VERSION-BUILD.json")
     content = _read_content(path)
-    fields, listed = _parse_in_pieces(content) or (_parse_fields(content), content)
-    package = _parse_package(fields)
+    fields, listed = _parse_in_pieces(content) or (parse_fields(content), content)
+    _refuse_wrong_kinds(fields)
+    package = package_from_record(fields)
     if package.record != path.name:
         raise UnreadableRecordError(f"it describes {package.dist}")
     return package, listed
@@ -148,51 +185,19 @@ def _parse_in_pieces(content: bytes) -> tuple[Fields, bytes] | None:
     return (fields, content[start:end]) if all(name in fields for name in _NEEDED) else None
 
 
-def _parse_fields(content: bytes) -> Fields:
-    try:
-        document = json_data(content, any_text=True)
-    except ValueError as error:
-        problem = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"not valid JSON: {error}"
-        if not content.strip(b"\0"):
-            problem = "only zero bytes" if content else "empty"
-        raise UnreadableRecordError(problem) from None
-    if not isinstance(document, dict):
-        raise UnreadableRecordError("not a JSON object")
-    return document
+def _refuse_wrong_kinds(fields: Fields) -> None:
+    for key, (kind, words) in _KINDS.items():
+        value = fields.get(key)
+        texts = value if kind is list and isinstance(value, list) else ()
+        if not isinstance(value, kind | None) or not all(isinstance(each, str) for each in texts):
+            raise UnreadableRecordError(f"its {key} is not {words}")
 
 
-def _parse_package(fields: Fields) -> CondaPackage:
-    subdir, build_number = _parse_text(fields, "subdir"), fields.get("build_number", 0)
-    if not isinstance(build_number, int):
-        raise UnreadableRecordError("its build_number is not a number")
-    return CondaPackage(
-        name=_parse_text(fields, "name").lower(),
-        version=_parse_text(fields, "version"),
-        build=_parse_text(fields, "build"),
-        build_number=build_number,
-        subdir=subdir,
-        channel=public_channel(_parse_text(fields, "channel"), subdir),
-        url=public_text(_parse_text(fields, "url")),
-        sha256=_parse_text(fields, "sha256"),
-        depends=_parse_texts(fields, "depends"),
-        constrains=_parse_texts(fields, "constrains"),
-    )
+def _get_text(fields: Fields, key: str) -> str:
+    return _make_printable(fields.get(key) or "")
 
 
-def _parse_text(fields: Fields, key: str) -> str:
-    found = fields.get(key)
-    if found is not None and not isinstance(found, str):
-        raise UnreadableRecordError(f"its {key} is not a string")
-    return _make_printable(found or "")
-
-
-def _parse_texts(fields: Fields, key: str) -> tuple[str, ...]:
-    found: Any = fields.get(key) or []
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise UnreadableRecordError(f"its {key} is not a list of strings")
-    return tuple(map(_make_printable, found))
-
-
-def _make_printable(text: str) -> str:
+def _make_printable(value: object) -> str:
     """Return the text without lone surrogates, which JSON can escape but nothing can write."""
+    text = str(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.conda.engines.choose import open_engine
+from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.conda.engines.command import make_conda_variables
-from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaInstaller, CondaTool

@@ -21,19 +21,19 @@ FIRST = """\
 +conda-forge/noarch::puretool-1.0-pyh_0
 # update specs: ['pillow=12.1.1']
 """
+SECOND = """\
+==> 2026-11-21 20:01:29 <==
+# cmd: fastinstall setup --yes
+-conda-forge/linux-64::pillow-12.1.1-py311h1234567_0
++file:///env/share/channel/linux-64::pillow-13.0.0-simd_v3_py311_0
++file:///env/share/channel/noarch::fastinstall-guard-1.0-0
+# update specs: ['pillow[build=simd_*]', 'fastinstall-guard']
+"""
 
 
 def test_a_revision_names_what_went_as_the_history_named_it_when_it_came() -> None:
     change = CondaChange(linked=(STACK, GUARD), unlinked=(OLD,))
-    written = append_revision(FIRST, AT, "fastinstall setup --yes", change)
-    assert written == FIRST + (
-        "==> 2026-11-21 20:01:29 <==\n"
-        "# cmd: fastinstall setup --yes\n"
-        "-conda-forge/linux-64::pillow-12.1.1-py311h1234567_0\n"
-        "+file:///env/share/channel/linux-64::pillow-13.0.0-simd_v3_py311_0\n"
-        "+file:///env/share/channel/noarch::fastinstall-guard-1.0-0\n"
-        "# update specs: ['pillow[build=simd_*]', 'fastinstall-guard']\n"
-    )
+    assert append_revision(FIRST, AT, "fastinstall setup --yes", change) == FIRST + SECOND
 
 
 def test_a_history_without_the_package_or_its_last_line_feed_is_continued() -> None:

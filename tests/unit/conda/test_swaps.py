@@ -1,8 +1,10 @@
 """What is said about conda replacing the stack, before it does and after it has."""
 
+import shlex
 from pathlib import PurePosixPath
 
 import pytest
+from support.suite.golden import Golden
 
 from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foresee_conda_changes
 from fastinstall.model.conda import CondaChange, CondaPackage
@@ -21,7 +23,6 @@ STANDING = StackStatus(
     core=CoreStatus.INTACT,
     records=(OURS,),
 )
-WILL = "the fast Pillow 13.0.0 in /srv/env will be replaced with pillow 13.1.0 (py311h1234567_0 of conda-forge), "
 GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0")
 
 
@@ -35,65 +36,57 @@ def _told(*linked: CondaPackage, requested: tuple[str, ...] = (), packaged: bool
     return "\nhint: ".join(foresee_conda_changes(change, requested, status))
 
 
-def test_a_package_that_requires_another_pillow_is_the_cause() -> None:
+def test_a_package_that_requires_another_pillow_is_the_cause(golden: Golden) -> None:
     viewer = _package("viewer", "2.0", "0", "python", "pillow >=13.1,<14")
     told = _told(NEWER, viewer, requested=("viewer",))
-    assert told == (
-        f"{WILL}because of viewer 2.0, which requires pillow >=13.1,<14\n"
-        "hint: to keep it, answer no, and pin it: conda fastinstall guard install --pin --prefix /srv/env"
-    )
+    golden(told)
 
 
-def test_of_several_causes_the_bounded_and_the_requested_ones_come_first() -> None:
+def test_of_several_causes_the_bounded_and_the_requested_ones_come_first(golden: Golden) -> None:
     any_version = [_package(f"tool{number}", "1", "0", "pillow") for number in range(4)]
     bounded = _package("viewer", "2.0", "0", "conda-forge::pillow>=13.1")
     told = _told(NEWER, *any_version, bounded, requested=("tool3",))
-    assert "viewer 2.0, which requires pillow >=13.1, tool3 1, which requires pillow, tool0 1, " in told
-    assert " and 2 more" in told
+    golden(told)
 
 
-def test_a_version_that_was_asked_for_is_the_cause() -> None:
+def test_a_version_that_was_asked_for_is_the_cause(golden: Golden) -> None:
     told = _told(NEWER, _package("viewer", "2.0", "0", "pillow"), requested=("pillow[version='>=13.1']", "viewer"))
-    assert told == f"{WILL}because you requested \"pillow[version='>=13.1']\"\nhint: to keep it, answer no"
+    golden(told)
 
 
-def test_another_python_is_the_cause() -> None:
+def test_another_python_is_the_cause(golden: Golden) -> None:
     change = CondaChange(
         linked=(NEWER, _package("python", "3.12.1"), _package("viewer", "2", "0", "pillow")),
         unlinked=(OURS, _package("python", "3.11.7")),
     )
-    assert foresee_conda_changes(change, (), STANDING)[0] == f"{WILL}because Python 3.11 becomes Python 3.12"
+    golden(foresee_conda_changes(change, (), STANDING)[0])
 
 
-@pytest.mark.parametrize(("requested", "nobody"), [(("puretool",), "nothing in 'puretool'"), ((), "nothing")])
-def test_where_nothing_asks_for_it_that_is_said(requested: tuple[str, ...], nobody: str) -> None:
-    told = _told(NEWER, _package("puretool", "1"), requested=requested)
-    assert told.startswith(f"{WILL}although {nobody} requires it: the solver chose it\n")
+@pytest.mark.parametrize("requested", [("puretool",), ()], ids=str)
+def test_where_nothing_asks_for_it_that_is_said(requested: tuple[str, ...], golden: Golden) -> None:
+    golden(_told(NEWER, _package("puretool", "1"), requested=requested))
 
 
-def test_a_stack_that_conda_does_not_know_is_advised_to_become_a_package() -> None:
-    assert _told(NEWER, packaged=False).endswith(
-        "make a conda package of it: conda fastinstall setup --prefix /srv/env"
-    )
+def test_a_stack_that_conda_does_not_know_is_advised_to_become_a_package(golden: Golden) -> None:
+    golden(_told(NEWER, packaged=False))
 
 
-def test_a_removal_is_told_with_who_asked_for_it() -> None:
-    assert ", because you asked to remove 'pillow'\n" in _told(requested=("pillow",))
-    assert ", because of 'imgtool'\n" in _told(requested=("imgtool",))
-    assert ", although nobody requested it\n" in _told()
+def test_a_removal_is_told_with_who_asked_for_it(golden: Golden) -> None:
+    golden(_told(requested=("pillow",)), "itself")
+    golden(_told(requested=("imgtool",)), "another")
+    golden(_told(), "nobody")
 
 
-def test_the_guard_package_does_not_go_unnoticed() -> None:
+def test_the_guard_package_does_not_go_unnoticed(golden: Golden) -> None:
     sentence, hint = foresee_conda_changes(CondaChange(unlinked=(GUARD,)), (), STANDING)
-    assert sentence.startswith("fastinstall-guard will be removed from /srv/env: ")
-    assert hint.endswith("conda fastinstall guard install --pin --prefix /srv/env")
+    golden(f"{sentence}\nhint: {hint}")
     assert foresee_conda_changes(CondaChange(linked=(GUARD,), unlinked=(GUARD,)), (), STANDING) == ()
 
 
-def test_a_python_that_leaves_a_stack_of_pips_behind_is_told() -> None:
+def test_a_python_that_leaves_a_stack_of_pips_behind_is_told(golden: Golden) -> None:
     change = CondaChange(linked=(_package("python", "3.12.1"),), unlinked=(_package("python", "3.11.7"),))
     sentence, _ = foresee_conda_changes(change, (), STANDING)
-    assert sentence.endswith("will stop working: it was built for Python 3.11, which becomes Python 3.12")
+    golden(sentence)
     patch = CondaChange(linked=(_package("python", "3.11.9"),), unlinked=(_package("python", "3.11.7"),))
     assert foresee_conda_changes(patch, (), STANDING) == ()
 
@@ -126,10 +119,9 @@ def test_what_has_happened_is_told_with_the_repair(
     status = StackStatus(
         prefix=PurePosixPath("/srv/my env"), name="the fast Pillow 13.0.0", packaged=True, core=core, records=records
     )
-    assert describe_conda_changes(status, "env_update") == (
-        f"the fast Pillow 13.0.0 in /srv/my env {story} by conda env update",
-        "conda fastinstall doctor --fix --prefix '/srv/my env'",
-    )
+    sentence, hint = describe_conda_changes(status, "env_update")
+    assert sentence.endswith(f"{story} by conda env update")
+    assert shlex.split(hint) == ["conda", "fastinstall", "doctor", "--fix", "--prefix", "/srv/my env"]
     assert describe_conda_changes(status)[0].endswith(story)
 
 

@@ -1,5 +1,6 @@
 """Our lines in `conda doctor`."""
 
+from support.suite.golden import Golden
 from support.values.builders import environment
 
 from fastinstall.conda_hooks import _report_lines
@@ -30,26 +31,13 @@ def _lines(*findings: Finding, verbose: bool = False) -> list[str]:
     )
 
 
-def test_a_healthy_stack_is_one_line() -> None:
-    assert _lines(IN_PLACE, GUARDS) == ["✅ fastinstall: pillow 13.0.0+simd.v3 is in place"]
+def test_a_healthy_stack_is_one_line(golden: Golden) -> None:
+    golden("\n".join(_lines(IN_PLACE, GUARDS)))
 
 
-def test_what_is_grave_is_told_with_what_to_do() -> None:
-    assert _lines(IN_PLACE, GUARDS, ADVISORIES) == [
-        "❌ fastinstall: 1 of 3 findings are warnings or errors",
-        "  error advisories: 9 known advisories",
-        "    hint: install a later Pillow: conda update pillow",
-    ]
+def test_what_is_grave_is_told_with_what_to_do(golden: Golden) -> None:
+    golden("\n".join(_lines(IN_PLACE, GUARDS, ADVISORIES)))
 
 
-def test_verbosely_everything_is_told_with_what_it_rests_on_and_commands_work_where_conda_does() -> None:
-    assert _lines(IN_PLACE, GUARDS, ADVISORIES, verbose=True)[1:] == [
-        "  ok swapped: pillow 13.0.0+simd.v3 is in place",
-        "    set up: today",
-        "  hint guards: no guard is installed",
-        "    hint: install the guard: conda fastinstall guard install --prefix /srv/env",
-        "  error advisories: 9 known advisories",
-        *(f"    CVE-{number}" for number in range(5)),
-        "    and 4 more",
-        "    hint: install a later Pillow: conda update pillow",
-    ]
+def test_verbosely_everything_is_told_with_what_it_rests_on_and_commands_work_where_conda_does(golden: Golden) -> None:
+    golden("\n".join(_lines(IN_PLACE, GUARDS, ADVISORIES, verbose=True)))

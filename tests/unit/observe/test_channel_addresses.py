@@ -1,6 +1,7 @@
 """Where a named channel lies: never at a public host where the configuration speaks of the name."""
 
 import pytest
+from support.suite.golden import Golden
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.observe.conda.channel_addresses import ChannelSettings, add_credentials, channel_urls
@@ -45,9 +46,10 @@ def test_without_configuration_a_name_is_the_public_hosts() -> None:
 
 
 @pytest.mark.parametrize("name", ["defaults", "local", "pkgs/main"])
-def test_a_name_that_conda_alone_knows_is_refused(name: str) -> None:
-    with pytest.raises(RefusedError, match=f"only conda knows which channel '{name}' means") as caught:
+def test_a_name_that_conda_alone_knows_is_refused(name: str, golden: Golden) -> None:
+    with pytest.raises(RefusedError, match=f"'{name}'") as caught:
         channel_urls((name,), ChannelSettings())
+    golden(caught.value)
     assert "--engine conda" in (caught.value.hint or "")
 
 

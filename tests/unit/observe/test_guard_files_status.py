@@ -5,6 +5,7 @@ import py_compile
 from pathlib import Path
 
 import pytest
+from support.suite.golden import Golden
 
 from fastinstall.core.directories import hooks_directory
 from fastinstall.elf.description import ImagingCore
@@ -62,12 +63,13 @@ def test_an_altered_file_is_named(site: Path, name: str) -> None:
     assert f"{name} is altered" in observe_guard(site, CORE).problems
 
 
-def test_another_version_is_outdated_and_not_altered(site: Path) -> None:
+def test_another_version_is_outdated_and_not_altered(site: Path, golden: Golden) -> None:
     hook = site / GUARD_SOURCES[0]
     hook.write_text(hook.read_text().replace(f'VERSION = "{GUARD_VERSION}"', 'VERSION = "0"'))
     state = observe_guard(site, CORE)
     assert state.version == "0"
-    assert state.problems == (f"the guard is outdated: version 0, this fastinstall has {GUARD_VERSION}",)
+    (problem,) = state.problems
+    golden(problem, VERSION=GUARD_VERSION)
 
 
 def test_a_leftover_is_an_installed_guard_with_problems(site: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 from packaging.requirements import Requirement
+from support.suite.golden import Golden
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.observe.pip_pins import (
@@ -52,9 +53,10 @@ def test_pip_reads_them_beside_what_was_there(content: bytes) -> None:
     assert after == {"install": {}, **before}
 
 
-def test_an_indented_setting_would_become_part_of_ours_so_there_is_no_pin() -> None:
-    with pytest.raises(RefusedError, match="would change the meaning of the other lines"):
+def test_an_indented_setting_would_become_part_of_ours_so_there_is_no_pin(golden: Golden) -> None:
+    with pytest.raises(RefusedError, match="other lines") as refusal:
         insertion(b"[install]\n  no-compile = true\n", PREFIX)
+    golden(refusal.value)
 
 
 @pytest.mark.parametrize("content", [b"timeout = 30\n", b"[install]\nfind-links = /opt\nfind-links = /srv\n"])

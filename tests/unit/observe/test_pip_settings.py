@@ -50,12 +50,12 @@ def test_a_file_that_is_named_is_read_last_and_instead_of_the_persons(
     (tmp_path / "named.conf").write_text("[install]\nfind-links = /named\n")
     named = {**variables, "PIP_CONFIG_FILE": str(tmp_path / "named.conf")}
     assert _read(tmp_path / "env", named) == [("install", "/named")]
-    with pytest.raises(RefusedError, match=r"named\.conf: \[install\] find-links = /named conflicts with the pin"):
+    with pytest.raises(RefusedError, match=r"named\.conf: \[install\] find-links"):
         links_of(tmp_path / "env", named)
 
 
 def test_where_no_file_is_read_a_pin_would_do_nothing(tmp_path: Path, variables: dict[str, str]) -> None:
-    with pytest.raises(RefusedError, match="PIP_CONFIG_FILE=/dev/null conflicts with the pin"):
+    with pytest.raises(RefusedError, match="PIP_CONFIG_FILE=/dev/null"):
         links_of(tmp_path / "env", {**variables, "PIP_CONFIG_FILE": os.devnull})
 
 

@@ -8,6 +8,7 @@ from fastinstall.model.conda import CondaRevision
 from fastinstall.observe.conda.revisions import observe_revisions, read_pinned_specs
 
 REPLACED = ("pillow", "pil", "pillow-simd")
+COMMAND_WITHOUT_SECRETS = "/opt/conda/bin/conda create -n env -c https://conda.example/forge python pillow"
 HISTORY = """\
 # made by hand
 ==> 2024-01-01 12:00:00 <==
@@ -38,7 +39,7 @@ def test_revisions_are_told_that_touch_what_matters_to_pil(tmp_path: Path) -> No
         CondaRevision(
             number=0,
             at="2024-01-01 12:00:00",
-            command="/opt/conda/bin/conda create -n env -c https://conda.example/forge python pillow",
+            command=COMMAND_WITHOUT_SECRETS,
             linked=("pillow-10.1.0-py311h1_0", "libjpeg-turbo-3.0.0-h2_0"),
             unlinked=(),
         ),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.conda.written_records import CHANNEL, WRITERS, add_record, file_path, record
+from support.suite.golden import Golden
 
 from fastinstall.model.conda import CondaPackage
 from fastinstall.observe.conda.records import CondaRecords, matters, read_records
@@ -147,18 +148,14 @@ def test_a_broken_record_is_named_and_the_others_are_read(tmp_path: Path, conten
     assert records.unreadable["thing-1.0-h0_0.json"].startswith(reason)
 
 
-def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+def test_what_is_no_file_is_named(tmp_path: Path, golden: Golden) -> None:
     meta = tmp_path / "conda-meta"
     (meta / "directory-1.0-0.json").mkdir(parents=True)
     (meta / "nowhere-1.0-0.json").symlink_to("gone")
     os.mkfifo(meta / "pipe-1.0-0.json")
     (meta / "nodashes.json").write_text("{}")
-    assert _read(tmp_path).unreadable == {
-        "directory-1.0-0.json": "Is a directory",
-        "nodashes.json": "its name is not NAME-VERSION-BUILD.json",
-        "nowhere-1.0-0.json": "No such file or directory",
-        "pipe-1.0-0.json": "is a FIFO, not a file",
-    }
+    unreadable = _read(tmp_path).unreadable
+    golden("\n".join(f"{name}: {unreadable[name]}" for name in sorted(unreadable)))
 
 
 def test_a_directory_that_is_not_there_holds_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What frameworks were built for, by files in the form of those that public wheels have. Nothing is imported."""
+"""What torch was built for, by files in the form of those that public wheels have. Nothing is imported."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Distribution
 from fastinstall.model.gpu import FrameworkBuild
-from fastinstall.observe.gpu import observe_frameworks
+from fastinstall.observe.torch_build import observe_frameworks
 
 LATER = "from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip', 'xpu']\n"
 
@@ -97,31 +97,6 @@ def test_a_package_of_condas_tells_by_its_build_string(build: str, cuda: str, kn
     package = CondaPackage(name="pytorch", version="2.5.1", build=build)
     told = observed(tmp_path, packages=(package,))
     assert (told.version, told.cuda, told.known) == ("2.5.1", cuda, known)
-
-
-def test_torchvision_names_the_torch_that_it_was_made_with(tmp_path: Path) -> None:
-    head = "Metadata-Version: 2.1\nName: torchvision\nVersion: 0.24.1\nRequires-Dist: numpy\n"
-    put(tmp_path, "torchvision-0.24.1+cu126.dist-info/METADATA", f"{head}Requires-Dist: torch==2.9.1\n\n")
-    build = observed(tmp_path, ("torchvision", "0.24.1+cu126"))
-    assert (build.cuda, build.wants_torch, build.known) == ("12.6", "2.9.1", True)
-    assert not observed(tmp_path, ("torchvision", "0.24.1")).known
-
-
-def test_tensorflow_says_what_it_has_code_for(tmp_path: Path) -> None:
-    listed = "[('cuda_compute_capabilities', ['sm_60', 'sm_86', 'compute_90']), ('cuda_version', '12.5.1'), "
-    rest = "('is_cuda_build', True), ('is_rocm_build', False)]"
-    text = f"import collections\n\nbuild_info = collections.OrderedDict({listed}{rest})\n"
-    put(tmp_path, "tensorflow/python/platform/build_info.py", text)
-    build = observed(tmp_path, ("tensorflow", "2.20.0"))
-    assert (build.cuda, build.architectures) == ("12.5", ("6.0", "8.6", "9.0+PTX"))
-    put(tmp_path, "tensorflow/python/platform/build_info.py", "build_info = {'is_cuda_build': False}\n")
-    assert observed(tmp_path, ("tensorflow-cpu", "2.20.0")).cuda is None
-
-
-def test_jax_has_cuda_by_a_plugin_of_that_name(tmp_path: Path) -> None:
-    assert observed(tmp_path, ("jaxlib", "0.8.1"), ("jax-cuda13-plugin", "0.8.1")).cuda == "13"
-    assert observed(tmp_path, ("jaxlib", "0.4.13+cuda12.cudnn89")).cuda == "12"
-    assert observed(tmp_path, ("jaxlib", "0.8.1")).cuda is None
 
 
 def test_without_frameworks_nothing_is_told(tmp_path: Path) -> None:

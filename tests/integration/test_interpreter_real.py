@@ -93,7 +93,7 @@ def test_observing_writes_nothing_into_the_target(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("program", ["/bin/true", "/bin/cat"])
 def test_a_program_that_is_no_python_cannot_be_determined(program: str) -> None:
-    with pytest.raises(UndeterminedError, match="the answer is not that of a Python") as caught:
+    with pytest.raises(UndeterminedError, match="not that of a Python") as caught:
         observe_interpreter(Path(program))
     assert caught.value.exit_code == ExitCode.UNDETERMINED
     assert "--python" in str(caught.value.hint)

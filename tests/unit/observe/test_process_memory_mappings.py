@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.observe.memory_mappings import Mapping, read_mappings
+from fastinstall.observe.process_memory import Mapping, read_mappings
 
 CODE = "7f0000001000-7f0000005000 r-xp 00001000 fe:00 26723                      "
 

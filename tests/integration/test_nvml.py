@@ -66,7 +66,7 @@ def in_place_of_nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_without_a_driver_the_real_package_says_that_its_library_is_missing() -> None:
     told = ask_nvml(SEEN)
     assert told.nvml is Nvml.NO_LIBRARY
-    assert told.problem == "NVML: NVML Shared Library Not Found"
+    assert "Shared Library Not Found" in told.problem
     assert (told.found_by, told.driver, told.devices) == (SEEN.found_by, SEEN.driver, SEEN.devices)
 
 
@@ -111,7 +111,8 @@ def test_a_driver_that_refuses_is_told(in_place_of_nvml: Path, text: str, state:
 def test_a_driver_that_never_answers_is_told_and_not_waited_for(in_place_of_nvml: Path) -> None:
     in_place_of_nvml.write_text(HANGING)
     told = ask_nvml(SEEN, seconds=0.25)
-    assert (told.nvml, told.problem) == (Nvml.HUNG, "NVML did not answer within 0.25 s")
+    assert told.nvml is Nvml.HUNG
+    assert "0.25 s" in told.problem
     assert told.devices == SEEN.devices
 
 
