@@ -4,6 +4,7 @@ Each build is made by the real commands; only what a test changes is compiled ag
 """
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -216,7 +217,8 @@ def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
     if baseline == "x86-64-v2":
         assert levels.status is ProofStatus.OK
     else:
-        assert levels.details == ("the copy in the place of x86-64-v2 is marked x86-64-v3",)
+        (wrong,) = levels.details
+        assert re.findall(r"x86-64-v\d", wrong) == ["x86-64-v2", baseline]
 
 
 def _marked(build: KernelsBuild, place: LinkLocation, mark: str) -> CoreSteps:
