@@ -41,8 +41,6 @@ Features", and for 11 and 12 cuFFT's "Deprecated Functionality".
 _FIRST_VERSIONS = {9: (11, 8), 10: (12, 8), 12: (12, 8)}
 """The first CUDA version that compiles for GPUs of a major compute capability. Source: CUDA Toolkit release notes."""
 
-_WHEELS = re.compile(r"nvidia-(?:dali-cuda(?P<dali>\d\d)0|nvimgcodec-cu(?P<codec>\d\d))")
-"""DALI and nvImageCodec, whose names tell the major version of their CUDA."""
 
 _LIBRARIES = ("nvidia-cuda-runtime", "nvidia-cublas", "nvidia-cudnn")
 """Distributions with CUDA's libraries, by the start of their names: without any, tensorflow's wheel runs on the CPU."""
@@ -54,7 +52,7 @@ _TOOLKIT = "start the container with `--gpus all`, on a host that has nvidia-con
 
 def judge_gpu(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """Judge whether a GPU is reached, and whether builds fit it; yield one sentence if all is well."""
-    wanted = any(_uses_cuda(context, build) for build in gpu.frameworks) or any(_list_wheels(context))
+    wanted = any(_uses_cuda(context, build) for build in gpu.frameworks)
     obstacle = next(_list_obstacles(gpu, wanted=wanted), None)
     if obstacle is not None:
         status, message, remedy, verify = obstacle
@@ -67,7 +65,7 @@ def judge_gpu(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
         )
         if status is Status.ERROR and wanted:
             return  # no program gets a GPU, so builds are not judged by it
-    builds = (*_judge_builds(context, gpu), *_judge_wheels(context, gpu))
+    builds = tuple(_judge_builds(context, gpu))
     yield from builds
     if obstacle is None and not builds:
         yield _report_success(gpu)
@@ -224,28 +222,15 @@ def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[F
         least = least.partition(".")[0] if gpu.wsl else least  # Windows's numbers are the same in front of the dot only
         hosts = "the host's driver" if gpu.container else "the driver"
         where = "Windows's driver" if gpu.wsl else hosts
-        what, update = f"{_name_build(build)} was built", f"update {where}; or {_make_build_remedy(gpu, build).text}"
-        yield _report_driver(gpu, f"{what} for CUDA {cuda}", least, update, _show_driver(build.source))
-
-
-def _judge_wheels(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
-    """Judge NVIDIA's wheels for images by the driver."""
-    for name, cuda in _list_wheels(context):
-        if gpu.present and serves(gpu, f"{cuda}.1") is False:
-            update = "update the driver; or install the wheel for the CUDA version that it supports"
-            least = find_required_driver(f"{cuda}.1")
-            yield _report_driver(gpu, f"{name} is for CUDA {cuda}", least, update, _show_driver())
-
-
-def _report_driver(gpu: Gpu, what: str, least: str, update: str, verify: str) -> Finding:
-    return _SAY.error(
-        f"{what}, which needs a driver >= {least}; this machine has {gpu.driver}",
-        evidence=(*_describe_gpu(gpu), _DATED),
-        expected=f">= {least}",
-        observed=gpu.driver,
-        remedy=Remedy(text=update),
-        verify=verify,
-    )
+        needs = f"for CUDA {cuda}, which needs a driver >= {least}"
+        yield _SAY.error(
+            f"{_name_build(build)} was built {needs}; this machine has {gpu.driver}",
+            evidence=(*_describe_gpu(gpu), _DATED),
+            expected=f">= {least}",
+            observed=gpu.driver,
+            remedy=Remedy(text=f"update {where}; or {_make_build_remedy(gpu, build).text}"),
+            verify=_show_driver(build.source),
+        )
 
 
 def _report_missing_code(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
@@ -264,12 +249,6 @@ def _report_missing_code(context: CheckContext, gpu: Gpu, build: FrameworkBuild)
             remedy=_make_build_remedy(gpu, build),
             verify=_show_driver(build.source),
         )
-
-
-def _list_wheels(context: CheckContext) -> Iterator[tuple[str, int]]:
-    for distribution in context.facts.distributions:
-        if match := _WHEELS.fullmatch(distribution.name):
-            yield distribution.name, int(match["dali"] or match["codec"])
 
 
 def _uses_cuda(context: CheckContext, build: FrameworkBuild) -> bool:

@@ -74,6 +74,18 @@ def version_conflict(stack: InstalledStack) -> str:
     return f"the core was built for {compiled}, PIL/_version.py says {stack.version}"
 
 
+def explain_broken_core(facts: Facts) -> str:
+    """Explain why the core cannot be loaded, by its file and its name; empty if nothing is wrong with them."""
+    core, foreign = facts.stack.core, facts.stack.foreign_cores
+    if libc := other_libc(facts):
+        return libc
+    if core is None and foreign:
+        return f"the core is for another Python ({', '.join(foreign)}) than {facts.interpreter.abi}"
+    if core is None:
+        return "the imaging core is missing"
+    return "" if core.readable else f"the imaging core is damaged: {core.problem}"
+
+
 def other_libc(facts: Facts) -> str:
     """Explain that the core is for the C library that this Python does not run on; empty if it is not."""
     core, here = facts.stack.core, facts.interpreter.libc

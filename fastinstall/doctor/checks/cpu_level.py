@@ -3,7 +3,7 @@
 - error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Where a wheel
   holds one copy of the core per CPU level: a copy is missing or damaged, or is none for its level, so that CPUs that
   it is there for would refuse it; whether this CPU loads it or not.
-- warning: the recipe has no level for this CPU; another copy was loaded than the loader's rules say.
+- warning: the recipe has no level for this CPU.
 - hint: another architecture than x86-64; features hidden by a virtual machine; GLIBC_TUNABLES or an old glibc keep the
   loader from the better copy; a better level that the CPU would bear.
 - unknown: the level could not be told.
@@ -21,13 +21,11 @@ pass them through; where GLIBC_TUNABLES does, unset it.
 """
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     list_core_copies,
-    loaded_copy,
     loaded_file,
     loaded_name,
     name_core_copy,
@@ -38,14 +36,13 @@ from fastinstall.doctor.remedies import (
     run_python,
     setup,
     show_cpu,
-    show_digests,
     show_files,
     show_note,
     show_variables,
     stock,
 )
 from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, rank
-from fastinstall.elf.description import CoreLevel, ImagingCore
+from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Remedy
 
 NEEDS_RUNTIME = True
@@ -68,7 +65,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     found = [*_report_overtaxed(context), *_report_unserved_or_masked(context), *_report_underused(context)]
     if core is not None and core.levels:
-        found += [*_judge_copies(context, core), *_report_misprediction(context, core)]
+        found += _judge_copies(context, core)
     if not found:
         core = context.readable_core
         loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
@@ -201,26 +198,3 @@ def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterat
             remedy=offer_repair(context),
             verify=show_note(copy.path),
         )
-
-
-def _report_misprediction(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Hold the model of the loader against what ran, by its place in site-packages, which may be reached by links."""
-    runtime, predicted, site_packages = context.facts.runtime, loaded_copy(core), core.path.parent.parent
-    running = PurePath(runtime.core) if runtime is not None else PurePath()
-
-    def is_running(copy: CoreLevel) -> bool:
-        inside = copy.path.is_relative_to(site_packages)
-        parts = copy.path.relative_to(site_packages).parts if inside else copy.path.parts
-        return running.parts[-len(parts) :] == parts
-
-    if running == PurePath() or predicted is None or is_running(predicted):
-        return
-    taken = next(filter(is_running, core.levels), None)
-    what = name_core_copy(core, taken) if taken is not None else "code from elsewhere"
-    yield _SAY.warning(
-        f"{what} was loaded; by the loader's rules it should be {name_core_copy(core, predicted)}",
-        evidence=(f"the running core: {running}", *list_core_copies(core)),
-        expected=str(predicted.path),
-        observed=str(running),
-        verify=show_digests(predicted.path, running),
-    )

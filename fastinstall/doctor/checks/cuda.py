@@ -1,6 +1,6 @@
 """The GPU's driver against the CUDA that torch and others were built for, without importing them.
 
-- error: the driver is older than the CUDA that torch, tensorflow, jax, DALI or nvImageCodec was built for; kernel
+- error: the driver is older than the CUDA that torch, tensorflow or jax was built for; kernel
   module and library of the driver are of different versions; the GPU's device files are there and the driver's library
   is not; a build has no code for the GPU's compute capability.
 - warning: a build for the CPU or for another maker's GPUs on a machine with a GPU of NVIDIA's; a GPU that a container

@@ -2,7 +2,7 @@
 
 - error: a feature that was set up and that the recipe expects is lost.
 - warning: another one is lost, or one that the recipe expects was never there; a library is not the one that PIL was
-  compiled for, or not of the version that it says of itself when it runs.
+  compiled for.
 - hint: PIL was compiled for zlib-ng, and another zlib is bound.
 
 Compiled in is not loaded: `PIL.features` says "libjpeg_turbo" with another libjpeg loaded too. See `jpeg-library`.
@@ -17,7 +17,6 @@ How to fix it:
 `pillow-fast`, which has zlib-ng linked in.
 """
 
-import re
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
@@ -36,16 +35,6 @@ _COMPILED_FOR = {
     "zlib_ng": ("zlib", ("zlib-ng", "zlib-ng compat"), "deflateInit2_"),
 }
 """What headers claim: the kind of library, the implementations that bear the claim out, one of its functions."""
-_ASKED = {
-    "libtiff": "tiff",
-    "jpg_2000": "openjpeg",
-    "webp": "webp",
-    "freetype2": "freetype",
-    "littlecms2": "lcms2",
-    "zlib": "zlib",
-}
-"""Versions that PIL asks of the loaded library itself, and the kind of library that answers."""
-_NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
 _SAY = FindingFactory("features")
 _KINDS = ("jpeg", "zlib", "tiff", "openjpeg", "webp", "freetype", "lcms2")
@@ -103,13 +92,6 @@ def _report_belied(context: CheckContext) -> Iterator[Finding]:
         loaded = codec.library.implementation if codec is not None else ""
         if name in features and codec is not None and loaded and loaded not in implementations:
             yield _report_claim(context, name, codec, trace_bindings(context, symbol))
-    for name, kind in _ASKED.items():
-        codec = codec_in_use(context, kind)
-        # zlib-ng gives the version of the zlib whose place it takes.
-        if codec is None or codec.library.implementation.startswith("zlib-ng"):
-            continue
-        if _is_different(features.get(name, ""), codec.library.version):
-            yield _report_claim(context, name, codec, run_python(context, PRINT_FEATURES))
 
 
 def _report_claim(context: CheckContext, name: str, codec: Codec, verify: str) -> Finding:
@@ -124,18 +106,6 @@ def _report_claim(context: CheckContext, name: str, codec: Codec, verify: str) -
         remedy=setup(context, "set up the stack that has zlib-ng linked in") if slower else offer_repair(context),
         verify=verify,
     )
-
-
-def _is_different(claimed: str, loaded: str) -> bool:
-    """Tell whether two versions differ in what both of them tell: "2.17" and "2.17.0" don't; unknown ones don't."""
-    told, found = _parse_numbers(claimed), _parse_numbers(loaded)
-    shorter = min(len(told), len(found))
-    return shorter > 1 and told[:shorter] != found[:shorter]
-
-
-def _parse_numbers(version: str) -> tuple[int, ...]:
-    found = _NUMBERS.search(version)
-    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _describe_loaded(context: CheckContext) -> tuple[str, ...]:

@@ -3,9 +3,8 @@
 - error: the loader would not find it; the core was compiled for another interface or another implementation, so that
   JPEG fails; or the JPEG support that was set up is gone.
 - warning: not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or a libjpeg-turbo without SIMD; not
-  the file that the setup recorded; outside this environment although the libraries were bundled; another one than
-  this is mapped in a running process; no JPEG at all; in a conda environment another package has written its headers
-  and `libjpeg.so` over those of libjpeg-turbo.
+  the file that the setup recorded; another one than this is mapped in a running process; no JPEG at all; in a conda
+  environment another package has written its headers and `libjpeg.so` over those of libjpeg-turbo.
 - hint: the core asks for no libjpeg, and has JPEG all the same: it is linked statically, and which one cannot be told.
 - unknown: the library could not be identified.
 
@@ -35,7 +34,6 @@ from fastinstall.core.messages import listing as joined
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.codec_libraries import (
-    OwnedDirectory,
     claimed_features,
     core_codec,
     describe_file_owner,
@@ -45,15 +43,13 @@ from fastinstall.doctor.codec_libraries import (
     mapped_files,
     name_library,
     no_simulation,
-    place_of,
     reason_for,
     show_lacking,
 )
 from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import describe_arrival, describe_owner, find_owning_package, why_no_core
+from fastinstall.doctor.owners import describe_arrival, why_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
-    find_text,
     offer_repair,
     run_python,
     show_digests,
@@ -62,13 +58,10 @@ from fastinstall.doctor.remedies import (
     show_needed,
     show_strings,
     suggest_conda_reinstall,
-    trace_search,
 )
 from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
 from fastinstall.model.conda import CondaClash
-from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.request import LinkMode
 
 NEEDS_RUNTIME = True
 ORDER = 100
@@ -118,7 +111,6 @@ def _check_core(context: CheckContext) -> Iterator[Finding]:
         problems = (
             *_report_identity(context, jpeg),
             *_report_changed(context, jpeg),
-            *_report_outside(context, jpeg),
             *_report_other(context, jpeg),
         )
         how = "has linked in" if jpeg.inside else "loads"
@@ -224,7 +216,7 @@ def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 
 def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     recorded = context.own_receipt.jpeg if context.own_receipt is not None else None
-    if recorded is None or not (changes := describe_change_since_setup(context, recorded, jpeg.library)):
+    if recorded is None or not (changes := describe_change_since_setup(recorded, jpeg.library)):
         return
     now, was = name_library(jpeg.library), name_library(recorded)
     told = f"{now} instead of {was}" if now != was else f"another file of {now}"
@@ -236,20 +228,6 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         remedy=offer_repair(context),
         verify=show_digests(jpeg.path),
     )
-
-
-def _report_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    receipt, prefix = context.own_receipt, context.facts.environment.prefix
-    bundled = receipt is not None and receipt.link is LinkMode.BUNDLE
-    if bundled and not jpeg.path.is_relative_to(prefix):
-        yield _SAY.warning(
-            "the core's libjpeg is outside this environment, although the libraries were bundled",
-            evidence=_portray(context, jpeg),
-            expected=f"below {prefix}",
-            observed=str(jpeg.path),
-            remedy=offer_repair(context),
-            verify=trace_search(context, jpeg.path.name),
-        )
 
 
 def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
@@ -267,9 +245,7 @@ def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
             )
 
 
-def describe_change_since_setup(
-    context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary
-) -> tuple[str, ...]:
+def describe_change_since_setup(recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
     """Describe what changed, as evidence; empty if it is the same library.
 
     The same contents at another place, or in another inode, are the same library. Where one of the two has no
@@ -284,8 +260,7 @@ def describe_change_since_setup(
         ("sha256", recorded.sha256[:_SHOWN], library.sha256[:_SHOWN]),
         ("build-id", recorded.build_id[:_SHOWN], library.build_id[:_SHOWN]),
     )
-    changes = tuple(f"{name} was {was}, is {now}" for name, was, now in rows if was and now and was != now)
-    return (*changes, *_describe_author(context, recorded, library))
+    return tuple(f"{name} was {was}, is {now}" for name, was, now in rows if was and now and was != now)
 
 
 def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
@@ -293,33 +268,6 @@ def _is_same(recorded: LoadedLibrary, library: LoadedLibrary) -> bool:
         return recorded.sha256 == library.sha256
     pairs = ((recorded.build_id, library.build_id), (recorded.size, library.size))
     return all(was == now for was, now in pairs if was and now)
-
-
-def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:
-    path, facts = library.path, context.facts
-    if path is None or recorded.path != path:
-        return ("the loader now finds another file first",)
-    place = place_of(context, path)
-    if place is OwnedDirectory.PACKAGES:
-        return _describe_record_author(context, path)
-    if place is OwnedDirectory.SYSTEM:
-        return ("replaced in place, as an upgrade of the operating system's packages does",)
-    if place is not OwnedDirectory.ENVIRONMENT or facts.environment.kind is not EnvironmentKind.CONDA:
-        return ("overwritten in place, by an unknown tool",)
-    if package := find_owning_package(context, path):
-        return (f"now it belongs to conda's {package}{describe_arrival(facts, package)}",)
-    likely = _TURBO if library.implementation == _TURBO else "jpeg"
-    records = find_text(f"lib/{path.name}", facts.environment.prefix / "conda-meta")
-    return (f"clobbered in place, as conda's package {likely} does; to find out which: {records}",)
-
-
-def _describe_record_author(context: CheckContext, path: PurePath) -> tuple[str, ...]:
-    """Say whose RECORD lists the file, or that it lists other contents; nothing if no distribution has it."""
-    name = path.relative_to(context.facts.interpreter.site_packages)
-    owners = [owner for owner in context.facts.stack.owners if name.parts[0] in owner.entries]
-    if any(str(name) in owner.mismatched for owner in owners):
-        return ("clobbered in place: RECORD lists other contents",)
-    return tuple(f"now it belongs to {describe_owner(owner)}" for owner in owners[:1])
 
 
 def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:

@@ -27,9 +27,9 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory, short
 from fastinstall.doctor.owners import (
     Claimant,
     claimants,
+    explain_broken_core,
     loaded_file,
     names_of_other_libc,
-    other_libc,
     records,
     relative_to_prefix,
     version_conflict,
@@ -65,17 +65,12 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_core(context: CheckContext) -> Iterator[Finding]:
-    stack, python, core = context.facts.stack, context.facts.interpreter, context.facts.stack.core
-    directory = show_files(python.site_packages / "PIL")
-    if core is None and stack.foreign_cores:
-        wrong = f"the imaging core has the wrong ABI tag: this Python is {python.abi}"
-        yield _report(context, other_libc(context.facts) or wrong, stack.foreign_cores, directory)
-    elif core is None:
-        yield _report(context, "the imaging core is missing", (), directory)
-    elif not core.readable:
-        evidence, message = (f"{core.path}, {core.size} bytes",), f"the imaging core is damaged: {core.problem}"
-        yield _report(context, message, evidence, show_files(core.path))
-    if core is not None and (conflict := version_conflict(stack)):
+    stack, core = context.facts.stack, context.facts.stack.core
+    if core is None or not core.readable:
+        evidence = stack.foreign_cores if core is None else (f"{core.path}, {core.size} bytes",)
+        place = context.facts.interpreter.site_packages / "PIL" if core is None else core.path
+        yield _report(context, explain_broken_core(context.facts), evidence, show_files(place))
+    elif conflict := version_conflict(stack):
         path = loaded_file(core)
         verify = show_strings(path, f"^{core.version}$")
         yield _report(context, f"PIL is mixed from two versions: {conflict}", (str(path),), verify)

@@ -22,7 +22,7 @@ from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.codec_libraries import code_files, lacking
-from fastinstall.doctor.owners import other_libc, version_conflict
+from fastinstall.doctor.owners import explain_broken_core, version_conflict
 from fastinstall.doctor.remedies import VERSION, offer_repair, run_python, setup, show, show_files
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Remedy
@@ -116,15 +116,7 @@ def _describe_cause(context: CheckContext) -> str:
     stack = context.facts.stack
     if not stack.has_init:
         return "PIL/__init__.py is missing, so PIL is a namespace package (module 'PIL' has no attribute 'Image')"
-    if libc := other_libc(context.facts):
-        return libc
-    if stack.core is None and stack.foreign_cores:
-        return f"the core is for another Python ({', '.join(stack.foreign_cores)}) than {context.facts.interpreter.abi}"
-    if stack.core is None:
-        return "the imaging core is missing"
-    if not stack.core.readable:
-        return f"the imaging core is damaged: {stack.core.problem}"
-    return version_conflict(stack)
+    return explain_broken_core(context.facts) or version_conflict(stack)
 
 
 def _describe_damaged_library(context: CheckContext) -> str:
