@@ -1,7 +1,8 @@
 """The verdict on a GPU, its driver, and what in the environment would use it.
 
 First whether a process gets the GPU at all: kernel module, library and device files of the driver. Then whether each
-build for CUDA runs on this driver and has code for this GPU.
+build for CUDA runs on this driver. A build that has no code for a GPU says so itself
+when it first uses it.
 
 Drivers: verified on 2026-11-22 against copies of NVIDIA's release notes for CUDA 13.2 Update 2 (table 3) and of "Minor
 Version Compatibility" (the branches 450, 525 and 580). Not verified, for want of a copy: that the branches begin at
@@ -12,11 +13,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.core.architecture import X86_64
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice, Nvml
+from fastinstall.model.gpu import FrameworkBuild, Gpu, Nvml
 
 _SAY = FindingFactory("cuda")
 _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"
@@ -30,16 +30,6 @@ Source: CUDA Toolkit release notes, table 2, and CUDA Compatibility, "Minor Vers
 
 _OTHER_DRIVERS = {"11.0": "450.36.06", "10.2": "440.33", "10.1": "418.39", "10.0": "410.48", "9.2": "396.26"}
 """The least driver of versions that have one of their own. Source: CUDA Toolkit release notes, table 3."""
-
-_LEAST_CAPABILITIES = {11: (3, 5), 12: (5, 0), 13: (7, 5)}
-"""The least compute capability that a CUDA major version compiles for.
-
-13 has dropped Maxwell, Pascal and Volta (5.0 to 7.2). Source: CUDA Toolkit release notes, "Deprecated or Dropped
-Features", and for 11 and 12 cuFFT's "Deprecated Functionality".
-"""
-
-_FIRST_VERSIONS = {9: (11, 8), 10: (12, 8), 12: (12, 8)}
-"""The first CUDA version that compiles for GPUs of a major compute capability. Source: CUDA Toolkit release notes."""
 
 
 _LIBRARIES = ("nvidia-cuda-runtime", "nvidia-cublas", "nvidia-cudnn")
@@ -93,28 +83,6 @@ def serves(gpu: Gpu, cuda: str) -> bool | None:
     if not driver or not required:
         return None
     return driver[0] >= required[0] if gpu.wsl else driver >= required
-
-
-_USUAL_BUILDS = frozenset({X86_64.machine})
-"""Where the frameworks' builds have the capabilities that stand here; those for Arm servers have others."""
-
-
-def lacks_code(build: FrameworkBuild, device: GpuDevice) -> bool:
-    """Tell whether a build has no code for a GPU: its CUDA has dropped it or came before it, or its own list says so.
-
-    Machine code runs on GPUs of the same major version and an equal or later minor one, PTX on all later ones.
-    Source: CUDA C++ Programming Guide, "Binary Compatibility" and "PTX Compatibility".
-    """
-    own, cuda = numbers(device.capability), numbers(build.cuda or "")
-    if not own or not cuda:
-        return False
-    if build.architectures:
-        return not any(
-            numbers(each) <= own and (numbers(each)[:1] == own[:1] or each.endswith("+PTX"))
-            for each in build.architectures
-        )
-    first = _FIRST_VERSIONS.get(own[0], ()) if build.name == "torch" and len(cuda) > 1 else ()
-    return own < _LEAST_CAPABILITIES.get(cuda[0], ()) or cuda[:2] < first
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -187,7 +155,7 @@ def _judge_builds(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
         elif not gpu.present:
             yield from _report_useless_build(context, build)
         elif _uses_cuda(context, build):
-            yield from (*_report_old_driver(gpu, build, build.cuda), *_report_missing_code(context, gpu, build))[:1]
+            yield from _report_old_driver(gpu, build, build.cuda)
 
 
 def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
@@ -229,24 +197,6 @@ def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[F
             expected=f">= {least}",
             observed=gpu.driver,
             remedy=Remedy(text=f"update {where}; or {_make_build_remedy(gpu, build).text}"),
-            verify=_show_driver(build.source),
-        )
-
-
-def _report_missing_code(context: CheckContext, gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
-    """Report GPUs that the build has no code for; a hint if it runs on others, as with an old card for the screen."""
-    told = [device for device in gpu.devices if device.capability]
-    lacking = [device for device in told if lacks_code(build, device)]
-    if lacking and not gpu.tegra and context.facts.cpu.architecture in _USUAL_BUILDS:
-        device, alone = lacking[0], lacking == told
-        yield _SAY.say(
-            Status.ERROR if alone else Status.HINT,
-            f"{_name_build(build)} for {_name_kind(build)} has no code for {device.name}, of compute capability "
-            f"{device.capability}{'' if alone else ', and runs on the other GPUs'}",
-            evidence=(*_describe_gpu(gpu), _DATED),
-            expected=device.capability,
-            observed=", ".join(build.architectures) or f"CUDA {build.cuda}",
-            remedy=_make_build_remedy(gpu, build),
             verify=_show_driver(build.source),
         )
 

@@ -3,8 +3,7 @@
 - error: the loader would not find it; the core was compiled for another interface or another implementation, so that
   JPEG fails; or the JPEG support that was set up is gone.
 - warning: not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or a libjpeg-turbo without SIMD; not
-  the file that the setup recorded; another one than this is mapped in a running process; no JPEG at all; in a conda
-  environment another package has written its headers and `libjpeg.so` over those of libjpeg-turbo.
+  the file that the setup recorded; another one than this is mapped in a running process; no JPEG at all.
 - hint: the core asks for no libjpeg, and has JPEG all the same: it is linked statically, and which one cannot be told.
 - unknown: the library could not be identified.
 
@@ -17,8 +16,6 @@ libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpe
 which one has taken the other's place works, or seems to, and is slow. `PIL.features` cannot tell: it says what the core
 was compiled with, "libjpeg_turbo True" with the IJG's library loaded too, and then writing a JPEG fails.
 libjpeg-turbo decodes JPEG for stock Pillow too: a fast stack does not decode JPEG faster than Pillow's own wheels.
-conda's packages `jpeg` and `libjpeg-turbo` bring headers of the same names; what is built where those of `jpeg` were
-installed last is compiled for, and linked to, the IJG's library, whatever else is there.
 
 How to fix it:
 Where fastinstall has set up the stack, `fastinstall doctor --fix` puts the library back that belongs to it. Elsewhere
@@ -30,9 +27,8 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.core.messages import listing as joined
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.codec_libraries import (
     claimed_features,
     core_codec,
@@ -47,20 +43,17 @@ from fastinstall.doctor.codec_libraries import (
     show_lacking,
 )
 from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import describe_arrival, why_no_core
+from fastinstall.doctor.owners import why_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     offer_repair,
     run_python,
     show_digests,
-    show_lines,
     show_maps,
     show_needed,
     show_strings,
-    suggest_conda_reinstall,
 )
 from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
-from fastinstall.model.conda import CondaClash
 from fastinstall.model.finding import Finding, Remedy, Status
 
 NEEDS_RUNTIME = True
@@ -90,12 +83,7 @@ class Jpeg:
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge the libjpeg of the core, and what the next build in this conda environment would compile for."""
-    yield from _check_core(context)
-    yield from _check_headers(context)
-
-
-def _check_core(context: CheckContext) -> Iterator[Finding]:
+    """Judge the libjpeg of the core."""
     core, process = context.readable_core, context.facts.process
     if core is None:
         yield _SAY.skipped(why_no_core(context.facts))
@@ -118,46 +106,6 @@ def _check_core(context: CheckContext) -> Iterator[Finding]:
         message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
         fine = _SAY.ok(message, evidence=_portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
         yield from problems or (fine,)
-
-
-def _check_headers(context: CheckContext) -> Iterator[Finding]:
-    """Tell of libjpeg-turbo's files for builds that another package of conda's has overwritten."""
-    conda, prefix = context.facts.conda, context.facts.environment.prefix
-    if conda is None:
-        return
-    from fastinstall.conda.reinstall import is_taken  # noqa: PLC0415 (only in conda environments)
-
-    taken = [clash for clash in conda.clashes if any(map(_is_turbo, clash.claimants)) and is_taken(clash)]
-    if not taken:
-        return
-    names = [clash.path.rpartition("/")[2] for clash in taken]
-    told = [name for name in ("libjpeg.so", "jpeglib.h") if name in names] or names[:2]
-    holder, loser = taken[0].holder, next(filter(_is_turbo, taken[0].claimants))
-    are = "are" if told[1:] else "is"
-    whose = f"{'those' if told[1:] else 'that'} of {holder}" if holder else "nobody's"
-    arrival = describe_arrival(context.facts, holder)
-    brought = (f"{holder} was installed{arrival}",) if arrival else ()
-    headers = [prefix / clash.path for clash in taken if clash.path.startswith("include/")]
-    record = show_lines('"lib/libjpeg', prefix / f"conda-meta/{loser}.json")
-    yield _SAY.warning(
-        f"{joined(told)} {are} {whose}, though {loser} claims them too: "
-        "what is built here next is linked to another libjpeg, without SIMD code",
-        evidence=(*shorten_evidence(map(_describe_clash, taken)), *brought),
-        expected=f"those of {loser}",
-        observed=holder or "nobody's",
-        remedy=suggest_conda_reinstall(context, "install libjpeg-turbo again, so that its files win", _TURBO),
-        verify=show_lines("JPEG_LIB_VERSION\\|LIBJPEG_TURBO_VERSION", *headers[:3]) if headers else record,
-    )
-
-
-def _is_turbo(dist: str) -> bool:
-    from fastinstall.conda.reinstall import name_of_dist  # noqa: PLC0415 (likewise)
-
-    return name_of_dist(dist) == _TURBO
-
-
-def _describe_clash(clash: CondaClash) -> str:
-    return f"{clash.path}: claimed by {joined(clash.claimants)}; it belongs to {clash.holder or 'none of them'}"
 
 
 def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:

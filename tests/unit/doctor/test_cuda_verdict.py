@@ -1,20 +1,13 @@
-"""Drivers, CUDA versions, GPUs and builds against each other, by the dated tables."""
-
-from dataclasses import replace
+"""Drivers and CUDA versions against each other, by the dated tables."""
 
 import pytest
 
-from fastinstall.doctor.cuda_verdict import find_required_driver, lacks_code, numbers, serves
-from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice
+from fastinstall.doctor.cuda_verdict import find_required_driver, numbers, serves
+from fastinstall.model.gpu import Gpu
 
 
-def with_driver(version: str, *capabilities: str, offers: str = "", wsl: bool = False) -> Gpu:
-    devices = tuple(GpuDevice(name="a GPU", capability=capability) for capability in capabilities)
-    return Gpu(driver=version, driver_cuda=offers, devices=devices, nodes=True, wsl=wsl)
-
-
-def torch(version: str, cuda: str | None) -> FrameworkBuild:
-    return FrameworkBuild(name="torch", version=version, cuda=cuda)
+def with_driver(version: str, *, offers: str = "", wsl: bool = False) -> Gpu:
+    return Gpu(driver=version, driver_cuda=offers, nodes=True, wsl=wsl)
 
 
 def test_versions_of_drivers_are_compared_by_their_numbers() -> None:
@@ -76,46 +69,3 @@ def test_windows_drivers_have_the_same_branches_and_other_numbers() -> None:
 
 def test_a_tegra_is_not_judged_by_its_driver() -> None:
     assert serves(Gpu(driver="35.2.1", tegra=True), "11.4") is None
-
-
-@pytest.mark.parametrize(
-    ("architectures", "capability", "lacking"),
-    [
-        (("8.0", "8.6"), "8.9", False),
-        (("8.6",), "8.0", True),
-        (("7.0",), "7.5", False),
-        (("9.0",), "10.0", True),
-        (("9.0+PTX",), "10.0", False),
-        (("12.0+PTX",), "10.0", True),
-        (("10.0", "12.0"), "12.1", False),
-        (("10.0",), "9.0", True),
-    ],
-)
-def test_code_runs_within_its_major_version_and_ptx_on_later_gpus(
-    architectures: tuple[str, ...],
-    capability: str,
-    lacking: bool,  # noqa: FBT001 (a row)
-) -> None:
-    build = replace(torch("2.9.1", "12.6"), architectures=architectures)
-    assert lacks_code(build, GpuDevice(name="a GPU", capability=capability)) is lacking
-
-
-@pytest.mark.parametrize(
-    ("cuda", "capability", "lacking"),
-    [
-        ("13.0", "7.0", True),
-        ("13.0", "7.5", False),
-        ("12.9", "5.2", False),
-        ("12.6", "12.0", True),
-        ("12.8", "12.0", False),
-        ("12", "12.0", False),
-        ("14.0", "5.2", False),
-        ("12.6", "", False),
-    ],
-)
-def test_a_cuda_version_has_code_from_its_first_gpus_to_its_last(
-    cuda: str,
-    capability: str,
-    lacking: bool,  # noqa: FBT001 (a row)
-) -> None:
-    assert lacks_code(torch("2.9.1", cuda), GpuDevice(name="a GPU", capability=capability)) is lacking
