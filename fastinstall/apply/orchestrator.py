@@ -39,7 +39,8 @@ from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.guard_files import GUARD_ENTRIES
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.plan.plan import Plan
-from fastinstall.proof.stack_operations import MeasuredPil, refuse_lost_features
+from fastinstall.proof.stack_operations import refuse_lost_features
+from fastinstall.proof.timing import MeasuredPil
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment

@@ -17,7 +17,8 @@ from support.machine.needs import require_system
 
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.proof.cases import FEW_SIZES, ProofStatus, matrix_cases
+from fastinstall.proof.cases import ProofStatus
+from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.core_placement import place_cores, plan_core_placements

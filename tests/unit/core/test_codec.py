@@ -4,6 +4,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
+from json_schema import json_schema
 from support.values.builders import (
     changed,
     empty_facts,
@@ -18,7 +19,6 @@ from support.values.builders import (
 from fastinstall.core.codec import decode, digest, document, dump, encode, open_document
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Finished, Noted, Progressed, Started
-from fastinstall.core.json_schema import json_schema
 from fastinstall.core.values import immutable, published_as, tag_of, tagged
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from fastinstall.core.lock_holder import holder
+from fastinstall.core.lock import holder
 
 LOCKS = """\
 1: FLOCK  ADVISORY  WRITE 14485 fe:00:2172114 0 EOF

@@ -11,7 +11,8 @@ from fastinstall.model.recipe import LIBRARIES, PROVIDERS
 from fastinstall.model.recipe_names import FORMER
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.observe.recipes import load_recipe, load_recipe_file, load_recipes
-from fastinstall.proof.cases import matrix_cases, operation_of
+from fastinstall.proof.cases import operation_of
+from fastinstall.proof.matrix_cases import matrix_cases
 
 SHIPPED = recipes_directory()
 

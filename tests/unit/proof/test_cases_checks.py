@@ -1,7 +1,7 @@
+from json_schema import json_schema
 from support.suite.golden import Golden
 
 from fastinstall.core.codec import document, open_document
-from fastinstall.core.json_schema import json_schema
 from fastinstall.proof.cases import (
     CaseDifference,
     Proof,
