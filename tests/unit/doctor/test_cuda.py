@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.doctor.cuda_verdict import find_required_driver, numbers, serves
+from fastinstall.doctor.checks.cuda import find_required_driver, numbers, serves
 from fastinstall.model.gpu import Gpu
 
 
