@@ -8,7 +8,6 @@ guard package, and the channel that has ours.
 import base64
 import binascii
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -20,11 +19,6 @@ from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts, InstalledStack, Owner
 from fastinstall.model.receipt import Receipt
 
-_OTHER_LIBCS = {
-    "glibc": ("musl (a musllinux wheel, as for Alpine Linux)", "musl", "libc.musl-"),
-    "musl": ("glibc (a manylinux wheel)", "gnu", "libc.so.6"),
-}
-"""By the C library of a Python: the other one, the tag of its extension modules, how its soname begins."""
 _SHARED_LIBRARY = re.compile(r"lib(jpeg|turbojpeg|tiff)\b[^/]*")
 _TAIL = 2
 _WRITTEN_BY_INSTALLERS = ("METADATA", "RECORD", "INSTALLER")
@@ -77,37 +71,12 @@ def version_conflict(stack: InstalledStack) -> str:
 def explain_broken_core(facts: Facts) -> str:
     """Explain why the core cannot be loaded, by its file and its name; empty if nothing is wrong with them."""
     core, foreign = facts.stack.core, facts.stack.foreign_cores
-    if libc := other_libc(facts):
-        return libc
     if core is None and foreign:
-        return f"the core is for another Python ({', '.join(foreign)}) than {facts.interpreter.abi}"
+        here = " on ".join(filter(None, (facts.interpreter.abi, facts.interpreter.libc)))
+        return f"the core is for another Python ({', '.join(foreign)}) than {here}"
     if core is None:
         return "the imaging core is missing"
     return "" if core.readable else f"the imaging core is damaged: {core.problem}"
-
-
-def other_libc(facts: Facts) -> str:
-    """Explain that the core is for the C library that this Python does not run on; empty if it is not."""
-    core, here = facts.stack.core, facts.interpreter.libc
-    if core is not None:
-        found = any(is_other_libc(facts, each.soname) for each in core.libraries if each.path is None)
-    else:
-        found = bool(names_of_other_libc(facts, facts.stack.foreign_cores))
-    return f"the core was built for {_OTHER_LIBCS[here][0]}, and this Python runs on {here}" if found else ""
-
-
-def names_of_other_libc(facts: Facts, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of extension modules for this very Python, but for the other C library."""
-    interpreter = facts.interpreter
-    _, tag, _ = _OTHER_LIBCS.get(interpreter.libc, ("", "", ""))
-    end = f"{interpreter.extension_suffix.partition('-linux-')[0]}-linux-{tag}.so"
-    return tuple(name for name in names if tag and name.endswith(end))
-
-
-def is_other_libc(facts: Facts, name: str) -> bool:
-    """Tell whether a library that is asked for is the C library that this Python does not run on."""
-    libc = facts.interpreter.libc
-    return libc in _OTHER_LIBCS and name.startswith(_OTHER_LIBCS[libc][2])
 
 
 def minor(version: str) -> str:

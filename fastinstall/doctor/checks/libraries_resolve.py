@@ -43,7 +43,7 @@ from fastinstall.doctor.codec_libraries import (
     strip_library_name,
 )
 from fastinstall.doctor.loader_agreement import Disagreement, disagreements, trace_askers
-from fastinstall.doctor.owners import is_other_libc, why_no_core
+from fastinstall.doctor.owners import why_no_core
 from fastinstall.doctor.remedies import offer_repair, show, show_maps, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.environment import EnvironmentKind
@@ -104,20 +104,17 @@ def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Findi
     requirement = None if is_bundled(name) else _find_requirement(context, name)
     packages = (f"packages that contain it: {_name_packages(requirement)}",) if requirement is not None else ()
     return _SAY.error(
-        _explain_failure(context, needs, name),
+        _explain_failure(needs, name),
         evidence=(*users, *packages),
         remedy=_bring(context, requirement),
         verify=show_lacking(context, first),
     )
 
 
-def _explain_failure(context: CheckContext, needs: list[MissingLibrary], name: str) -> str:
+def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
     """Explain why a library is missing; a name that is a path is a module's: nothing but Python asks for it."""
     problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
-    verb, libc = "need" if needs[1:] else "needs", context.facts.interpreter.libc
-    if is_other_libc(context.facts, name) and problem == "not found":
-        files = f"{len(needs)} files ask" if needs[1:] else f"{users} asks"
-        return f"{files} for {name}, another C library than {libc}, which this Python uses"
+    verb = "need" if needs[1:] else "needs"
     if "/" in needs[0].name:
         return f"{name} cannot be loaded: {problem}"
     if problem == "not found":

@@ -29,7 +29,6 @@ from fastinstall.doctor.owners import (
     claimants,
     explain_broken_core,
     loaded_file,
-    names_of_other_libc,
     records,
     relative_to_prefix,
     version_conflict,
@@ -101,22 +100,17 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
     )
     modules, libraries, files = _divide(tuple(name for name in unclaimed if name not in (*tagged, *cores)))
     others = (*libraries, *files)
-    other_python = f"extension modules for {_name_foreign_python(context, tagged)}, which this one never loads"
+    other_python = "extension modules for another Python, which this one never loads"
     stated = (
         (modules, f"stray extension modules that no distribution claims: {_join_names(modules)}", record is not None),
         (others, f"{len(others)} files below PIL/ that no distribution claims", record is not None),
-        (cores, f"a core for {_name_foreign_python(context, cores)} lies beside the right one", stack.core is not None),
+        (cores, "a core for another Python lies beside the right one", stack.core is not None),
         (tagged, f"{other_python}: {_join_names(tagged)}", True),
     )
     for names, message, is_told in stated:
         if names and is_told:
             status = Status.ERROR if names is modules else Status.WARNING
             yield _report(context, message, names, show_files(*(packages / name for name in names[:_LISTED])), status)
-
-
-def _name_foreign_python(context: CheckContext, names: tuple[str, ...]) -> str:
-    """Name the Pythons that modules are for which this Python passes over."""
-    return "a Python on another C library" if names_of_other_libc(context.facts, names) == names else "another Python"
 
 
 def _find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
