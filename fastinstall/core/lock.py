@@ -150,7 +150,7 @@ def _make_lock_refusal(prefix: Path, status: os.stat_result) -> RefusedError:
     return RefusedError(f"{prefix}: {who} is working on this environment", hint=hint)
 
 
-def holder(locks: str, *, device: int, inode: int) -> int | None:
+def find_holder_in(locks: str, *, device: int, inode: int) -> int | None:
     """Find the process that holds a flock(2) in the text of /proc/locks, or return None.
 
     Source: proc_locks(5). Some filesystems show another device there than stat(2) does; then a
@@ -169,7 +169,7 @@ def find_holder(status: os.stat_result) -> int | None:
         locks = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
-    return holder(locks, device=status.st_dev, inode=status.st_ino)
+    return find_holder_in(locks, device=status.st_dev, inode=status.st_ino)
 
 
 def _parse_device(column: str) -> int:

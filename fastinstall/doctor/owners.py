@@ -47,7 +47,7 @@ def is_of_the_system(facts: Facts) -> bool:
     return managed and is_whole_enough(facts.stack) and not any(owner.has_record for owner in facts.stack.owners)
 
 
-def why_no_stack(facts: Facts) -> str:
+def explain_no_stack(facts: Facts) -> str:
     """Explain why there are no files of PIL to judge; an operating system keeps its own beside site-packages."""
     runtime = facts.runtime
     if runtime is not None and runtime.imported and facts.stack.directory is None:
@@ -55,12 +55,12 @@ def why_no_stack(facts: Facts) -> str:
     return "there is no PIL in this environment"
 
 
-def why_no_core(facts: Facts) -> str:
+def explain_no_core(facts: Facts) -> str:
     """Explain why there is no core to judge."""
-    return why_no_stack(facts) if facts.stack.directory is None else "there is no readable imaging core"
+    return explain_no_stack(facts) if facts.stack.directory is None else "there is no readable imaging core"
 
 
-def version_conflict(stack: InstalledStack) -> str:
+def explain_conflict(stack: InstalledStack) -> str:
     """Explain how the core and `PIL/_version.py` disagree; empty if they don't or cannot be compared."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
@@ -79,7 +79,7 @@ def explain_broken_core(facts: Facts) -> str:
     return "" if core.readable else f"the imaging core is damaged: {core.problem}"
 
 
-def minor(version: str) -> str:
+def get_minor(version: str) -> str:
     """Return the part of a Python version that its packages depend on: "3.11" of "3.11.7".
 
     >>> minor("3.11.7")
@@ -88,20 +88,20 @@ def minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def loaded_copy(core: ImagingCore) -> CoreLevel | None:
+def find_loaded_copy(core: ImagingCore) -> CoreLevel | None:
     """Return the copy that the loader takes here, or None if it takes none."""
     return next((copy for copy in core.levels if copy.loaded), None)
 
 
-def loaded_file(core: ImagingCore) -> PurePath:
+def find_loaded_file(core: ImagingCore) -> PurePath:
     """Give the file that holds the code that runs here: the copy that the loader takes, or the core itself."""
-    copy = loaded_copy(core)
+    copy = find_loaded_copy(core)
     return copy.path if copy is not None else core.path
 
 
-def loaded_name(core: ImagingCore | None) -> str:
+def name_loaded_copy(core: ImagingCore | None) -> str:
     """Name the copy that the loader takes here; empty if there is none."""
-    copy = loaded_copy(core) if core is not None else None
+    copy = find_loaded_copy(core) if core is not None else None
     return name_core_copy(core, copy) if core is not None and copy is not None else ""
 
 
@@ -112,7 +112,7 @@ def name_core_copy(core: ImagingCore, copy: CoreLevel) -> str:
     return f"the baseline ({copy.isa_note})" if copy.isa_note else "the baseline"
 
 
-def whole_copies(core: ImagingCore) -> tuple[CoreLevel, ...]:
+def list_whole_copies(core: ImagingCore) -> tuple[CoreLevel, ...]:
     """Give the copies that can be judged: neither missing nor damaged, nor another library."""
     return tuple(copy for copy in core.levels if not copy.problem)
 
@@ -199,7 +199,7 @@ def _describe_revision(revision: CondaRevision | None) -> str:
     return f", {by}{at}"
 
 
-def records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePath, ...]:
+def list_records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePath, ...]:
     """Give the files of records."""
     directory = context.facts.environment.prefix / "conda-meta"
     return tuple(directory / package.record for package in packages)
@@ -248,7 +248,7 @@ class Claimant:
         return self.owner.distribution.metadata if self.owner is not None else ""
 
 
-def claimants(facts: Facts) -> tuple[Claimant, ...]:
+def list_claimants(facts: Facts) -> tuple[Claimant, ...]:
     """Give all who claim PIL's files: distributions first, then packages of conda's that left no metadata.
 
     A distribution is a package's own where that claims its metadata, and what lies there is what it put there: an

@@ -17,11 +17,7 @@ from dataclasses import replace
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
-from fastinstall.proof.cases import (
-    CaseDifference,
-    fail_case,
-    pixels_of,
-)
+from fastinstall.proof.cases import CaseDifference, fail_case, pixels_of
 from fastinstall.proof.runs import (
     ProofPicture,
     ProofStack,
@@ -62,7 +58,7 @@ class Distance:
     problem: str = ""
 
 
-def distance(ours: Sequence[ProofPicture], theirs: Sequence[ProofPicture]) -> Distance:
+def measure_distance(ours: Sequence[ProofPicture], theirs: Sequence[ProofPicture]) -> Distance:
     """Compare what one case made on two stacks."""
     if len(ours) != len(theirs):
         return Distance(problem=f"{len(ours)} pictures, expected {len(theirs)}")
@@ -194,7 +190,8 @@ def _measure_distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Map
     mine, theirs = sample_cases(stacks[0], work), beside.result()
     nothing = Distance(problem="it gives different results on two runs")
     return {
-        case: distance(mine[case], theirs[case]) if case in mine and case in theirs else nothing for case in work.cases
+        case: measure_distance(mine[case], theirs[case]) if case in mine and case in theirs else nothing
+        for case in work.cases
     }
 
 

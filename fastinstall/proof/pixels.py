@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.proof.cases import CaseDifference
-from fastinstall.proof.judge import distance
+from fastinstall.proof.judge import measure_distance
 from fastinstall.proof.runs import ProofPicture
 
 _TOLERANCE = 1.0
@@ -47,7 +47,7 @@ def _compare(operation: str, ours: ProofPicture | None, reference: ProofPicture)
     if ours is None:
         problem = "it failed or is missing"
         return CaseDifference(case=operation, operation=operation, allowed=allowed, problem=problem)
-    apart = distance((ours,), (reference,))
+    apart = measure_distance((ours,), (reference,))
     return CaseDifference(
         case=operation, operation=operation, largest=apart.largest, allowed=allowed, problem=apart.problem
     )

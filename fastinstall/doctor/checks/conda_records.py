@@ -47,9 +47,7 @@ _CHANNELS = {
     "fastai/label/test": "comes from the channel fastai/label/test, whose builds are unmaintained experiments",
     "zegami": "comes from the channel zegami, whose builds match the libraries of their time",
 }
-_PACKAGES = {
-    "libtiff-libjpeg-turbo": "overwrites the libtiff of conda's package libtiff, which no solver knows",
-}
+_PACKAGES = {"libtiff-libjpeg-turbo": "overwrites the libtiff of conda's package libtiff, which no solver knows"}
 _STANDS_FOR = {"libtiff-libjpeg-turbo": "libtiff"}
 
 

@@ -87,11 +87,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def find_required_driver(cuda: str) -> str:
     """Find the oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
-    parts = (*numbers(cuda), 0)
-    return _OTHER_DRIVERS.get(".".join(map(str, numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(parts[0], "")
+    parts = (*parse_numbers(cuda), 0)
+    return _OTHER_DRIVERS.get(".".join(map(str, parse_numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(parts[0], "")
 
 
-def serves(gpu: Gpu, cuda: str) -> bool | None:
+def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
     """Tell whether the driver is new enough for a CUDA version, or return None if unknown.
 
     NVML's word on the highest CUDA version counts first. Under WSL the driver is Windows's, whose numbers are others
@@ -100,16 +100,19 @@ def serves(gpu: Gpu, cuda: str) -> bool | None:
     """
     if gpu.tegra or not cuda:
         return None
-    wanted, offered = numbers(cuda), numbers(gpu.driver_cuda)
+    wanted, offered = parse_numbers(cuda), parse_numbers(gpu.driver_cuda)
     if offered >= wanted or (offered[:1] == wanted[:1] and wanted[0] >= min(_MINIMUM_DRIVERS)):
         return True
-    required, driver = numbers(find_required_driver(cuda)), max(numbers(gpu.driver), numbers(gpu.compat))
+    required, driver = (
+        parse_numbers(find_required_driver(cuda)),
+        max(parse_numbers(gpu.driver), parse_numbers(gpu.compat)),
+    )
     if not driver or not required:
         return None
     return driver[0] >= required[0] if gpu.wsl else driver >= required
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def parse_numbers(version: str) -> tuple[int, ...]:
     """Return a version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126".
 
     >>> numbers("2.9.1+cu126")
@@ -209,7 +212,7 @@ def _report_useless_build(context: CheckContext, build: FrameworkBuild) -> Itera
 
 
 def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[Finding]:
-    if serves(gpu, cuda) is False:
+    if is_new_enough(gpu, cuda) is False:
         least = find_required_driver(cuda)
         least = least.partition(".")[0] if gpu.wsl else least  # Windows's numbers are the same in front of the dot only
         hosts = "the host's driver" if gpu.container else "the driver"

@@ -20,8 +20,8 @@ How to fix it:
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, name_library
-from fastinstall.doctor.remedies import PRINT_FEATURES, offer_repair, run_python, setup, trace_bindings
+from fastinstall.doctor.codec_libraries import find_codec, list_features, name_library
+from fastinstall.doctor.remedies import PRINT_FEATURES, offer_repair, offer_setup, run_python, trace_bindings
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Status
 
@@ -80,7 +80,7 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
 
 def _report_slower_zlib(context: CheckContext) -> Iterator[Finding]:
     """Report a zlib in the place of the zlib-ng that was compiled for: nothing is broken, only slower."""
-    features, codec = claimed_features(context), codec_in_use(context, "zlib")
+    features, codec = list_features(context), find_codec(context, "zlib")
     loaded = codec.library.implementation if codec is not None else ""
     if "zlib_ng" in features and codec is not None and loaded and loaded not in _ZLIB_NG:
         claimed, loaded = f"zlib_ng {features['zlib_ng']}".rstrip(), name_library(codec.library)
@@ -89,13 +89,13 @@ def _report_slower_zlib(context: CheckContext) -> Iterator[Finding]:
             evidence=(f"bound: {codec.library.path}", *_describe_loaded(context)),
             expected=claimed,
             observed=loaded,
-            remedy=setup(context, "set up the stack that has zlib-ng linked in"),
+            remedy=offer_setup(context, "set up the stack that has zlib-ng linked in"),
             verify=trace_bindings(context, "deflateInit2_"),
         )
 
 
 def _describe_loaded(context: CheckContext) -> tuple[str, ...]:
-    used = ((kind, codec_in_use(context, kind)) for kind in _KINDS)
+    used = ((kind, find_codec(context, kind)) for kind in _KINDS)
     return tuple(f"loaded for {kind}: {name_library(codec.library)}" for kind, codec in used if codec is not None)
 
 

@@ -30,20 +30,20 @@ from pathlib import PurePath
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.codec_libraries import (
-    claimed_features,
-    core_codec,
     describe_file_owner,
+    explain_choice_of,
+    explain_no_simulation,
+    find_core_codec,
     is_bundled,
     is_unresolved,
+    list_features,
+    list_mapped_files,
     list_needs_of,
-    mapped_files,
     name_library,
-    no_simulation,
-    reason_for,
     show_lacking,
 )
-from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import why_no_core
+from fastinstall.doctor.loader_agreement import find_disagreements
+from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     offer_repair,
@@ -86,9 +86,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpeg of the core."""
     core, process = context.readable_core, context.facts.process
     if core is None:
-        yield _SAY.skipped(why_no_core(context.facts))
+        yield _SAY.skipped(explain_no_core(context.facts))
     elif is_unresolved(context, core):
-        yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
+        yield _SAY.skipped(explain_no_simulation(context), verify=show_needed(core.path))
     elif (missing := _find_missing_jpeg(context, core)) is not None:
         yield _report_unresolved(context, missing)
     elif (jpeg := _find_jpeg(context, core)) is None:
@@ -96,11 +96,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif process is not None and process.taken:
         yield _SAY.skipped(f"process {process.pid} calls another library's functions: see jpeg-duplicates")
     else:
-        problems = (
-            *_report_identity(context, jpeg),
-            *_report_changed(context, jpeg),
-            *_report_other(context, jpeg),
-        )
+        problems = (*_report_identity(context, jpeg), *_report_changed(context, jpeg), *_report_other(context, jpeg))
         how = "has linked in" if jpeg.inside else "loads"
         simd = "with SIMD code, " if jpeg.library.simd else ""
         message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
@@ -181,7 +177,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
 def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     """Report another file in its place, in a process that runs already."""
     process = context.facts.process
-    for difference in disagreements(context.linkage, process.mapped) if process is not None else ():
+    for difference in find_disagreements(context.linkage, process.mapped) if process is not None else ():
         if process is not None and difference.simulated == jpeg.path and difference.mapped is not None:
             yield _SAY.warning(
                 f"process {process.pid} has loaded another libjpeg than a new process would: {difference.mapped}",
@@ -225,7 +221,7 @@ def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
     does not know the colour spaces that a core which was compiled for libjpeg-turbo asks for when it writes. Where
     an operation with JPEG was seen to work, it works.
     """
-    runtime, features = context.facts.runtime, claimed_features(context)
+    runtime, features = context.facts.runtime, list_features(context)
     if runtime is not None and any("jpeg" in each.name and each.ok for each in runtime.operations):
         return ""
     asked, name = features.get("jpg", ""), name_library(library)
@@ -240,7 +236,7 @@ def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
 
 def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
     """List what `PIL.features` says all the same, and the operations that failed."""
-    features, runtime = claimed_features(context), context.facts.runtime
+    features, runtime = list_features(context), context.facts.runtime
     claims = (f"PIL.features says {name} {features[name]}" for name in ("jpg", "libjpeg_turbo") if name in features)
     operations = runtime.operations if runtime is not None else ()
     failed = (f"{each.name}: {each.error}" for each in operations if "jpeg" in each.name and not each.ok)
@@ -257,7 +253,7 @@ def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibra
 
 def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
     """Find the libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
-    codec = core_codec(context, "jpeg")
+    codec = find_core_codec(context, "jpeg")
     if codec is not None and codec.library.path is not None:
         return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
     for library in core.libraries:
@@ -270,10 +266,10 @@ def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
     """Describe what can be seen of it: where it is and why there, SIMD and interface, whose it is."""
     library = jpeg.library
     where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
-    reason = "" if jpeg.inside else reason_for(context, jpeg.path)
+    reason = "" if jpeg.inside else explain_choice_of(context, jpeg.path)
     simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code unknown"}[library.simd]
     abi = f", interface of libjpeg {library.abi[:-1]}.{library.abi[-1]}" if library.abi else ""
-    mapped = ("mapped, as was seen in a process",) if jpeg.path in mapped_files(context) else ()
+    mapped = ("mapped, as was seen in a process",) if jpeg.path in list_mapped_files(context) else ()
     by_whom = (f"it is {describe_file_owner(context, jpeg.path)}",)
     return (f"{where}{f' ({reason})' if reason else ''}", f"{simd}{abi}", *by_whom, *mapped)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.doctor.checks.cuda import find_required_driver, numbers, serves
+from fastinstall.doctor.checks.cuda import find_required_driver, is_new_enough, parse_numbers
 from fastinstall.model.gpu import Gpu
 
 
@@ -11,10 +11,10 @@ def with_driver(version: str, *, offers: str = "", wsl: bool = False) -> Gpu:
 
 
 def test_versions_of_drivers_are_compared_by_their_numbers() -> None:
-    assert numbers("550.120") > numbers("550.54.15")
-    assert numbers("535.104.05") > numbers("535.54.03")
-    assert numbers("2.10.0+cu128") == (2, 10, 0)
-    assert numbers("unknown") == ()
+    assert parse_numbers("550.120") > parse_numbers("550.54.15")
+    assert parse_numbers("535.104.05") > parse_numbers("535.54.03")
+    assert parse_numbers("2.10.0+cu128") == (2, 10, 0)
+    assert parse_numbers("unknown") == ()
 
 
 @pytest.mark.parametrize(
@@ -52,20 +52,20 @@ def test_each_cuda_has_the_driver_that_nvidia_names(cuda: str, driver: str) -> N
     ],
 )
 def test_a_driver_serves_a_cuda_or_not_or_nobody_knows(driver: str, cuda: str, served: bool | None) -> None:  # noqa: FBT001 (a row)
-    assert serves(with_driver(driver), cuda) is served
+    assert is_new_enough(with_driver(driver), cuda) is served
 
 
 def test_what_nvml_says_of_the_driver_counts_more_than_the_table() -> None:
-    assert serves(with_driver("650.10", offers="14.0"), "14.1") is True
-    assert serves(with_driver("440.10", offers="10.2"), "10.2") is True
-    assert serves(with_driver("470.86", offers="11.4"), "12.0") is False
+    assert is_new_enough(with_driver("650.10", offers="14.0"), "14.1") is True
+    assert is_new_enough(with_driver("440.10", offers="10.2"), "10.2") is True
+    assert is_new_enough(with_driver("470.86", offers="11.4"), "12.0") is False
 
 
 def test_windows_drivers_have_the_same_branches_and_other_numbers() -> None:
-    assert serves(with_driver("580.10", wsl=True), "13.0") is True
-    assert serves(with_driver("580.10"), "13.0") is False
-    assert serves(with_driver("576.57", wsl=True), "13.0") is False
+    assert is_new_enough(with_driver("580.10", wsl=True), "13.0") is True
+    assert is_new_enough(with_driver("580.10"), "13.0") is False
+    assert is_new_enough(with_driver("576.57", wsl=True), "13.0") is False
 
 
 def test_a_tegra_is_not_judged_by_its_driver() -> None:
-    assert serves(Gpu(driver="35.2.1", tegra=True), "11.4") is None
+    assert is_new_enough(Gpu(driver="35.2.1", tegra=True), "11.4") is None
