@@ -82,7 +82,7 @@ def explain_broken_core(facts: Facts) -> str:
 def get_minor(version: str) -> str:
     """Return the part of a Python version that its packages depend on: "3.11" of "3.11.7".
 
-    >>> minor("3.11.7")
+    >>> get_minor("3.11.7")
     '3.11'
     """
     return ".".join(version.split(".")[:2])

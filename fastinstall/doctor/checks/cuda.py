@@ -115,7 +115,7 @@ def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
 def parse_numbers(version: str) -> tuple[int, ...]:
     """Return a version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126".
 
-    >>> numbers("2.9.1+cu126")
+    >>> parse_numbers("2.9.1+cu126")
     (2, 9, 1)
     """
     found = re.match(r"\d+(?:\.\d+)*", version)
