@@ -21,13 +21,8 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import Session, open_session
-from fastinstall.proof.stack_operations import (
-    MeasuredPil,
-    MeasurementConditions,
-    TimingEffort,
-    measure,
-    unpack_official_wheel,
-)
+from fastinstall.proof.stack_operations import unpack_official_wheel
+from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
 from fastinstall.verbs.bench_context import make_bench_execution_context, observe_context
 
 GOALS = {

@@ -12,14 +12,9 @@ from pathlib import Path
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Finished, Progressed, Started, ignore
 from fastinstall.core.values import immutable
-from fastinstall.proof.cases import (
-    Proof,
-    ProofCheck,
-    matrix_cases,
-    operation_of,
-    skip_proof_check,
-)
-from fastinstall.proof.quick import Damage, ProofDepth, QuickProof, prove_by_running
+from fastinstall.proof.cases import Proof, ProofCheck, operation_of, skip_proof_check
+from fastinstall.proof.matrix_cases import matrix_cases
+from fastinstall.proof.quick import ProofDepth, QuickProof, prove_by_running
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.base_wheel import CORE
 from fastinstall.wheelbuild.build_inputs import BuildRequest
@@ -40,7 +35,7 @@ SIZES = (
 )
 """Widths and heights around the kernels' strides of 1 to 64 pixels, and single rows and columns."""
 
-WHOLE = ProofDepth(sizes=SIZES, damage=Damage(cuts=60, flips=120, heads=60))
+WHOLE = ProofDepth(sizes=SIZES, cuts=60, flips=120, heads=60)
 STAGE = "proof"
 
 _NO_BASE_WHEEL = "no official wheel of this version carries the core"

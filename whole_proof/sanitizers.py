@@ -22,15 +22,8 @@ from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.model.recipe import SOURCE_SUFFIX
-from fastinstall.proof.cases import (
-    CaseDifference,
-    ProofCheck,
-    check_of,
-    fail_case,
-    matrix_cases,
-    operation_of,
-    skip_proof_check,
-)
+from fastinstall.proof.cases import CaseDifference, ProofCheck, check_of, fail_case, operation_of, skip_proof_check
+from fastinstall.proof.matrix_cases import matrix_cases
 from fastinstall.proof.quick import ProofDepth, generate_damaged_files
 from fastinstall.proof.runs import ProofStack, Results, Work, is_death
 from whole_proof.build_tree import BuildTree
@@ -126,7 +119,7 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
         )
     build_tree = replace(build_tree, steps=steps)
     ours = _build_sanitized_stack(build_tree, build_tree.source, "sanitized")
-    with generate_damaged_files(reference, effort.damage) as decoders:
+    with generate_damaged_files(reference, effort) as decoders:
         works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
         found = faults(ours, works, partial(_build_stock, build_tree))
     passed = f"{sum(len(work.cases) for work in works)} cases run without a report from AddressSanitizer or UBSan"

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from fastinstall.core.events import ignore
 from fastinstall.proof.cases import ProofCheck, skip_proof_check
 from fastinstall.proof.runs import ProofStack
-from fastinstall.proof.stack_operations import MeasuredPil, MeasurementConditions, TimingEffort, measure
+from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
 from whole_proof.checks import finish_check
 
 BOUND = 1.5

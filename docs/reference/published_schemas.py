@@ -7,12 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from json_schema import json_schema
+
 from fastinstall.apply.eta import Durations
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.commands.completion import Completion
 from fastinstall.cli.wizard.answers import Answers
 from fastinstall.core.codec import dump
-from fastinstall.core.json_schema import json_schema
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
 from fastinstall.guard.status import Guards

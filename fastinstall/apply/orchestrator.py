@@ -39,7 +39,8 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
-from fastinstall.proof.stack_operations import MeasuredPil, refuse_lost_features
+from fastinstall.proof.stack_operations import refuse_lost_features
+from fastinstall.proof.timing import MeasuredPil
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment

@@ -181,9 +181,7 @@ class Conversation:
 
 @contextmanager
 def conversation(
-    argv: Sequence[str | os.PathLike[str]],
-    *,
-    environment: Mapping[str, str] | None = None,
+    argv: Sequence[str | os.PathLike[str]], *, environment: Mapping[str, str] | None = None
 ) -> Iterator[Conversation]:
     """Start a command to talk to, line by line; killed when the block ends."""
     import tempfile  # noqa: PLC0415 (doctor talks to nobody)

@@ -24,17 +24,10 @@ def commands(processes: Path = PROCESSES) -> Iterator[tuple[int, tuple[str, ...]
 def words_of(file: str) -> tuple[str, ...]:
     """Return the words of a file in /proc that separates them by zeros; none if it cannot be read."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 (a path object each is dear)
+            content = stream.read()
     except OSError:  # it has ended, or is not for us to see
         return ()
-    try:
-        content = b""
-        while piece := os.read(descriptor, 1 << 16):
-            content += piece
-    except OSError:
-        return ()
-    finally:
-        os.close(descriptor)
     return tuple(os.fsdecode(content).removesuffix("\0").split("\0")) if content else ()
 
 

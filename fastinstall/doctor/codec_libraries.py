@@ -23,7 +23,7 @@ def _find_obstacle(context: CheckContext) -> str:
     return (linkage.problem if linkage is not None else "") or not_simulated
 
 
-def no_simulation(context: CheckContext) -> str:
+def explain_no_simulation(context: CheckContext) -> str:
     """Explain why there is no simulated process."""
     return f"the loader was not simulated: {_find_obstacle(context) or 'it was not requested'}"
 
@@ -33,7 +33,7 @@ def is_unresolved(context: CheckContext, core: ImagingCore) -> bool:
     return not context.linkage.modules and not core.libraries and bool(_find_obstacle(context))
 
 
-def code_files(context: CheckContext) -> frozenset[PurePath]:
+def list_code_files(context: CheckContext) -> frozenset[PurePath]:
     """Give the files that hold the core's code here: the core, and the copy that the loader takes in its place."""
     core = context.facts.stack.core
     if core is None:
@@ -46,14 +46,14 @@ def codecs_of(context: CheckContext, kind: str) -> tuple[Codec, ...]:
     return tuple({codec.library.path: codec for codec in context.linkage.codecs if codec.kind == kind}.values())
 
 
-def codec_in_use(context: CheckContext, kind: str) -> Codec | None:
+def find_codec(context: CheckContext, kind: str) -> Codec | None:
     """Give the library of a kind that PIL's own code is bound to: the core before the other modules."""
-    return core_codec(context, kind) or _find_used_codec(context, kind, context.linkage.modules)
+    return find_core_codec(context, kind) or _find_used_codec(context, kind, context.linkage.modules)
 
 
-def core_codec(context: CheckContext, kind: str) -> Codec | None:
+def find_core_codec(context: CheckContext, kind: str) -> Codec | None:
     """Give the library of a kind that the core is bound to, or has inside."""
-    return _find_used_codec(context, kind, code_files(context))
+    return _find_used_codec(context, kind, list_code_files(context))
 
 
 def _find_used_codec(context: CheckContext, kind: str, files: Iterable[PurePath]) -> Codec | None:
@@ -64,12 +64,12 @@ def _find_used_codec(context: CheckContext, kind: str, files: Iterable[PurePath]
     return None
 
 
-def reason_for(context: CheckContext, path: PurePath) -> str:
+def explain_choice_of(context: CheckContext, path: PurePath) -> str:
     """Explain why the loader takes this file: "DT_RUNPATH of /a/b.so"; empty if that is unknown."""
     return next((file.reason for file in context.linkage.files if file.path == path), "")
 
 
-def claimed_features(context: CheckContext) -> dict[str, str]:
+def list_features(context: CheckContext) -> dict[str, str]:
     """Return what `PIL.features` says of the core in place: asked now, else at its setup; empty if neither is known."""
     if context.facts.runtime is not None:
         return context.facts.runtime.features
@@ -138,7 +138,7 @@ def _is_same_environment(path: PurePath, prefix: PurePath) -> bool:
     return any(directory.parts[-2:] == end for directory in path.parents if len(directory.parts) > len(end))
 
 
-def mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
+def list_mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
     """Give the files that were mapped, in the order in which they came, each once.
 
     Those of the live process where one was named: it answers for itself, and what a fresh process would map
@@ -156,7 +156,7 @@ def mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
     return facts.runtime.mapped or facts.runtime.mapped_by_import
 
 
-def lacking(context: CheckContext) -> tuple[MissingLibrary, ...]:
+def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:
     """Give what is not found, in the loader's order; without a simulated process, what the core itself lacks."""
     core = context.readable_core
     return context.linkage.missing if context.linkage.modules or core is None else list_needs_of(core)
@@ -170,7 +170,7 @@ def list_needs_of(core: ImagingCore) -> tuple[MissingLibrary, ...]:
 
 def show_lacking(context: CheckContext, need: MissingLibrary) -> str:
     """Word a command: where the loader looks, who asks where it never gets there, or what is wrong with a module."""
-    directory, missing = context.facts.stack.directory, lacking(context)
+    directory, missing = context.facts.stack.directory, list_missing(context)
     if "/" in need.name:
         return run_python(context, _import(need.name))
     of_same = next((each for each in missing if each.needed_by == need.needed_by), need)

@@ -34,7 +34,7 @@ class Disagreement:
     package: str = ""
 
 
-def disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disagreement, ...]:
+def find_disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disagreement, ...]:
     """Hold what a process has mapped against what it should have, in the simulation's order.
 
     What only a module needs that the process has not opened is not missed. Where the process does not even have

@@ -8,7 +8,6 @@ guard package, and the channel that has ours.
 import base64
 import binascii
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -20,11 +19,6 @@ from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts, InstalledStack, Owner
 from fastinstall.model.receipt import Receipt
 
-_OTHER_LIBCS = {
-    "glibc": ("musl (a musllinux wheel, as for Alpine Linux)", "musl", "libc.musl-"),
-    "musl": ("glibc (a manylinux wheel)", "gnu", "libc.so.6"),
-}
-"""By the C library of a Python: the other one, the tag of its extension modules, how its soname begins."""
 _SHARED_LIBRARY = re.compile(r"lib(jpeg|turbojpeg|tiff)\b[^/]*")
 _TAIL = 2
 _WRITTEN_BY_INSTALLERS = ("METADATA", "RECORD", "INSTALLER")
@@ -53,7 +47,7 @@ def is_of_the_system(facts: Facts) -> bool:
     return managed and is_whole_enough(facts.stack) and not any(owner.has_record for owner in facts.stack.owners)
 
 
-def why_no_stack(facts: Facts) -> str:
+def explain_no_stack(facts: Facts) -> str:
     """Explain why there are no files of PIL to judge; an operating system keeps its own beside site-packages."""
     runtime = facts.runtime
     if runtime is not None and runtime.imported and facts.stack.directory is None:
@@ -61,12 +55,12 @@ def why_no_stack(facts: Facts) -> str:
     return "there is no PIL in this environment"
 
 
-def why_no_core(facts: Facts) -> str:
+def explain_no_core(facts: Facts) -> str:
     """Explain why there is no core to judge."""
-    return why_no_stack(facts) if facts.stack.directory is None else "there is no readable imaging core"
+    return explain_no_stack(facts) if facts.stack.directory is None else "there is no readable imaging core"
 
 
-def version_conflict(stack: InstalledStack) -> str:
+def explain_conflict(stack: InstalledStack) -> str:
     """Explain how the core and `PIL/_version.py` disagree; empty if they don't or cannot be compared."""
     compiled = stack.core.version if stack.core is not None else ""
     if not compiled or stack.version is None or compiled == stack.version:
@@ -74,53 +68,40 @@ def version_conflict(stack: InstalledStack) -> str:
     return f"the core was built for {compiled}, PIL/_version.py says {stack.version}"
 
 
-def other_libc(facts: Facts) -> str:
-    """Explain that the core is for the C library that this Python does not run on; empty if it is not."""
-    core, here = facts.stack.core, facts.interpreter.libc
-    if core is not None:
-        found = any(is_other_libc(facts, each.soname) for each in core.libraries if each.path is None)
-    else:
-        found = bool(names_of_other_libc(facts, facts.stack.foreign_cores))
-    return f"the core was built for {_OTHER_LIBCS[here][0]}, and this Python runs on {here}" if found else ""
+def explain_broken_core(facts: Facts) -> str:
+    """Explain why the core cannot be loaded, by its file and its name; empty if nothing is wrong with them."""
+    core, foreign = facts.stack.core, facts.stack.foreign_cores
+    if core is None and foreign:
+        here = " on ".join(filter(None, (facts.interpreter.abi, facts.interpreter.libc)))
+        return f"the core is for another Python ({', '.join(foreign)}) than {here}"
+    if core is None:
+        return "the imaging core is missing"
+    return "" if core.readable else f"the imaging core is damaged: {core.problem}"
 
 
-def names_of_other_libc(facts: Facts, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of extension modules for this very Python, but for the other C library."""
-    interpreter = facts.interpreter
-    _, tag, _ = _OTHER_LIBCS.get(interpreter.libc, ("", "", ""))
-    end = f"{interpreter.extension_suffix.partition('-linux-')[0]}-linux-{tag}.so"
-    return tuple(name for name in names if tag and name.endswith(end))
-
-
-def is_other_libc(facts: Facts, name: str) -> bool:
-    """Tell whether a library that is asked for is the C library that this Python does not run on."""
-    libc = facts.interpreter.libc
-    return libc in _OTHER_LIBCS and name.startswith(_OTHER_LIBCS[libc][2])
-
-
-def minor(version: str) -> str:
+def get_minor(version: str) -> str:
     """Return the part of a Python version that its packages depend on: "3.11" of "3.11.7".
 
-    >>> minor("3.11.7")
+    >>> get_minor("3.11.7")
     '3.11'
     """
     return ".".join(version.split(".")[:2])
 
 
-def loaded_copy(core: ImagingCore) -> CoreLevel | None:
+def find_loaded_copy(core: ImagingCore) -> CoreLevel | None:
     """Return the copy that the loader takes here, or None if it takes none."""
     return next((copy for copy in core.levels if copy.loaded), None)
 
 
-def loaded_file(core: ImagingCore) -> PurePath:
+def find_loaded_file(core: ImagingCore) -> PurePath:
     """Give the file that holds the code that runs here: the copy that the loader takes, or the core itself."""
-    copy = loaded_copy(core)
+    copy = find_loaded_copy(core)
     return copy.path if copy is not None else core.path
 
 
-def loaded_name(core: ImagingCore | None) -> str:
+def name_loaded_copy(core: ImagingCore | None) -> str:
     """Name the copy that the loader takes here; empty if there is none."""
-    copy = loaded_copy(core) if core is not None else None
+    copy = find_loaded_copy(core) if core is not None else None
     return name_core_copy(core, copy) if core is not None and copy is not None else ""
 
 
@@ -131,7 +112,7 @@ def name_core_copy(core: ImagingCore, copy: CoreLevel) -> str:
     return f"the baseline ({copy.isa_note})" if copy.isa_note else "the baseline"
 
 
-def whole_copies(core: ImagingCore) -> tuple[CoreLevel, ...]:
+def list_whole_copies(core: ImagingCore) -> tuple[CoreLevel, ...]:
     """Give the copies that can be judged: neither missing nor damaged, nor another library."""
     return tuple(copy for copy in core.levels if not copy.problem)
 
@@ -218,7 +199,7 @@ def _describe_revision(revision: CondaRevision | None) -> str:
     return f", {by}{at}"
 
 
-def records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePath, ...]:
+def list_records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePath, ...]:
     """Give the files of records."""
     directory = context.facts.environment.prefix / "conda-meta"
     return tuple(directory / package.record for package in packages)
@@ -267,7 +248,7 @@ class Claimant:
         return self.owner.distribution.metadata if self.owner is not None else ""
 
 
-def claimants(facts: Facts) -> tuple[Claimant, ...]:
+def list_claimants(facts: Facts) -> tuple[Claimant, ...]:
     """Give all who claim PIL's files: distributions first, then packages of conda's that left no metadata.
 
     A distribution is a package's own where that claims its metadata, and what lies there is what it put there: an

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fastinstall import __version__
 from fastinstall.core.errors import UsageError
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.remedies import command
+from fastinstall.doctor.remedies import word_command
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
@@ -216,7 +216,7 @@ def _report_crash(context: CheckContext, check: Check, reason: str) -> Finding:
         evidence=(f"fastinstall {context.tool_version}",),
         remedy=Remedy(
             text="this is a defect of fastinstall; report it with the facts",
-            command=command(context, "inspect --redact"),
+            command=word_command(context, "inspect --redact"),
         ),
     )
 

@@ -21,7 +21,7 @@ _FORCED = ("--force-reinstall", "--no-deps")
 _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
 
 
-def command(context: CheckContext, words: str, *options: str) -> str:
+def word_command(context: CheckContext, words: str, *options: str) -> str:
     """Word a command of ours on this environment; `words` are its verb and fixed flags."""
     return shlex.join(("fastinstall", *words.split(), "--prefix", str(context.facts.environment.prefix), *options))
 
@@ -29,23 +29,23 @@ def command(context: CheckContext, words: str, *options: str) -> str:
 def offer_repair(context: CheckContext) -> Remedy:
     """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
     if context.receipt is not None:
-        return Remedy(text="restore what was set up here", command=command(context, "doctor --fix"))
+        return Remedy(text="restore what was set up here", command=word_command(context, "doctor --fix"))
     if not is_changeable(context.facts) or not architecture_of(context.facts.cpu.architecture).supported:
-        return stock(context)
-    return Remedy(text="replace it with an intact stack", command=command(context, "setup"))
+        return offer_stock(context)
+    return Remedy(text="replace it with an intact stack", command=word_command(context, "setup"))
 
 
-def setup(context: CheckContext, text: str, *options: str) -> Remedy:
+def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
     """Set up the fast stack here, or beside it where this environment is not ours to change."""
     if not is_changeable(context.facts):
         return Remedy(text=f"{text}, in a separate environment", command=_NEW_ENVIRONMENT)
-    return Remedy(text=text, command=command(context, "setup", *options))
+    return Remedy(text=text, command=word_command(context, "setup", *options))
 
 
 def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Remedy:
     """Have conda's packages put their files back: by the repair that has the stack put in, else by conda alone."""
     if is_changeable(context.facts) and not context.core_is_ours:
-        return Remedy(text=text, command=command(context, "doctor --fix"))
+        return Remedy(text=text, command=word_command(context, "doctor --fix"))
     return Remedy(text=text, command=conda_command(context.facts, "install", *_FORCED, *names))
 
 
@@ -57,7 +57,7 @@ def is_changeable(facts: Facts) -> bool:
     return facts.environment.kind is EnvironmentKind.VENV and not protected
 
 
-def stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> Remedy:
+def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = "") -> Remedy:
     """Word how to install stock Pillow, as the manager of the environment and its distributions allow.
 
     Args:

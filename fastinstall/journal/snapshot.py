@@ -66,8 +66,7 @@ def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
 
 def is_at_work(prefix: Path) -> bool:
     """Return whether a living run of ours holds the environment, so that nothing in it counts as interrupted."""
-    from fastinstall.core.lock import LOCK_FILE  # noqa: PLC0415 (only where something seems to be interrupted)
-    from fastinstall.core.lock_holder import find_holder  # noqa: PLC0415 (only where something seems to be interrupted)
+    from fastinstall.core.lock import LOCK_FILE, find_holder  # noqa: PLC0415 (where something seems to be interrupted)
 
     for locked in (prefix / LOCK_FILE, prefix):
         with suppress(OSError):

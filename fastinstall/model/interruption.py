@@ -51,10 +51,7 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
         prefix: of the environment, for the command.
     """
     command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
-    aims = {
-        UnfinishedRun.SETUP: "to restore the environment",
-        UnfinishedRun.CREATION: "to start again",
-    }
+    aims = {UnfinishedRun.SETUP: "to restore the environment", UnfinishedRun.CREATION: "to start again"}
     return f"{what} was interrupted; {aims.get(interruption.cut, 'to finish it')}: {command}"
 
 

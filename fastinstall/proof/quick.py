@@ -19,17 +19,16 @@ from fastinstall.core.events import Emit, Progressed, ignore
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof.cases import (
-    FEW_SIZES,
     CaseDifference,
     Proof,
     ProofCheck,
     ProofSubject,
     check_of,
     fail_case,
-    matrix_cases,
     skip_proof_check,
 )
 from fastinstall.proof.judge import StackComparison, exclude_undetermined, judge_results
+from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import (
     DECODERS,
     Outcomes,
@@ -91,22 +90,27 @@ _SECONDS = 10.0
 
 
 @immutable
-class Damage:
-    """How much is done to each file.
+class ProofDepth:
+    """How much is tried.
 
     Attributes:
-        cuts: at how many lengths it is cut.
-        flips: how many copies have bytes replaced anywhere.
+        sizes: of the matrix's pictures, width and height in pixels.
+        cuts: at how many lengths each file is cut that is decoded.
+        flips: how many copies of it have bytes replaced anywhere.
         heads: how many copies have bytes replaced in the first 64.
     """
 
+    sizes: tuple[tuple[int, int], ...]
     cuts: int
     flips: int
     heads: int
 
 
+QUICK = ProofDepth(sizes=FEW_SIZES, cuts=7, flips=6, heads=4)
+
+
 @contextmanager
-def generate_damaged_files(reference: ProofStack, damage: Damage) -> Iterator[Work]:
+def generate_damaged_files(reference: ProofStack, depth: ProofDepth) -> Iterator[Work]:
     """Have the reference write a file of every format that it knows; they last as long as the block.
 
     Yields:
@@ -121,36 +125,20 @@ def generate_damaged_files(reference: ProofStack, damage: Damage) -> Iterator[Wo
     with temporary_directories.temporary_directory("files") as directory:
         for sample in made:
             (directory / sample.mode.replace("/", "-")).write_bytes(sample.content)
-        cases = tuple(case for sample in made for case in _list_decoder_cases(sample.mode, damage))
+        cases = tuple(case for sample in made for case in _list_decoder_cases(sample.mode, depth))
         yield Work(cases=cases, operations=DECODERS, inputs=directory, seconds=_SECONDS)
 
 
-def _list_decoder_cases(form: str, damage: Damage) -> Iterator[str]:
+def _list_decoder_cases(form: str, depth: ProofDepth) -> Iterator[str]:
     yield f"round-trip-{form}/"
     yield f"decode-{form}/whole"
-    yield from (f"decode-{form}/cut:{1000 * number // (damage.cuts + 1)}" for number in range(1, damage.cuts + 1))
-    yield from (f"decode-{form}/flip:{seed}:{1 + seed % 9}" for seed in range(damage.flips))
-    yield from (f"decode-{form}/head:{seed}:{1 + seed % 3}" for seed in range(damage.heads))
+    yield from (f"decode-{form}/cut:{1000 * number // (depth.cuts + 1)}" for number in range(1, depth.cuts + 1))
+    yield from (f"decode-{form}/flip:{seed}:{1 + seed % 9}" for seed in range(depth.flips))
+    yield from (f"decode-{form}/head:{seed}:{1 + seed % 3}" for seed in range(depth.heads))
 
 
 _NO_REFERENCE = "no official wheel of this version exists for this Python"
 _OTHER_LIBRARIES = "the build decodes files with other libraries than the official wheel, so they cannot be compared"
-
-
-@immutable
-class ProofDepth:
-    """How much is tried.
-
-    Attributes:
-        sizes: of the matrix's pictures, width and height in pixels.
-        damage: what is done to the files that are decoded.
-    """
-
-    sizes: tuple[tuple[int, int], ...]
-    damage: Damage
-
-
-QUICK = ProofDepth(sizes=FEW_SIZES, damage=Damage(cuts=7, flips=6, heads=4))
 
 
 @immutable
@@ -185,21 +173,21 @@ def run_quick_proof(trial: QuickProof) -> Proof:
     return Proof(subject=trial.subject, checks=checks, seconds=round(time.monotonic() - begun, 2))
 
 
-def prove_by_running(trial: QuickProof, effort: ProofDepth) -> tuple[ProofCheck, ...]:
+def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, ...]:
     """Make every check that compares what stacks compute.
 
     Raises:
         FailedError: PIL cannot be imported on one of the stacks.
     """
     checks: list[ProofCheck] = []
-    work = Work(cases=matrix_cases(sizes=effort.sizes))
+    work = Work(cases=matrix_cases(sizes=depth.sizes))
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with Results(trial.kept) as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
             results.start(fill_fresh_memory(stack), work)  # what is asked for first goes first
         for stack in trial.levels:
             results.start(disturb_memory(stack), work)
-        decoders = RunningProbe(lambda: _check_decoders(trial, effort.damage, results))
+        decoders = RunningProbe(lambda: _check_decoders(trial, depth, results))
         for check in _run_checks(trial, work, decoders, results):
             checks.append(check)
             trial.emit(Progressed(stage="prove", done=len(checks), total=total))
@@ -248,7 +236,7 @@ def _compare_levels(trial: QuickProof, work: Work, results: Results) -> tuple[Ca
     return tuple(difference for pair in pairs for difference in judge_results(pair, work, results))
 
 
-def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> ProofCheck:
+def _check_decoders(trial: QuickProof, depth: ProofDepth, results: Results) -> ProofCheck:
     """Check the best level only: no decoder has kernels."""
     ours, reference = trial.levels[-1], trial.reference
     if reference is None:
@@ -257,7 +245,7 @@ def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> Proo
     if theirs and not mine & theirs:  # a reference that bundles none is like any other
         return skip_proof_check("decoders", _OTHER_LIBRARIES)
     begun = time.monotonic()
-    with generate_damaged_files(reference, damage) as work:
+    with generate_damaged_files(reference, depth) as work:
         found = prove_matrix(ours, reference, work, results, exact=trial.exact)
     passed = f"{len(work.cases)} files, intact and damaged, decode as in {reference.label}"
     return check_of("decoders", passed, found, time.monotonic() - begun)

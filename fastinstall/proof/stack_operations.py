@@ -1,267 +1,20 @@
-"""Run real operations on two stacks: time them in turn, and compare their pixels and features.
+"""Import the staged PIL in the target's interpreter, run real operations with it, and refuse what fails or is lost."""
 
-Timing goes A B A A B A and takes the best of each, as a table of ratios. The second A is a process of its own: it tells
-how much two measurements of the same differ on this machine now.
-
-Pixels are compared within stated tolerances. SIMD kernels round differently: most results are identical, others differ
-by one. Where a resize divides by a small alpha the difference grows, though nobody sees it; so colours are weighted by
-their alpha before they are compared.
-"""
-
-import json
-import math
-import operator
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from fastinstall.core import files, process, sealed_trees, temporary_directories
+from fastinstall.core import files, sealed_trees, temporary_directories
 from fastinstall.core.codec import digest
-from fastinstall.core.errors import FailedError, RefusedError, UndeterminedError
-from fastinstall.core.events import Emit, Progressed, Started
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.events import Started
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Runtime
-from fastinstall.model.speed import SpeedRow, SpeedTable
 from fastinstall.observe.runtime import observe_runtime
-
-SHORT: tuple[str, ...] = (
-    "decode-256-224 500 px",
-    "decode-256-224 1080p",
-    "jpeg decode 1080p",
-    "resize 1080p-256 RGB bilinear",
-    "resize 1080p-256 RGB bicubic",
-    "resize 1080p-256 RGB lanczos",
-    "resize 1080p-256 L lanczos",
-    "reduce(4) RGB",
-    "filter 3x3 RGB",
-    "gaussian r5 RGB",
-    "alpha_composite",
-    "colour LUT 17",
-    "convert RGB-L",
-    "enhance Color",
-    "chops add",
-)
-_WORKER = Path(__file__).with_name("_worker.py")
-
-
-@immutable
-class MeasuredPil:
-    """One PIL to measure.
-
-    Attributes:
-        label: for the table ("pillow 13.0.0").
-        python: the interpreter that runs it.
-        stage: a directory that goes in front of its path; None for what is installed.
-    """
-
-    label: str
-    python: Path
-    stage: Path | None = None
-
-
-@immutable
-class TimingEffort:
-    """How long to measure.
-
-    Attributes:
-        operations: names; empty for every one that there is.
-        rounds: how often the two take turns.
-        seconds: for each operation, contender and round.
-        photo: a picture to work on; None for a generated one.
-    """
-
-    operations: tuple[str, ...] = SHORT
-    rounds: int = 3
-    seconds: float = 0.02
-    photo: Path | None = None
-
-
-@immutable
-class MeasurementConditions:
-    """Where and when it is measured.
-
-    Attributes:
-        cpu: its name, for the table.
-        measured_at: ISO 8601, for the table.
-        variables: environment variables of the subprocesses.
-        emit: is called with each event of the progress.
-    """
-
-    cpu: str
-    measured_at: str
-    variables: Mapping[str, str]
-    emit: Emit
-
-
-def measure(
-    before: MeasuredPil, after: MeasuredPil, effort: TimingEffort, circumstances: MeasurementConditions
-) -> SpeedTable:
-    """Measure two stacks in turn, and the first one against itself.
-
-    Args:
-        before: what is replaced.
-        after: what replaces it.
-        effort: which operations, for how many rounds and seconds.
-        circumstances: what the table says of the machine, and who listens.
-
-    Raises:
-        FailedError: one of them cannot even be imported, or they share no operation.
-    """
-    with ExitStack() as stack:
-        measured = (before, after, before)
-        workers = [stack.enter_context(_open(each, effort.photo, circumstances)) for each in measured]
-        for worker, contender in zip(workers, measured, strict=True):
-            try:
-                worker.listen()
-            except FailedError as error:
-                message = f"{contender.label} cannot be measured: {error.message}"
-                raise FailedError(message, details=error.details) from error
-        timed = tuple(_time_operations(workers, effort, circumstances.emit))
-    rows = tuple(row for row, _ in timed)
-    if not rows:
-        raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
-    geomean = math.prod(row.before_ms / row.after_ms for row in rows) ** (1 / len(rows))
-    return SpeedTable(
-        baseline=before.label,
-        candidate=after.label,
-        cpu=circumstances.cpu,
-        measured_at=circumstances.measured_at,
-        geomean=round(geomean, 3),
-        rows=rows,
-        noise=round(max(noise for _, noise in timed), 3),
-    )
-
-
-def _open(
-    contender: MeasuredPil, photo: Path | None, circumstances: MeasurementConditions
-) -> AbstractContextManager[process.Conversation]:
-    options = {"--stage": contender.stage, "--photo": photo}
-    words = (word for option, value in options.items() if value is not None for word in (option, value))
-    variables = {**circumstances.variables, "FASTINSTALL_GUARD": "0"}
-    return process.conversation((contender.python, "-I", "-B", _WORKER, *words), environment=variables)
-
-
-def _time_operations(
-    workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit
-) -> Iterator[tuple[SpeedRow, float]]:
-    """Yield a row for each operation that both can do, and by what share the first differs from itself."""
-    names = effort.operations
-    if not names:
-        known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)
-        names = tuple(name for name in known if name in others)
-    for number, name in enumerate(names, start=1):
-        rounds = [
-            tuple(_ask(worker, name, effort.seconds).get("ms", math.inf) for worker in workers)
-            for _ in range(effort.rounds)
-        ]
-        emit(Progressed(stage="measure", done=number, total=len(names)))
-        before, after, again = (min(column) for column in zip(*rounds, strict=True))
-        if math.isfinite(before + after + again):
-            ratios = [first / second for first, second, _ in rounds if math.isfinite(first + second)]
-            row = SpeedRow(
-                operation=name,
-                before_ms=round(before, 4),
-                after_ms=round(after, 4),
-                low=round(min(ratios), 3) if len(ratios) > 1 else None,
-                high=round(max(ratios), 3) if len(ratios) > 1 else None,
-            )
-            yield row, max(before / again, again / before) - 1
-
-
-def _ask(worker: process.Conversation, operation: str, seconds: float) -> dict[str, Any]:
-    answer = json.loads(worker.ask(json.dumps({"operation": operation, "seconds": seconds})))
-    return answer if isinstance(answer, dict) else {}
-
-
-_TOLERANCE = 1.0
-_TOLERANCES = {
-    **dict.fromkeys(("png-", "tiff-", "webp-", "split-", "rotate-", "median-"), 0.0),
-    **dict.fromkeys(("resize-", "enlarge-"), 3.0),
-    "jpeg-": 4.0,
-}
-_WITH_ALPHA = ("RGBA", "LA")
-
-
-@immutable
-class PixelDifference:
-    """How far two stacks are apart in one operation.
-
-    Attributes:
-        operation: the name that `OperationResult` has for it.
-        largest: the largest difference of one sample, 0 to 255, colours weighted by alpha.
-        tolerance: what is allowed for this operation.
-        problem: why nothing could be compared (only one stack has it, another size); empty if it could.
-    """
-
-    operation: str
-    largest: float
-    tolerance: float
-    problem: str = ""
-
-    @property
-    def is_tolerable(self) -> bool:
-        """Whether the results count as the same."""
-        return not self.problem and self.largest <= self.tolerance
-
-    @property
-    def text(self) -> str:
-        """One line for people."""
-        return f"{self.operation}: {self.problem or f'differs by {self.largest:g}, allowed {self.tolerance:g}'}"
-
-
-def compare_pixels(ours: Path, reference: Path) -> tuple[PixelDifference, ...]:
-    """Compare two files that `observe_runtime` wrote, in the order of the reference.
-
-    Operations that only ours has are left out; one that only the reference has is a problem.
-
-    Raises:
-        UndeterminedError: a file is missing or damaged.
-    """
-    mine, theirs = _read(ours), _read(reference)
-    return tuple(_compare(name, mine.get(name), theirs[name]) for name in theirs)
-
-
-def _read(path: Path) -> dict[str, tuple[str, bytes]]:
-    """Read mode and samples by operation."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            parts = ((name.partition("/"), archive.read(name)) for name in archive.namelist())
-            return {name: (mode, samples) for (name, _, mode), samples in parts}
-    except (OSError, zipfile.BadZipFile) as error:
-        raise UndeterminedError(f"{path}: no pixels to compare: {error}") from error
-
-
-def _compare(operation: str, ours: tuple[str, bytes] | None, reference: tuple[str, bytes]) -> PixelDifference:
-    tolerance = next((allowed for prefix, allowed in _TOLERANCES.items() if operation.startswith(prefix)), _TOLERANCE)
-    problem, largest = "", 0.0
-    if ours is None:
-        problem = "it failed or is missing"
-    elif ours[0] != reference[0] or len(ours[1]) != len(reference[1]):
-        problem = f"mode {ours[0]} with {len(ours[1])} samples, expected {reference[0]} with {len(reference[1])}"
-    else:
-        largest = _measure_largest_difference(ours[1], reference[1], reference[0])
-    return PixelDifference(operation=operation, largest=largest, tolerance=tolerance, problem=problem)
-
-
-def _measure_largest_difference(ours: bytes, reference: bytes, mode: str) -> float:
-    """Return the largest difference of one sample, a colour weighted by the greater of the two alphas."""
-    if ours == reference:
-        return 0.0
-    differences = [abs(one - other) for one, other in zip(ours, reference, strict=True)]
-    if mode not in _WITH_ALPHA:
-        return float(max(differences))
-    bands = len(mode)
-    alphas = list(map(max, ours[bands - 1 :: bands], reference[bands - 1 :: bands]))
-    colours = (max(map(operator.mul, differences[band::bands], alphas)) / 255 for band in range(bands - 1))
-    return float(max(*differences[bands - 1 :: bands], *colours))
-
 
 _HEADERS_ONLY = {"zlib_ng"}
 """What `PIL.features` says of the header that was compiled against: the official wheels say it and load the
@@ -327,6 +80,8 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, conte
         runtime = observe(stage=stage)
         _refuse_failures(runtime)
         return runtime
+    from fastinstall.proof.pixels import compare_pixels  # noqa: PLC0415 (only for what was not proven before)
+
     with temporary_directories.temporary_directory("proof", within=context.cache / "tmp") as scratch:
         ours, theirs = scratch / "ours", scratch / "reference"
         beside = RunningProbe(partial(observe, stage=unpack_official_wheel(reference, context), pixels=theirs))

@@ -19,15 +19,8 @@ from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.speed import SpeedTable
 from fastinstall.model.wheel_order import WheelOrder
-from fastinstall.proof.stack_operations import (
-    MeasuredPil,
-    MeasurementConditions,
-    ProvenStack,
-    TimingEffort,
-    measure,
-    prove,
-    unpack_official_wheel,
-)
+from fastinstall.proof.stack_operations import ProvenStack, prove, unpack_official_wheel
+from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
 from fastinstall.steps.kind import SavedPlanContext, StepKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 

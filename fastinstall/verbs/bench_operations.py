@@ -7,7 +7,7 @@ from fastinstall.bench.effort import BenchContext
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
 from fastinstall.model.speed import SpeedTable
-from fastinstall.proof.stack_operations import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
+from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
 
 _QUICK_ROUNDS = 2
 

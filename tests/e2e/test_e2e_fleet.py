@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_schema import json_schema
 from jsonschema import Draft202012Validator
 from support.environments.interpreters import at_hand, running
 from support.sandbox import STOCK, NewSandbox, Sandbox
 
 from fastinstall.core.codec import open_document
-from fastinstall.core.json_schema import json_schema
 from fastinstall.core.lock import lock_environment
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.hosts import read_hosts

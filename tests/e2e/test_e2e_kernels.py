@@ -27,9 +27,9 @@ def test_a_kernel_that_does_not_compile_is_left_out_and_everybody_says_so(sandbo
     words = ("--prefix", venv.prefix, "--recipe", "lame", *ONE_LEVEL)
     done = sandbox.cli("setup", "--yes", *words, "--json", env=variables)
     assert done.exit_code == 0, done.text
-    assert "warning: 13.0.0 with our kernels " in done.stderr
-    assert "without the kernels for filter" in done.stderr
-    assert FILTER in done.stderr
+    (warning,) = (line for line in done.stderr.splitlines() if line.startswith("warning: 13.0.0 "))
+    assert FILTER in warning
+    assert warning.endswith(" for filter")
     assert done.document["left_out"] == ["filter"]
     assert done.document["version"] == "13.0.0+simd.v2"
 
@@ -37,7 +37,7 @@ def test_a_kernel_that_does_not_compile_is_left_out_and_everybody_says_so(sandbo
     assert doctor.exit_code == 0, doctor.text
     (simd,) = (finding for finding in doctor.document["findings"] if finding["check"] == "simd-active")
     assert simd["status"] == "hint", simd
-    assert any("ImagingFilter__source" in line for line in simd["evidence"])
+    assert [line for line in simd["evidence"] if line.endswith(": ImagingFilter__source")] != []
     told = json.loads(next(venv.site_packages.glob("pillow-*.dist-info/fastinstall.json")).read_text())
     assert told["without"] == ["filter"]
     assert "filter" not in told["kernels"]
@@ -53,10 +53,10 @@ def test_where_nothing_can_be_left_out_what_does_not_compile_is_named_and_nothin
     variables = _without_way_out(sandbox, from_version="13")
     failed = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "broken", *ONE_LEVEL, env=variables)
     assert failed.exit_code == 6, failed.text
-    assert "\nerror: 13.0.0 with our kernels " in failed.stderr
-    assert ": src/libImaging/Resample.c\n" in failed.stderr
-    assert "hint: " in failed.stderr
-    assert "; --recipe pillow " in failed.stderr
+    (error,) = (line for line in failed.stderr.splitlines() if line.startswith("error: "))
+    assert error.endswith(": src/libImaging/Resample.c")
+    (hint,) = (line for line in failed.stderr.splitlines() if line.startswith("hint: "))
+    assert "--recipe pillow " in hint
     assert tree_hash(venv.prefix) == before
 
 
@@ -68,10 +68,9 @@ def test_the_version_before_is_planned_and_said_so_and_its_vulnerabilities_need_
     variables = _without_way_out(sandbox, from_version="12.3")
     refused = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, "--recipe", "broken", *ONE_LEVEL, env=variables)
     assert refused.exit_code == 5, refused.text
-    assert "warning: 13.0.0 with our kernels " in refused.stderr
+    assert "\nwarning: 13.0.0 with our kernels" in refused.stderr
     assert ": 13.0.0 is not installed" in refused.stderr
-    assert "the newest version before it" in refused.stderr
-    assert "critical advisories affect Pillow 12.3.0" in refused.stderr
+    assert "\nerror: 2 critical advisories affect" in refused.stderr
     assert tree_hash(venv.prefix) == before
 
 

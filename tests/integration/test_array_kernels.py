@@ -13,7 +13,7 @@ from support.machine.needs import require_system
 
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.proof.cases import FEW_SIZES, matrix_cases
+from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import ProofStack
 
 HERE = Path(__file__).parents[1] / "support/build"

@@ -10,7 +10,7 @@ from support.environments.real import Environments
 from fastinstall.core import process
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Progressed
-from fastinstall.proof.stack_operations import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
+from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
 
 pytest_plugins = ("support.environments.fixtures",)
 WORKER = Path(process.__file__).parents[1] / "proof" / "_worker.py"

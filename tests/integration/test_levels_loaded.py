@@ -12,6 +12,7 @@ from support.elf.core_per_level import (
     BASELINE,
     BETTER,
     KERNEL,
+    LOADER_REFUSAL,
     SUFFIX,
     Tree,
     compile_copy,
@@ -97,11 +98,11 @@ def test_a_cpu_below_the_baseline_gets_an_import_error_that_doctor_explains(tree
     assert (level, core.readable, core.isa_note) == ("x86-64-v1", True, BASELINE)
     assert (runtime.imported, runtime.signal) == (False, "")
     assert runtime.error.startswith("ImportError")
-    assert "CPU ISA level is lower than required" in runtime.error
+    assert LOADER_REFUSAL in runtime.error
     facts = _facts(tree, core, runtime, level or "")
     messages = {finding.check: finding.message for finding in _errors(facts)}
-    assert "CPU ISA level is lower than required" in messages["pillow-importable"]
-    assert messages["cpu-level"] == "the imaging core needs x86-64-v2, this CPU offers x86-64-v1 only"
+    assert LOADER_REFUSAL in messages["pillow-importable"]
+    assert all(named in messages["cpu-level"] for named in (BASELINE, "x86-64-v1"))
 
 
 def _facts(tree: Tree, core: ImagingCore, runtime: Runtime | None, level: str) -> Facts:
@@ -147,7 +148,7 @@ def test_a_baseline_that_only_other_cpus_load_is_judged(own_tree: Tree) -> None:
         ("simd-active", Status.ERROR),
         ("build-flags", Status.ERROR),
     ]
-    assert "in the baseline's place is compiled for x86-64-v3" in found[0].message
+    assert f"compiled for {BETTER}" in found[0].message
 
 
 def test_a_staged_core_is_described_by_what_all_its_copies_have(own_tree: Tree) -> None:
@@ -170,7 +171,7 @@ def test_a_staged_core_with_a_copy_that_finds_no_libraries_is_refused(own_tree: 
     gone = own_tree.site / "libgone.so.1"
     subprocess.run(("gcc", "-shared", "-x", "c", "/dev/null", "-o", gone, "-Wl,-soname,libgone.so.1"), check=True)
     compile_copy(own_tree, BETTER, flags=("-O2", "-Wl,--no-as-needed", gone))
-    with pytest.raises(FailedError, match=r"its copy for x86-64-v3 would not find libgone\.so\.1"):
+    with pytest.raises(FailedError, match=rf"{BETTER} .* libgone\.so\.1"):
         describe_core(own_tree.site, observe_interpreter(Path(sys.executable)), ())
 
 
@@ -242,4 +243,4 @@ def test_a_copy_that_was_removed_is_seen(real: tuple[Path, Tree]) -> None:
     tree.copy(BETTER).unlink()
     found = _findings(_observed(prefix), "cpu-level", "pillow-files", "swapped")
     assert {finding.status for finding in found.values()} == {Status.ERROR}
-    assert "the copy of the imaging core for x86-64-v3 is missing" in found["cpu-level"].message
+    assert f"{BETTER} is missing" in found["cpu-level"].message

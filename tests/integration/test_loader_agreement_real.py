@@ -11,7 +11,7 @@ from support.environments.guarded import python_at_hand
 from support.environments.observed import PILLOW, install_wheel, make_environment, site_packages
 from support.values.builders import recipe
 
-from fastinstall.doctor.loader_agreement import disagreements
+from fastinstall.doctor.loader_agreement import find_disagreements
 from fastinstall.elf.description import Linkage
 from fastinstall.model.facts import Facts, Runtime
 from fastinstall.observe.active_environment import locate
@@ -66,8 +66,8 @@ def test_simulation_and_process_agree(
     values = {"LD_LIBRARY_PATH": str(zlib), "LD_PRELOAD": str(zlib / "libhook.so")}
     python: Path = request.getfixturevalue(name)
     linkage, runtime = observed(python, **{variable: values[variable] for variable in variables})
-    assert disagreements(linkage, runtime.mapped_by_import) == ()
-    assert disagreements(linkage, runtime.mapped) == ()
+    assert find_disagreements(linkage, runtime.mapped_by_import) == ()
+    assert find_disagreements(linkage, runtime.mapped) == ()
     assert runtime.mapped[0] == linkage.files[0].path
     assert _own(linkage, runtime.mapped_by_import) == _own(linkage, _simulated(linkage))
     assert (zlib / "libz.so.1" in runtime.mapped) is ("LD_LIBRARY_PATH" in variables)
@@ -83,7 +83,7 @@ def test_every_module_is_simulated_and_mapped(stock: Path) -> None:
 def test_a_library_that_a_process_got_from_elsewhere_is_named(stock: Path, zlib: Path) -> None:
     linkage, _runtime = observed(stock)
     _linkage, misled = observed(stock, LD_LIBRARY_PATH=str(zlib))
-    (found,) = disagreements(linkage, misled.mapped)
+    (found,) = find_disagreements(linkage, misled.mapped)
     assert (found.name, found.mapped) == ("libz.so.1", zlib / "libz.so.1")
     assert found.simulated is not None
     assert found.simulated.name == "libz.so.1"

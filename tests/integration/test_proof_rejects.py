@@ -4,6 +4,7 @@ Each build is made by the real commands; only what a test changes is compiled ag
 """
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from support.machine.needs import require_system
 
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.proof.cases import FEW_SIZES, ProofStatus, matrix_cases
+from fastinstall.proof.cases import ProofStatus
+from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.core_placement import place_cores, plan_core_placements
@@ -216,7 +218,8 @@ def test_a_core_of_a_higher_level_in_the_baseline_s_place_is_refused(
     if baseline == "x86-64-v2":
         assert levels.status is ProofStatus.OK
     else:
-        assert levels.details == ("the copy in the place of x86-64-v2 is marked x86-64-v3",)
+        (wrong,) = levels.details
+        assert re.findall(r"x86-64-v\d", wrong) == ["x86-64-v2", baseline]
 
 
 def _marked(build: KernelsBuild, place: LinkLocation, mark: str) -> CoreSteps:

@@ -67,7 +67,7 @@ def test_a_case_that_dies_or_hangs_is_told_and_the_others_go_on(tmp_path: Path, 
     cases = ("fill/L/2x2/", "die/L/1x1/SIGSEGV", "fill/L/3x3/", "hang/L/1x1/", "raise/L/1x1/OSError", "fill/L/2x2/")
     found = run_cases(stack(tmp_path, 7), Work(cases=cases, operations=operations, seconds=1.0))
     assert found["die/L/1x1/SIGSEGV"] == "dies of SIGSEGV"
-    assert found["hang/L/1x1/"] == "does not answer within 1 s"
+    assert found["hang/L/1x1/"].endswith("within 1 s")
     assert found["raise/L/1x1/OSError"] == "raises OSError"
     assert len({found["fill/L/2x2/"], found["fill/L/3x3/"]}) == 2
 
@@ -87,14 +87,14 @@ def test_what_a_case_made_can_be_had(tmp_path: Path, operations: Path) -> None:
 def test_a_stack_whose_pil_cannot_be_imported_is_refused(tmp_path: Path, operations: Path) -> None:
     broken = stack(tmp_path, 7)
     (broken.tree / "PIL/Image.py").write_text("raise ImportError('libjpeg is not there')\n")
-    with pytest.raises(FailedError, match="7: ImportError: libjpeg is not there"):
+    with pytest.raises(FailedError, match="7: ImportError: libjpeg"):
         run_cases(broken, Work(cases=("fill/L/1x1/",), operations=operations))
 
 
 def test_a_stack_that_dies_when_it_is_imported_is_refused(tmp_path: Path, operations: Path) -> None:
     broken = stack(tmp_path, 7)
     (broken.tree / "PIL/Image.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGILL)\n")
-    with pytest.raises(FailedError, match="7: it dies of SIGILL while importing PIL"):
+    with pytest.raises(FailedError, match="7: it dies of SIGILL"):
         run_cases(broken, Work(cases=("fill/L/1x1/",), operations=operations))
 
 
@@ -114,26 +114,24 @@ def test_the_matrix_names_cases_beyond_their_bound(tmp_path: Path, operations: P
     found = prove_matrix(
         stack(tmp_path, 7), stack(tmp_path, 9), Work(cases=cases, operations=operations), results, exact=False
     )
-    assert [difference.text for difference in found] == [
-        "raise/L/1x1/OSError: raises OSError; the reference makes a picture",
-        "crop/RGB/3x3/: differs by 2, allowed 0",
-    ]
+    raised, differs = found
+    assert (raised.case, "OSError" in raised.problem) == ("raise/L/1x1/OSError", True)
+    assert (differs.case, differs.largest, differs.allowed, differs.problem) == ("crop/RGB/3x3/", 2, 0, "")
 
 
 def test_a_shift_to_one_side_is_told_though_every_sample_is_within_its_bound(
     tmp_path: Path, operations: Path, results: Results
 ) -> None:
     work = Work(cases=("resize/RGB/3x3/", "resize/RGB/20x20/"), operations=operations)
-    found = prove_matrix(stack(tmp_path, 7), stack(tmp_path, 8), work, results, exact=False)
-    assert [difference.text for difference in found] == [
-        "resize/RGB/20x20/: is biased by -1.00 on average, allowed 0.35"
-    ]
+    (found,) = prove_matrix(stack(tmp_path, 7), stack(tmp_path, 8), work, results, exact=False)
+    assert (found.case, found.largest) == ("resize/RGB/20x20/", 1)
+    assert "-1.00 on average" in found.problem
 
 
 def test_levels_have_to_be_equal_to_the_bit(tmp_path: Path, operations: Path, results: Results) -> None:
     pair = StackComparison(ours=stack(tmp_path, 8), standard=stack(tmp_path, 7), witness=None, exact=True)
     found = judge_results(pair, Work(cases=("resize/RGB/3x3/",), operations=operations), results)
-    assert [difference.text for difference in found] == ["resize/RGB/3x3/: differs by 1, allowed 0"]
+    assert [(each.case, each.largest, each.allowed) for each in found] == [("resize/RGB/3x3/", 1, 0)]
 
 
 def test_nothing_is_expected_where_the_official_wheel_dies(tmp_path: Path, operations: Path, results: Results) -> None:
@@ -142,7 +140,7 @@ def test_nothing_is_expected_where_the_official_wheel_dies(tmp_path: Path, opera
     work = Work(cases=("die/L/1x1/SIGSEGV",), operations=operations)
     assert prove_matrix(stack(tmp_path, 7), stack(tmp_path, 9), work, results, exact=False) == ()
     found = prove_matrix(stack(tmp_path, 9), stack(tmp_path, 7), work, results, exact=False)
-    assert [each.problem for each in found] == ["dies of SIGSEGV; the reference makes a picture"]
+    assert [each.problem.partition(";")[0] for each in found] == ["dies of SIGSEGV"]
     assert [each.problem for each in prove_survival(stack(tmp_path, 9), work, results)] == ["dies of SIGSEGV"]
 
 

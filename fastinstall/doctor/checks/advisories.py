@@ -32,9 +32,9 @@ from datetime import date
 
 from fastinstall.core.version_numbers import is_version
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, core_codec
+from fastinstall.doctor.codec_libraries import find_codec, find_core_codec, list_features
 from fastinstall.doctor.owners import is_of_the_system
-from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, command, run_python, setup, stock
+from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, offer_setup, offer_stock, run_python, word_command
 from fastinstall.index.upgrades import environment_command, forecast_upgrade
 from fastinstall.model.advisories import (
     Advisory,
@@ -98,7 +98,7 @@ def _check_pillow(context: CheckContext, version: str, data: tuple[str, ...]) ->
 def _check_libraries(context: CheckContext, data: tuple[str, ...]) -> Iterator[Finding]:
     known = context.recipe.advisories
     watched = {advisory.component for advisory in known}
-    told = select_comparable_versions(library_versions(context))
+    told = select_comparable_versions(find_library_versions(context))
     versions = {name: version for name, version in told.items() if name in watched}
     affecting = select_library_advisories(known, versions)
     named = {advisory.component for advisory in affecting} or versions
@@ -184,22 +184,22 @@ def _make_remedy(context: CheckContext) -> Remedy:
         return replace(remedy, text="; ".join((remedy.text, *view.sentences)))
     text = "; ".join(view.sentences)
     if view.keepers and context.receipt is not None and not context.core_is_ours:
-        return Remedy(text=f"{text}; or accept what is installed", command=command(context, "guard accept"))
+        return Remedy(text=f"{text}; or accept what is installed", command=word_command(context, "guard accept"))
     return Remedy(text=text, command=environment_command(view.python) if view.python and not view.keepers else None)
 
 
 def _make_upgrade_remedy(context: CheckContext, least: str) -> Remedy:
     if not _has_kernels(context):
-        return stock(context, upgrade=True, least=least)
+        return offer_stock(context, upgrade=True, least=least)
     text, options = "set up the newest Pillow, with SIMD kernels", ["--recipe", Request().recipe]
     if context.receipt is not None and context.receipt.recipe == Request().recipe:
         options.append("--upgrade")
     pin = _find_pin(context)
     if pin is not None:
-        text = f"{text}, which the pin then keeps; or remove the pin: {command(context, 'guard remove')}"
+        text = f"{text}, which the pin then keeps; or remove the pin: {word_command(context, 'guard remove')}"
         if pin.kind not in (PinKind.PIP, PinKind.CONDA):
             text = "set up the newest Pillow, with SIMD kernels; then pin that in the project: fastinstall guard pin"
-    return setup(context, text, *options)
+    return offer_setup(context, text, *options)
 
 
 JPEG = "libjpeg-turbo"
@@ -212,16 +212,16 @@ _OTHERWISE_NUMBERED = ("zlib-ng", "zlib-ng compat")
 """Libraries that take the place of one, with versions and advisories of their own."""
 
 
-def library_versions(context: CheckContext) -> dict[str, str]:
+def find_library_versions(context: CheckContext) -> dict[str, str]:
     """Return the libraries' versions, as far as they are known, by name.
 
     What a library says of itself when asked counts before what its file shows. Of libjpeg the file that would be
     loaded counts: what `PIL.features` says of it is the version of the headers that the core was compiled with. It
     counts only where the core asks for no libjpeg, having one inside that was not identified.
     """
-    features, found = claimed_features(context), {JPEG: _find_jpeg_version(context)}
+    features, found = list_features(context), {JPEG: _find_jpeg_version(context)}
     for name, feature in FEATURES.items():
-        codec = codec_in_use(context, _KINDS[name])
+        codec = find_codec(context, _KINDS[name])
         found[name] = features.get(feature, "")
         if not found[name] and codec is not None and codec.library.implementation not in _OTHERWISE_NUMBERED:
             found[name] = codec.library.version
@@ -229,10 +229,10 @@ def library_versions(context: CheckContext) -> dict[str, str]:
 
 
 def _find_jpeg_version(context: CheckContext) -> str:
-    core, codec = context.readable_core, core_codec(context, "jpeg")
+    core, codec = context.readable_core, find_core_codec(context, "jpeg")
     if codec is not None:
         return codec.library.version if codec.library.implementation == JPEG else ""
     libraries = core.libraries if core is not None else ()
     if any(library.is_called_libjpeg for library in libraries):
         return next((library.version for library in libraries if library.implementation == JPEG), "")
-    return claimed_features(context).get("libjpeg_turbo", "")
+    return list_features(context).get("libjpeg_turbo", "")

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
+from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import count_frames, offer_repair
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding
@@ -40,7 +40,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge how the core was compiled, and every copy of it."""
     core = context.readable_core
     if core is None:
-        yield _SAY.skipped(why_no_core(context.facts))
+        yield _SAY.skipped(explain_no_core(context.facts))
     elif not architecture_of(context.facts.cpu.architecture).supported:
         yield _SAY.skipped(
             f"the signs of optimisation are known for {SUPPORTED} only, not {context.facts.cpu.architecture}"
@@ -56,7 +56,7 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     if core.levels:
         codes = [
             (f"{name_core_copy(core, copy)} of the core", copy.path, copy.unoptimised_share, copy.loaded)
-            for copy in whole_copies(core)
+            for copy in list_whole_copies(core)
         ]
     for name, path, share, is_loaded in codes:
         if is_loaded and _is_recorded_good(core):
@@ -71,7 +71,7 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
 
 
 def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
-    evidence, verify = _describe_provenance(context, core), count_frames(loaded_file(core))
+    evidence, verify = _describe_provenance(context, core), count_frames(find_loaded_file(core))
     if core.levels:
         return _SAY.ok("every copy of the core was compiled with optimisation", evidence=evidence, verify=verify)
     source = ", according to its recorded switches" if _is_recorded_good(core) else ""

@@ -5,13 +5,15 @@
   a pin that the installed Pillow contradicts; the channel that has the stack's packages is no longer registered.
 - hint: two packages claim the same files, and the right one has them; a pin that something else contradicts.
 
-Of files, PIL's own are the matter of `pillow-owner` and `pillow-files`, and headers of libjpeg that are not
-libjpeg-turbo's that of `jpeg-library`. Whether the guard package is there says `guards`, and what an interrupted
-transaction of conda's left behind, `interrupted`. Skipped where conda does not manage the environment.
+Of files, PIL's own are the matter of `pillow-owner` and `pillow-files`. Whether the guard package is there says
+`guards`, and what an interrupted transaction of conda's left behind, `interrupted`. Skipped where conda does not manage
+the environment.
 
 Why it matters:
 conda installs and removes by its records, whatever lies there by now. Two packages that claim the same files write
-them over each other's, and removing one takes the other's along; conda mentions it once, when it happens. Of an old
+them over each other's, and removing one takes the other's along; conda mentions it once, when it happens. The packages
+`jpeg` and `libjpeg-turbo` bring headers of the same names: what is built where those of `jpeg` were installed last is
+compiled for, and linked to, the IJG's library, which has no SIMD code. Of an old
 recipe, libraries remain that no solver puts together again; and a pin that cannot be kept makes the next transaction
 of conda's change something else, or fail.
 
@@ -27,7 +29,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing as joined
 from fastinstall.core.version_numbers import contains, is_specifier, is_version
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.owners import find_conda_package, is_registered
+from fastinstall.doctor.owners import describe_arrival, find_conda_package, is_registered
 from fastinstall.doctor.remedies import find_text, offer_repair, show_files, show_text, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.model.conda_packages import GUARD, TURBO, conda_command
@@ -45,9 +47,7 @@ _CHANNELS = {
     "fastai/label/test": "comes from the channel fastai/label/test, whose builds are unmaintained experiments",
     "zegami": "comes from the channel zegami, whose builds match the libraries of their time",
 }
-_PACKAGES = {
-    "libtiff-libjpeg-turbo": "overwrites the libtiff of conda's package libtiff, which no solver knows",
-}
+_PACKAGES = {"libtiff-libjpeg-turbo": "overwrites the libtiff of conda's package libtiff, which no solver knows"}
 _STANDS_FOR = {"libtiff-libjpeg-turbo": "libtiff"}
 
 
@@ -176,19 +176,19 @@ def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}
     for clash in conda.clashes:
-        # What was taken from libjpeg-turbo is told with the libjpeg, PIL's own with its owners.
-        is_of_turbo = is_taken(clash) and any(name_of_dist(dist) == TURBO for dist in clash.claimants)
-        if not is_of_turbo and "/site-packages/" not in f"/{clash.path}":
+        if "/site-packages/" not in f"/{clash.path}":  # PIL's own are told with its owners
             groups.setdefault((clash.claimants, clash.holder), []).append(clash)
     for (claimants, holder), clashes in groups.items():
         paths = tuple(clash.path for clash in clashes)
         right, is_wrong = find_rightful_owner(clashes[0]), is_taken(clashes[0])
         whose, name = f"of {holder}" if holder else "of neither", name_of_dist(right)
+        next_build = "; what is built here next is made for another libjpeg" if is_wrong and name == TURBO else ""
+        arrival = describe_arrival(context.facts, holder)
         yield _SAY.say(
             Status.WARNING if is_wrong else Status.HINT,
             f"{joined(claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
-            "and removing one package removes the other's files",
-            evidence=shorten_evidence(paths),
+            f"and removing one package removes the other's files{next_build}",
+            evidence=(*shorten_evidence(paths), *((f"{holder} was installed{arrival}",) if arrival else ())),
             expected=right,
             observed=holder or "the content of neither",
             remedy=suggest_conda_reinstall(context, f"install {name} again", name) if is_wrong else None,

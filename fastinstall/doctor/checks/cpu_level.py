@@ -3,7 +3,7 @@
 - error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Where a wheel
   holds one copy of the core per CPU level: a copy is missing or damaged, or is none for its level, so that CPUs that
   it is there for would refuse it; whether this CPU loads it or not.
-- warning: the recipe has no level for this CPU; another copy was loaded than the loader's rules say.
+- warning: the recipe has no level for this CPU.
 - hint: another architecture than x86-64; features hidden by a virtual machine; GLIBC_TUNABLES or an old glibc keep the
   loader from the better copy; a better level that the CPU would bear.
 - unknown: the level could not be told.
@@ -21,31 +21,28 @@ pass them through; where GLIBC_TUNABLES does, unset it.
 """
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
+    find_loaded_file,
     list_core_copies,
-    loaded_copy,
-    loaded_file,
-    loaded_name,
+    list_whole_copies,
     name_core_copy,
-    whole_copies,
+    name_loaded_copy,
 )
 from fastinstall.doctor.remedies import (
     offer_repair,
+    offer_setup,
+    offer_stock,
     run_python,
-    setup,
     show_cpu,
-    show_digests,
     show_files,
     show_note,
     show_variables,
-    stock,
 )
 from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, rank
-from fastinstall.elf.description import CoreLevel, ImagingCore
+from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Remedy
 
 NEEDS_RUNTIME = True
@@ -68,10 +65,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     found = [*_report_overtaxed(context), *_report_unserved_or_masked(context), *_report_underused(context)]
     if core is not None and core.levels:
-        found += [*_judge_copies(context, core), *_report_misprediction(context, core)]
+        found += _judge_copies(context, core)
     if not found:
         core = context.readable_core
-        loads = f", and {name} is loaded" if (name := loaded_name(core)) else ""
+        loads = f", and {name} is loaded" if (name := name_loaded_copy(core)) else ""
         evidence = (*seen, *list_core_copies(core))
         found.append(_SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=show_cpu()))
     yield from found
@@ -92,8 +89,10 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
             evidence=(*(sentence for known, sentence in told if known), *_describe_cpu(context)),
             expected=f"at most {offered}",
             observed=highest,
-            remedy=setup(context, "set up the stack for this CPU", "--level", "auto") if best else stock(context),
-            verify=show_note(loaded_file(core)) if core is not None and noted else show_cpu(),
+            remedy=offer_setup(context, "set up the stack for this CPU", "--level", "auto")
+            if best
+            else offer_stock(context),
+            verify=show_note(find_loaded_file(core)) if core is not None and noted else show_cpu(),
         )
 
 
@@ -109,7 +108,7 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=show_cpu())
     offered = find_offered_level(cpu)
     if rank(offered) > rank(cpu.level):
-        loads = f": {name} is loaded" if (name := loaded_name(core)) else ""
+        loads = f": {name} is loaded" if (name := name_loaded_copy(core)) else ""
         mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
         yield _SAY.hint(
             f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
@@ -125,11 +124,11 @@ def _report_underused(context: CheckContext) -> Iterator[Finding]:
     if best is None or named or not 0 < max(map(rank, built), default=0) < rank(best):
         return
     message = f"the stack was built for {' and '.join(built)}, this CPU supports {best}"
-    if name := loaded_name(context.readable_core):
+    if name := name_loaded_copy(context.readable_core):
         message = f"{name} is loaded; {best} would suit this CPU, but the wheel does not contain it"
-    remedy = setup(context, "build with the better level", "--levels", ",".join((*built, best)))
+    remedy = offer_setup(context, "build with the better level", "--levels", ",".join((*built, best)))
     if len(built) == 1:
-        remedy = setup(context, "build for the better level", "--level", best)
+        remedy = offer_setup(context, "build for the better level", "--level", best)
     yield _SAY.hint(message, evidence=_describe_cpu(context), remedy=remedy, verify=show_cpu())
 
 
@@ -168,7 +167,9 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
                 verify=f"{show_files(core.levels[0].path.parent)} -R",
             )
     yield from _report_misplaced_copies(context, core)
-    passed = [copy.level for copy in whole_copies(core)[1:] if 0 < rank(copy.level) <= rank(context.facts.cpu.level)]
+    passed = [
+        copy.level for copy in list_whole_copies(core)[1:] if 0 < rank(copy.level) <= rank(context.facts.cpu.level)
+    ]
     if passed and not knows_levels(python.libc, python.libc_version):
         yield _SAY.hint(
             f"{python.libc} {python.libc_version} loads the baseline, although this CPU offers {passed[-1]}: "
@@ -201,26 +202,3 @@ def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterat
             remedy=offer_repair(context),
             verify=show_note(copy.path),
         )
-
-
-def _report_misprediction(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
-    """Hold the model of the loader against what ran, by its place in site-packages, which may be reached by links."""
-    runtime, predicted, site_packages = context.facts.runtime, loaded_copy(core), core.path.parent.parent
-    running = PurePath(runtime.core) if runtime is not None else PurePath()
-
-    def is_running(copy: CoreLevel) -> bool:
-        inside = copy.path.is_relative_to(site_packages)
-        parts = copy.path.relative_to(site_packages).parts if inside else copy.path.parts
-        return running.parts[-len(parts) :] == parts
-
-    if running == PurePath() or predicted is None or is_running(predicted):
-        return
-    taken = next(filter(is_running, core.levels), None)
-    what = name_core_copy(core, taken) if taken is not None else "code from elsewhere"
-    yield _SAY.warning(
-        f"{what} was loaded; by the loader's rules it should be {name_core_copy(core, predicted)}",
-        evidence=(f"the running core: {running}", *list_core_copies(core)),
-        expected=str(predicted.path),
-        observed=str(running),
-        verify=show_digests(predicted.path, running),
-    )

@@ -1,22 +1,21 @@
 """The GPU's driver against the CUDA that torch and others were built for, without importing them.
 
 - error: the driver is older than the CUDA that torch, DALI or nvImageCodec was built for; kernel module and library of
-  the driver are of different versions; the GPU's device files are there and the driver's library is not; a build has no
-  code for the GPU's compute capability.
+  the driver are of different versions; the GPU's device files are there and the driver's library is not.
 - warning: a build for the CPU or for another maker's GPUs on a machine with a GPU of NVIDIA's; a GPU that a container
   was not handed, or whose driver is not loaded or does not answer, with a build for CUDA in place.
 - hint: a driver that is broken where nothing was built for CUDA; a build for the CPU that somebody chose by its index,
-  on a machine with a GPU; CUDA's libraries where no GPU is; no code for one GPU of several.
+  on a machine with a GPU; CUDA's libraries where no GPU is.
 
-The driver is told by NVML (nvidia-ml-py, the extra `cuda`), else by /proc/driver/nvidia; compute capability by NVML
-alone. What a build is for stands in its own files: torch/version.py, names and versions. Which driver a CUDA needs is
-dated data: a minor version of CUDA 11 and later runs on every driver of its major version. A Tegra's driver is part of
-its system image and is not judged. The tables were checked against public documents, and the probe against captured
-files.
+The driver is told by NVML (nvidia-ml-py, the extra `cuda`), else by /proc/driver/nvidia. What a build is for stands in
+its own files: torch/version.py, names and versions. Which driver a CUDA needs is dated
+data: a minor version of CUDA 11 and later runs on every driver of its major version. A Tegra's driver is part of its
+system image and is not judged. A build that has no code for a GPU says so itself when it first uses it. The tables were
+checked against public documents, and the probe against captured files.
 
 Why it matters:
 A build that does not fit runs all the same, on the CPU: `torch.cuda.is_available()` is False, training takes days
-instead of hours, and the loader of images is blamed. Where it does not fit the GPU, it dies at its first kernel.
+instead of hours, and the loader of images is blamed.
 
 How to fix it:
 Install a build for a CUDA that driver and GPU serve; pytorch lists its builds on the page that the remedy names.
@@ -24,26 +23,249 @@ Updating the driver is the other way; after it, restart the machine. In a contai
 with `--gpus all`, on a host that has nvidia-container-toolkit.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.remedies import show_files
-from fastinstall.model.finding import Finding
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.remedies import show_files, show_text
+from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.gpu import FrameworkBuild, Gpu, Nvml
 
 ORDER = 210
 SETUP_REPAIRS = False
 
 _SAY = FindingFactory("cuda")
 _SIGNS = (PurePath("/dev/nvidiactl"), PurePath("/proc/driver/nvidia/version"))
+_DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"
+_TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
+
+# Verified on 2026-11-22 against copies of NVIDIA's release notes for CUDA 13.2 Update 2 (table 3) and of "Minor Version
+# Compatibility" (the branches 450, 525 and 580). Not verified, for want of a copy: that the branches begin at exactly
+# 525.60.13 and 580.65.06, which are the first drivers of CUDA 12.0 and 13.0 in table 3.
+_MINIMUM_DRIVERS = {11: "450.80.02", 12: "525.60.13", 13: "580.65.06"}
+"""The least Linux driver for any minor version of a CUDA major version ("minor version compatibility").
+
+Source: CUDA Toolkit release notes, table 2, and CUDA Compatibility, "Minor Version Compatibility".
+"""
+
+_OTHER_DRIVERS = {"11.0": "450.36.06", "10.2": "440.33", "10.1": "418.39", "10.0": "410.48", "9.2": "396.26"}
+"""The least driver of versions that have one of their own. Source: CUDA Toolkit release notes, table 3."""
+
+_LIBRARIES = ("nvidia-cuda-runtime", "nvidia-cublas", "nvidia-cudnn")
+"""Distributions with CUDA's libraries, by the start of their names: without any, tensorflow's wheel runs on the CPU."""
+
+_VERSION = PurePath("/proc/driver/nvidia/version")
+_NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
+_TOOLKIT = "start the container with `--gpus all`, on a host that has nvidia-container-toolkit"
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
-    """Judge driver, GPUs and builds; most machines have neither, and are not to wait for the tables."""
+    """Judge whether a GPU is reached, and whether builds fit it; most machines have neither."""
     gpu = context.facts.gpu
     if gpu is None:
         yield _SAY.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(*_SIGNS))
         return
-    from fastinstall.doctor.cuda_verdict import judge_gpu  # noqa: PLC0415 (only where there is something)
+    wanted = any(_uses_cuda(context, build) for build in gpu.frameworks)
+    obstacle = next(_list_obstacles(gpu, wanted=wanted), None)
+    if obstacle is not None:
+        status, message, remedy, verify = obstacle
+        yield _SAY.say(
+            status if wanted else Status.HINT,
+            message,
+            evidence=_describe_gpu(gpu),
+            remedy=Remedy(text=remedy),
+            verify=verify,
+        )
+        if status is Status.ERROR and wanted:
+            return  # no program gets a GPU, so builds are not judged by it
+    builds = tuple(_judge_builds(context, gpu))
+    yield from builds
+    if obstacle is None and not builds:
+        yield _report_success(gpu)
 
-    yield from judge_gpu(context, gpu)
+
+def find_required_driver(cuda: str) -> str:
+    """Find the oldest Linux driver for a CUDA version ("12.6"); empty if the data lacks it."""
+    parts = (*parse_numbers(cuda), 0)
+    return _OTHER_DRIVERS.get(".".join(map(str, parse_numbers(cuda)[:2])), "") or _MINIMUM_DRIVERS.get(parts[0], "")
+
+
+def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
+    """Tell whether the driver is new enough for a CUDA version, or return None if unknown.
+
+    NVML's word on the highest CUDA version counts first. Under WSL the driver is Windows's, whose numbers are others
+    within the same branch. A Tegra's numbers mean something else altogether. A package for forward compatibility
+    stands in for a later driver.
+    """
+    if gpu.tegra or not cuda:
+        return None
+    wanted, offered = parse_numbers(cuda), parse_numbers(gpu.driver_cuda)
+    if offered >= wanted or (offered[:1] == wanted[:1] and wanted[0] >= min(_MINIMUM_DRIVERS)):
+        return True
+    required, driver = (
+        parse_numbers(find_required_driver(cuda)),
+        max(parse_numbers(gpu.driver), parse_numbers(gpu.compat)),
+    )
+    if not driver or not required:
+        return None
+    return driver[0] >= required[0] if gpu.wsl else driver >= required
+
+
+def parse_numbers(version: str) -> tuple[int, ...]:
+    """Return a version's leading numbers, to compare by: (550, 54, 15) of "550.54.15", (2, 9, 1) of "2.9.1+cu126".
+
+    >>> parse_numbers("2.9.1+cu126")
+    (2, 9, 1)
+    """
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()
+
+
+def _report_success(gpu: Gpu) -> Finding:
+    verify = _show_driver(*(build.source for build in gpu.frameworks))
+    judged = [build for build in gpu.frameworks if build.name != "torchvision"]
+    builds = ", ".join(
+        f"{_name_build(build)} for {_name_kind(build)}" if build.known else _name_build(build) for build in judged
+    )
+    reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
+    if not reachable:
+        none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
+        return _SAY.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
+    where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
+    message = f"{builds} and {where} fit" if builds else f"{where} is present, and nothing here was built for it"
+    needed = [(build.cuda, find_required_driver(build.cuda)) for build in judged if build.cuda and not gpu.tegra]
+    needs = [f"CUDA {cuda} needs a driver >= {driver}; {_DATED}" for cuda, driver in needed[:1] if driver]
+    return _SAY.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
+
+
+def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, str, str]]:
+    """List what keeps a process from the GPU, the gravest first: how grave, in words, what to do, and what shows it."""
+    driver, nodes, inside = _show_driver(), show_files(*_NODES), gpu.container
+    if gpu.mismatch:
+        versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
+        what = (
+            f"the driver's kernel module and its library are of different versions{versions}, so no program gets a GPU"
+        )
+        again = "restart the machine, or reload the module: the driver was updated since the last boot"
+        yield Status.ERROR, what, "restart the container: the host's driver was updated" if inside else again, driver
+    if gpu.nodes and gpu.libcuda is None:
+        where = "this container has a GPU's device files" if inside else "a GPU's device files are here"
+        what = f"{where}, but not libcuda.so.1, the driver's library, so no program gets the GPU"
+        handed = f"{_TOOLKIT}, and NVIDIA_DRIVER_CAPABILITIES=compute,utility; --device alone is not enough"
+        packages = "install the driver's libraries (Debian: libcuda1; Ubuntu: libnvidia-compute)"
+        yield Status.ERROR, what, handed if inside else packages, nodes
+    if gpu.nvml is Nvml.HUNG:
+        what = f"{gpu.problem}: the driver is dead, or restarts for each program because persistence mode is off"
+        look = "look for `Xid` in the kernel's messages; or have nvidia-persistenced keep the driver awake"
+        yield Status.WARNING, what, look, driver
+    if gpu.nvml is Nvml.REFUSED and gpu.nodes:
+        again = _TOOLKIT if inside else "restart the machine, or install its driver again"
+        yield Status.WARNING, f"the driver does not report its GPU ({gpu.problem})", again, driver
+    if not wanted or gpu.nodes or gpu.tegra:
+        return
+    if inside and (gpu.driver or gpu.cards):
+        yield Status.WARNING, "the host has an NVIDIA GPU that this container was not given", _TOOLKIT, nodes
+    elif gpu.cards and not gpu.driver:
+        what = "this machine has an NVIDIA GPU, but its driver is not loaded"
+        install = "install NVIDIA's driver; after a kernel update, build its module again"
+        yield Status.WARNING, what, install, nodes
+
+
+def _judge_builds(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+    """Judge each framework by driver and GPUs."""
+    for build in gpu.frameworks:
+        if build.name == "torchvision" or not build.known:
+            continue
+        if build.cuda is None:
+            yield from _report_build_for_others(gpu, build)
+        elif not gpu.present:
+            yield from _report_useless_build(context, build)
+        elif _uses_cuda(context, build):
+            yield from _report_old_driver(gpu, build, build.cuda)
+
+
+def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Finding]:
+    """Report a build that leaves a GPU alone that it could use; its version's label tells that somebody chose it."""
+    if gpu.usable:
+        yield _SAY.say(
+            Status.HINT if "+" in build.version and not build.rocm else Status.WARNING,
+            f"{_name_build(build)} was built for {_name_kind(build)}: it will not use this machine's GPU",
+            evidence=_describe_gpu(gpu),
+            expected="a build for CUDA",
+            observed=build.version,
+            remedy=_make_build_remedy(gpu, build),
+            verify=_show_driver(build.source),
+        )
+
+
+def _report_useless_build(context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
+    if build.name == "torch" and _has_libraries(context):
+        names = [each.name for each in context.facts.distributions if each.name.startswith("nvidia-")]
+        yield _SAY.hint(
+            f"{_name_build(build)} was built for CUDA {build.cuda}, but there is no NVIDIA GPU here: "
+            "gigabytes for nothing",
+            evidence=shorten_evidence(f"CUDA's libraries: {name}" for name in names),
+            remedy=Remedy(text=f"if this machine never gets one, install the build for the CPU: {_TORCH_BUILDS}"),
+            verify=_show_driver(build.source),
+        )
+
+
+def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[Finding]:
+    if is_new_enough(gpu, cuda) is False:
+        least = find_required_driver(cuda)
+        least = least.partition(".")[0] if gpu.wsl else least  # Windows's numbers are the same in front of the dot only
+        hosts = "the host's driver" if gpu.container else "the driver"
+        where = "Windows's driver" if gpu.wsl else hosts
+        needs = f"for CUDA {cuda}, which needs a driver >= {least}"
+        yield _SAY.error(
+            f"{_name_build(build)} was built {needs}; this machine has {gpu.driver}",
+            evidence=(*_describe_gpu(gpu), _DATED),
+            expected=f">= {least}",
+            observed=gpu.driver,
+            remedy=Remedy(text=f"update {where}; or {_make_build_remedy(gpu, build).text}"),
+            verify=_show_driver(build.source),
+        )
+
+
+def _uses_cuda(context: CheckContext, build: FrameworkBuild) -> bool:
+    """Tell whether somebody meant it to run on CUDA: tensorflow has one wheel for both, and CUDA's libraries apart."""
+    return build.cuda is not None and (not build.name.startswith("tensorflow") or _has_libraries(context))
+
+
+def _has_libraries(context: CheckContext) -> bool:
+    return any(distribution.name.startswith(_LIBRARIES) for distribution in context.facts.distributions)
+
+
+def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:
+    if gpu.tegra:
+        return Remedy(text=f"install NVIDIA's own {build.name} for this JetPack")
+    where = f": {_TORCH_BUILDS}" if build.name == "torch" else ""
+    return Remedy(text=f"install a build of {build.name} for a CUDA version that this driver and GPU support{where}")
+
+
+def _describe_gpu(gpu: Gpu) -> tuple[str, ...]:
+    """Describe driver, GPUs, and what nobody told of them."""
+    offered = f", which offers CUDA {gpu.driver_cuda}" if gpu.driver_cuda else ""
+    driver = (f"driver {gpu.driver}{' (of Windows)' if gpu.wsl else ''}{offered}",) if gpu.driver else ()
+    devices = (
+        (device.name or "a GPU")
+        + (f", compute capability {device.capability}" if device.capability else "")
+        + (f", {device.memory_bytes / (1 << 30):.0f} GiB" if device.memory_bytes else "")
+        for device in gpu.devices
+    )
+    return (*driver, *devices, *((gpu.problem,) if gpu.problem else ()))
+
+
+def _name_build(build: FrameworkBuild) -> str:
+    return f"{build.name} {build.version.partition('+')[0]}"
+
+
+def _name_kind(build: FrameworkBuild) -> str:
+    kinds = (("CUDA", build.cuda), ("ROCm", build.rocm), ("XPU", build.xpu))
+    return next((f"{name} {version}" for name, version in kinds if version), "the CPU")
+
+
+def _show_driver(*files: PurePath | None) -> str:
+    """Return the driver's version, and the files that tell what a build was made for."""
+    return show_text(_VERSION, *(path for path in files if path is not None))

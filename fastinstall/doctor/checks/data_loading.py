@@ -27,7 +27,7 @@ from pathlib import PurePosixPath
 
 from fastinstall.core.messages import listing
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.remedies import command, run_python, show_text
+from fastinstall.doctor.remedies import run_python, show_text, word_command
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.observe.loader_limits import decoders_of, frameworks_of
 
@@ -102,4 +102,4 @@ def _report_malloc(context: CheckContext) -> Iterator[Finding]:
 
 
 def _make_bench_remedy(context: CheckContext, text: str) -> Remedy:
-    return Remedy(text=f"{text} `bench`, given a directory of your images", command=command(context, "bench"))
+    return Remedy(text=f"{text} `bench`, given a directory of your images", command=word_command(context, "bench"))

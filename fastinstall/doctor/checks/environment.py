@@ -23,8 +23,8 @@ it: `fastinstall setup --new-env ./fast-env`.
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.owners import minor
-from fastinstall.doctor.remedies import offer_repair, run_python, setup, show, show_files, show_variables
+from fastinstall.doctor.owners import get_minor
+from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files, show_variables
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -60,7 +60,7 @@ def _describe_environment(facts: Facts) -> str:
 def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
     receipt, facts, version = context.receipt, context.facts, context.facts.interpreter.version
     stale = facts.conda.stale if facts.conda is not None else ()
-    if receipt is not None and minor(receipt.python_version) != minor(version):
+    if receipt is not None and get_minor(receipt.python_version) != get_minor(version):
         yield _SAY.error(
             f"the Python of this environment changed from {receipt.python_version} to {version}; its packages did not",
             evidence=(f"interpreter: {facts.environment.python}", f"set up: {receipt.created_at}"),
@@ -77,14 +77,14 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
             Status.WARNING if is_lost else Status.HINT,
             f"Python changed to {version}: {told} not see{', and PIL is missing' if is_lost else ''}",
             evidence=tuple(map(str, directories)),
-            remedy=setup(context, "set up the fast stack for this Python") if is_lost else None,
+            remedy=offer_setup(context, "set up the fast stack for this Python") if is_lost else None,
             verify=show_files(*directories),
         )
 
 
 def _report_protected(context: CheckContext) -> Iterator[Finding]:
     for message, place in _list_protections(context.facts):
-        yield _SAY.hint(message, evidence=(place,), remedy=setup(context, "set up the fast stack"))
+        yield _SAY.hint(message, evidence=(place,), remedy=offer_setup(context, "set up the fast stack"))
     facts, unreadable = context.facts, context.facts.conda.unreadable if context.facts.conda is not None else {}
     if unreadable and facts.frozen is None:
         records = f"{len(unreadable)} record{'' if len(unreadable) == 1 else 's'}"

@@ -33,7 +33,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import pin_command
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import describe_removal
-from fastinstall.doctor.remedies import command, offer_repair, setup, show_files, suggest_conda_reinstall
+from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, suggest_conda_reinstall, word_command
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy
@@ -64,7 +64,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(
             "this stack is a wheel in a conda environment: conda does not know it and overwrites it "
             "as soon as a package requires Pillow",
-            remedy=setup(context, "install it as a conda package", "--engine", "auto"),
+            remedy=offer_setup(context, "install it as a conda package", "--engine", "auto"),
             verify=conda_meta,
         )
     yield from _report_pins(context, receipt)
@@ -77,7 +77,7 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
         return _SAY.warning(
             f"the start-up guard is broken: {guard.problems[0]}",
             evidence=guard.problems,
-            remedy=Remedy(text="install the guard again", command=command(context, "doctor --fix")),
+            remedy=Remedy(text="install the guard again", command=word_command(context, "doctor --fix")),
             verify=verify,
         )
     if guard.installed:
@@ -85,12 +85,12 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
     if not receipt.request.guard:
         return _SAY.skipped("the guard was declined at the setup")
     message = "no guard is installed: nothing warns when another tool replaces this stack"
-    return _SAY.hint(message, remedy=Remedy(text="install the guard", command=command(context, "guard install")))
+    return _SAY.hint(message, remedy=Remedy(text="install the guard", command=word_command(context, "guard install")))
 
 
 def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
     pins, prefix = context.facts.pins, context.facts.environment.prefix
-    again = Remedy(text="pin it again", command=command(context, "guard install --pin"))
+    again = Remedy(text="pin it again", command=word_command(context, "guard install --pin"))
     for pin in pins:
         in_project = pin.kind not in (PinKind.PIP, PinKind.CONDA)
         if not pin.problems:

@@ -29,8 +29,8 @@ from enum import StrEnum
 from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.owners import loaded_copy, name_core_copy, whole_copies
-from fastinstall.doctor.remedies import offer_repair, setup, show, show_cpu, show_files, show_note, stock
+from fastinstall.doctor.owners import find_loaded_copy, list_whole_copies, name_core_copy
+from fastinstall.doctor.remedies import offer_repair, offer_setup, offer_stock, show, show_cpu, show_files, show_note
 from fastinstall.elf.cpu import Cpu, Host
 from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore, IsaScan
@@ -156,7 +156,7 @@ def _find_taken_copy(context: CheckContext, host: Host) -> CoreLevel | None:
     if core is None:
         return None
     if not host.name:
-        return loaded_copy(core)
+        return find_loaded_copy(core)
     return choose_core_for_cpu(core, host.cpu, knows_levels=knows_levels(python.libc, python.libc_version))
 
 
@@ -262,7 +262,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
     core, scans = context.facts.stack.core, {scan.path: scan for scan in context.facts.isa}
     if core is None:
         return
-    for copy in whole_copies(core):
+    for copy in list_whole_copies(core):
         level, scan = copy.level, scans.get(copy.path)
         if copy == core.levels[0]:  # what the baseline declares, else what it was built for
             level = copy.isa_note if copy.isa_note is not None else "".join(context.own_levels[:1])
@@ -283,7 +283,11 @@ def _make_remedy(context: CheckContext, host: Host) -> Remedy:
     levels = context.recipe.levels
     fitting = [level.name for level in levels if 0 < rank(level.name) <= rank(find_offered_level(host.cpu))]
     if not host.name:
-        return setup(context, "set up the stack for this CPU", "--level", "auto") if fitting else stock(context)
+        return (
+            offer_setup(context, "set up the stack for this CPU", "--level", "auto")
+            if fitting
+            else offer_stock(context)
+        )
     if not fitting:
         return Remedy(text=f"no level suits {_name_host(host)}: use stock Pillow, in a separate environment")
     least, core = min(fitting, key=rank), context.facts.stack.core
@@ -291,7 +295,7 @@ def _make_remedy(context: CheckContext, host: Host) -> Remedy:
     limit = rank(find_offered_level(context.facts.cpu))
     best = sorted((level.name for level in levels if level.automatic and 0 < rank(level.name) <= limit), key=rank)[-1:]
     wanted = ",".join(dict.fromkeys((least, *(there or best))))
-    return setup(context, f"build one wheel for {_name_host(host)} and this CPU", "--levels", wanted)
+    return offer_setup(context, f"build one wheel for {_name_host(host)} and this CPU", "--levels", wanted)
 
 
 def _count(scan: IsaScan, features: Collection[str]) -> str:

@@ -31,14 +31,14 @@ from fastinstall.doctor.codec_libraries import (
     UNSET_VARIABLES,
     codecs_of,
     describe_file_owner,
+    explain_choice_of,
+    explain_no_simulation,
     is_by_variable,
-    mapped_files,
+    list_mapped_files,
     name_library,
-    no_simulation,
-    reason_for,
 )
-from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import loaded_file, why_no_stack
+from fastinstall.doctor.loader_agreement import find_disagreements
+from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
 from fastinstall.doctor.remedies import offer_repair, show_maps, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -60,7 +60,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         return
     if not linkage.modules:
         absent = context.facts.stack.directory is None
-        yield _SAY.skipped(why_no_stack(context.facts) if absent else no_simulation(context))
+        yield _SAY.skipped(explain_no_stack(context.facts) if absent else explain_no_simulation(context))
         return
     codecs: _Codecs = {each.library.path: each for each in codecs_of(context, "jpeg") if each.library.path is not None}
     shared = [codec for codec in codecs.values() if not codec.inside]
@@ -132,8 +132,8 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     """Report one libjpeg, or several that are each for themselves; beside PIL's, a process may know more of them."""
-    mapped, core, process = mapped_files(context), context.facts.stack.core, context.facts.process
-    known = set(codecs) | {each.mapped for each in disagreements(context.linkage, mapped)}
+    mapped, core, process = list_mapped_files(context), context.facts.stack.core, context.facts.process
+    known = set(codecs) | {each.mapped for each in find_disagreements(context.linkage, mapped)}
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
     unasked = "also mapped, and none of PIL's files asks for it"
     beside = shorten_evidence(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
@@ -150,7 +150,7 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     hidden = f"{len(codecs)} libjpegs are present, but separate: {inside} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
     evidence = (*_describe_codecs(context, codecs.values()), *beside)
-    return _SAY.ok(message, evidence=evidence, verify=show_needed(loaded_file(core)) if core is not None else "")
+    return _SAY.ok(message, evidence=evidence, verify=show_needed(find_loaded_file(core)) if core is not None else "")
 
 
 def _describe_codecs(context: CheckContext, codecs: Iterable[Codec]) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
         yield f"{name}, linked into {path}"
     elif path is not None:
         users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
-        why = "; ".join(filter(None, (describe_file_owner(context, path), reason_for(context, path))))
+        why = "; ".join(filter(None, (describe_file_owner(context, path), explain_choice_of(context, path))))
         yield f"{name}: {path} ({why}), used by {users}"
 
 

@@ -32,18 +32,18 @@ from fastinstall.doctor.codec_libraries import (
     UNSET_VARIABLES,
     OwnedDirectory,
     describe_file_owner,
+    explain_no_simulation,
     is_bundled,
     is_by_variable,
     is_unresolved,
-    lacking,
-    mapped_files,
-    no_simulation,
+    list_mapped_files,
+    list_missing,
     place_of,
     show_lacking,
     strip_library_name,
 )
-from fastinstall.doctor.loader_agreement import Disagreement, disagreements, trace_askers
-from fastinstall.doctor.owners import is_other_libc, why_no_core
+from fastinstall.doctor.loader_agreement import Disagreement, find_disagreements, trace_askers
+from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import offer_repair, show, show_maps, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.environment import EnvironmentKind
@@ -70,13 +70,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libraries of PIL's modules; without a simulated process, what the core alone was found to need."""
     linkage, core = context.linkage, context.readable_core
     if not linkage.modules and core is None:
-        yield _SAY.skipped(why_no_core(context.facts))
+        yield _SAY.skipped(explain_no_core(context.facts))
         return
     if core is not None and is_unresolved(context, core):
-        yield _SAY.skipped(no_simulation(context), verify=show_needed(core.path))
+        yield _SAY.skipped(explain_no_simulation(context), verify=show_needed(core.path))
         return
     groups: dict[tuple[str, str], list[MissingLibrary]] = {}
-    for need in lacking(context):
+    for need in list_missing(context):
         groups.setdefault((need.name, need.problem), []).append(need)
     problems = [_report_missing(context, needs) for needs in groups.values()]
     if linkage.modules:
@@ -84,7 +84,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield from problems or (_report_resolved(context, linkage),)
     elif core is not None:
         message, verify = f"the {len(core.libraries)} libraries of the core are found", show_needed(core.path)
-        yield from problems or (_SAY.ok(message, evidence=(no_simulation(context),), verify=verify),)
+        yield from problems or (_SAY.ok(message, evidence=(explain_no_simulation(context),), verify=verify),)
 
 
 def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
@@ -104,20 +104,17 @@ def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Findi
     requirement = None if is_bundled(name) else _find_requirement(context, name)
     packages = (f"packages that contain it: {_name_packages(requirement)}",) if requirement is not None else ()
     return _SAY.error(
-        _explain_failure(context, needs, name),
+        _explain_failure(needs, name),
         evidence=(*users, *packages),
         remedy=_bring(context, requirement),
         verify=show_lacking(context, first),
     )
 
 
-def _explain_failure(context: CheckContext, needs: list[MissingLibrary], name: str) -> str:
+def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
     """Explain why a library is missing; a name that is a path is a module's: nothing but Python asks for it."""
     problem, users = needs[0].problem, " and ".join(need.needed_by.name for need in needs)
-    verb, libc = "need" if needs[1:] else "needs", context.facts.interpreter.libc
-    if is_other_libc(context.facts, name) and problem == "not found":
-        files = f"{len(needs)} files ask" if needs[1:] else f"{users} asks"
-        return f"{files} for {name}, another C library than {libc}, which this Python uses"
+    verb = "need" if needs[1:] else "needs"
     if "/" in needs[0].name:
         return f"{name} cannot be loaded: {problem}"
     if problem == "not found":
@@ -172,7 +169,7 @@ def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[
 
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     process = context.facts.process
-    differences = disagreements(linkage, mapped_files(context))
+    differences = find_disagreements(linkage, list_mapped_files(context))
     found = tuple(each for each in differences if not _is_of_the_interpreter(context, each.name, each.mapped))
     if found:
         who = f"process {process.pid}" if process is not None else "the interpreter that imported PIL"

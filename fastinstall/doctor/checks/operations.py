@@ -20,7 +20,7 @@ from pathlib import PurePath
 
 from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.remedies import offer_repair, run_python, setup, show, show_files
+from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.live_process import Fault, packages_of
@@ -142,7 +142,7 @@ def _make_remedy(context: CheckContext, runtime: Runtime, short: PurePath | None
     if file is not None and packages_of(file) is None and not _BASE.fullmatch(file.name):
         return Remedy(text=f"{file} is not part of PIL: replace it with one that works, or remove it")
     if runtime.signal == "SIGILL":
-        return setup(context, "set up the stack for this CPU", "--level", "auto")
+        return offer_setup(context, "set up the stack for this CPU", "--level", "auto")
     return offer_repair(context)
 
 

@@ -26,14 +26,13 @@ from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import (
     Claimant,
-    claimants,
-    loaded_file,
-    names_of_other_libc,
-    other_libc,
-    records,
+    explain_broken_core,
+    explain_conflict,
+    explain_no_stack,
+    find_loaded_file,
+    list_claimants,
+    list_records,
     relative_to_prefix,
-    version_conflict,
-    why_no_stack,
 )
 from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, offer_repair, show_files, show_strings
 from fastinstall.model.finding import Finding, Status
@@ -50,9 +49,9 @@ _LISTED = 3
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge PIL's files."""
     if context.facts.stack.directory is None:
-        yield _SAY.skipped(why_no_stack(context.facts))
+        yield _SAY.skipped(explain_no_stack(context.facts))
         return
-    kept = [recorded for claimant in claimants(context.facts) if (recorded := _read_record(context, claimant))]
+    kept = [recorded for claimant in list_claimants(context.facts) if (recorded := _read_record(context, claimant))]
     record = min(kept, key=lambda each: len(each.altered) + len(each.missing), default=None)
     problems = (*_report_core(context), *_report_recorded(context, record), *_report_stray(context, record))
     if problems:
@@ -65,18 +64,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_core(context: CheckContext) -> Iterator[Finding]:
-    stack, python, core = context.facts.stack, context.facts.interpreter, context.facts.stack.core
-    directory = show_files(python.site_packages / "PIL")
-    if core is None and stack.foreign_cores:
-        wrong = f"the imaging core has the wrong ABI tag: this Python is {python.abi}"
-        yield _report(context, other_libc(context.facts) or wrong, stack.foreign_cores, directory)
-    elif core is None:
-        yield _report(context, "the imaging core is missing", (), directory)
-    elif not core.readable:
-        evidence, message = (f"{core.path}, {core.size} bytes",), f"the imaging core is damaged: {core.problem}"
-        yield _report(context, message, evidence, show_files(core.path))
-    if core is not None and (conflict := version_conflict(stack)):
-        path = loaded_file(core)
+    stack, core = context.facts.stack, context.facts.stack.core
+    if core is None or not core.readable:
+        evidence = stack.foreign_cores if core is None else (f"{core.path}, {core.size} bytes",)
+        place = context.facts.interpreter.site_packages / "PIL" if core is None else core.path
+        yield _report(context, explain_broken_core(context.facts), evidence, show_files(place))
+    elif conflict := explain_conflict(stack):
+        path = find_loaded_file(core)
         verify = show_strings(path, f"^{core.version}$")
         yield _report(context, f"PIL is mixed from two versions: {conflict}", (str(path),), verify)
 
@@ -106,11 +100,11 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
     )
     modules, libraries, files = _divide(tuple(name for name in unclaimed if name not in (*tagged, *cores)))
     others = (*libraries, *files)
-    other_python = f"extension modules for {_name_foreign_python(context, tagged)}, which this one never loads"
+    other_python = "extension modules for another Python, which this one never loads"
     stated = (
         (modules, f"stray extension modules that no distribution claims: {_join_names(modules)}", record is not None),
         (others, f"{len(others)} files below PIL/ that no distribution claims", record is not None),
-        (cores, f"a core for {_name_foreign_python(context, cores)} lies beside the right one", stack.core is not None),
+        (cores, "a core for another Python lies beside the right one", stack.core is not None),
         (tagged, f"{other_python}: {_join_names(tagged)}", True),
     )
     for names, message, is_told in stated:
@@ -119,14 +113,9 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
             yield _report(context, message, names, show_files(*(packages / name for name in names[:_LISTED])), status)
 
 
-def _name_foreign_python(context: CheckContext, names: tuple[str, ...]) -> str:
-    """Name the Pythons that modules are for which this Python passes over."""
-    return "a Python on another C library" if names_of_other_libc(context.facts, names) == names else "another Python"
-
-
 def _find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
     """Find the files below `PIL/` that neither a RECORD nor a record of conda's names."""
-    claims = (claimant.claim for claimant in claimants(context.facts) if claimant.claim is not None)
+    claims = (claimant.claim for claimant in list_claimants(context.facts) if claimant.claim is not None)
     known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
     return tuple(name for name in context.facts.stack.unclaimed if name not in known)
 
@@ -172,7 +161,7 @@ class Recorded:
 def _read_record(context: CheckContext, claimant: Claimant) -> Recorded | None:
     owner, claim, package = claimant.owner, claimant.claim, claimant.package
     if claim is not None and package is not None:
-        files, verify = len(claim.files), compare_with_conda(context, records(context, package)[0])
+        files, verify = len(claim.files), compare_with_conda(context, list_records(context, package)[0])
         altered, missing = (_list_record_paths(context, paths) for paths in (claim.altered, claim.missing))
     elif owner is not None and owner.has_record:
         files, verify = owner.files, compare_with_record(context, claimant.name)

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.codec_libraries import code_files, lacking
-from fastinstall.doctor.owners import other_libc, version_conflict
-from fastinstall.doctor.remedies import VERSION, offer_repair, run_python, setup, show, show_files
+from fastinstall.doctor.codec_libraries import list_code_files, list_missing
+from fastinstall.doctor.owners import explain_broken_core, explain_conflict
+from fastinstall.doctor.remedies import VERSION, offer_repair, offer_setup, run_python, show, show_files
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Remedy
 
@@ -54,7 +54,7 @@ def _report_imported(context: CheckContext, runtime: Runtime) -> Finding:
             evidence=(runtime.location,),
             expected=f"below {prefix}",
             observed=runtime.location,
-            remedy=setup(context, "install a PIL in this environment"),
+            remedy=offer_setup(context, "install a PIL in this environment"),
             verify=run_python(context, VERSION),
         )
     message, verify = f"PIL {runtime.version} can be imported", run_python(context, _IMPORT)
@@ -65,7 +65,7 @@ def _report_absent(context: CheckContext) -> Finding:
     receipt, verify = context.receipt, run_python(context, _IMPORT)
     evidence = (str(context.facts.interpreter.site_packages),)
     if receipt is None:
-        remedy, message = setup(context, "set up the fast stack"), "there is no PIL in this environment"
+        remedy, message = offer_setup(context, "set up the fast stack"), "there is no PIL in this environment"
         return _SAY.hint(message, evidence=evidence, remedy=remedy, verify=verify)
     return _SAY.error(
         "PIL is missing from this environment",
@@ -116,19 +116,11 @@ def _describe_cause(context: CheckContext) -> str:
     stack = context.facts.stack
     if not stack.has_init:
         return "PIL/__init__.py is missing, so PIL is a namespace package (module 'PIL' has no attribute 'Image')"
-    if libc := other_libc(context.facts):
-        return libc
-    if stack.core is None and stack.foreign_cores:
-        return f"the core is for another Python ({', '.join(stack.foreign_cores)}) than {context.facts.interpreter.abi}"
-    if stack.core is None:
-        return "the imaging core is missing"
-    if not stack.core.readable:
-        return f"the imaging core is damaged: {stack.core.problem}"
-    return version_conflict(stack)
+    return explain_broken_core(context.facts) or explain_conflict(stack)
 
 
 def _describe_damaged_library(context: CheckContext) -> str:
     """Describe a library of the core that is there and cannot be loaded."""
-    mine = code_files(context)
-    needs = (need for need in lacking(context) if need.needed_by in mine and need.problem != "not found")
+    mine = list_code_files(context)
+    needs = (need for need in list_missing(context) if need.needed_by in mine and need.problem != "not found")
     return next((f"{need.name} is damaged: {need.problem}" for need in needs), "")

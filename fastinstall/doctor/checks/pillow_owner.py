@@ -28,16 +28,16 @@ from fastinstall.core.messages import listing as joined
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     Claimant,
-    claimants,
     describe_arrival,
     describe_owner,
+    explain_no_stack,
     holds_core,
     is_of_the_system,
     is_whole_enough,
-    records,
-    why_no_stack,
+    list_claimants,
+    list_records,
 )
-from fastinstall.doctor.remedies import offer_repair, setup, show_files, show_lines, show_owner
+from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding
 
@@ -51,9 +51,9 @@ _Claimants = tuple[Claimant, ...]
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge who owns PIL."""
-    directory, found = context.facts.stack.directory, claimants(context.facts)
+    directory, found = context.facts.stack.directory, list_claimants(context.facts)
     if not found and directory is None:
-        yield _SAY.skipped(why_no_stack(context.facts))
+        yield _SAY.skipped(explain_no_stack(context.facts))
         return
     if directory is not None and is_of_the_system(context.facts):
         message = "PIL belongs to the operating system, whose package manager tracks the files"
@@ -92,7 +92,7 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
             "took: conda deletes or overwrites the files when it changes that package"
         )
         text = "replace both with one conda package"
-        say, remedy = _SAY.warning, setup(context, text, "--engine", "auto")
+        say, remedy = _SAY.warning, offer_setup(context, text, "--engine", "auto")
     yield say(
         message,
         evidence=tuple(_describe_claimant(context, claimant) for claimant in found),
@@ -142,7 +142,7 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
         yield _SAY.hint(
             f"PIL belongs to {only.name} only: any package that requires pillow brings back stock Pillow",
             evidence=tuple(one.sentence for one in context.facts.stack.dependants),
-            remedy=setup(context, "set it up under the name that dependants require", "--dist-name", "pillow"),
+            remedy=offer_setup(context, "set it up under the name that dependants require", "--dist-name", "pillow"),
             verify=show_owner(context, only.name),
         )
     elif is_conda and conda and not conda.unreadable and not context.core_is_ours and only.package is None:
@@ -150,7 +150,7 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
             f"conda does not know {only.description}: the next conda package that requires pillow installs "
             "another one over it",
             evidence=(only.place, "no record in conda-meta claims PIL's files"),
-            remedy=setup(context, "set it up as a conda package"),
+            remedy=offer_setup(context, "set it up as a conda package"),
             verify=show_owner(context),
         )
 
@@ -171,7 +171,7 @@ def _show_claim(context: CheckContext, claimant: Claimant) -> str:
     """Return what it recorded."""
     if claimant.package is None:
         return show_owner(context, claimant.name)
-    return show_lines(_CORE, *records(context, claimant.package))
+    return show_lines(_CORE, *list_records(context, claimant.package))
 
 
 def _show_claims(context: CheckContext, found: _Claimants) -> str:
@@ -179,6 +179,6 @@ def _show_claims(context: CheckContext, found: _Claimants) -> str:
     owners = (claimant.owner for claimant in found if claimant.owner is not None)
     named = [owner.distribution.metadata for owner in owners if owner.has_record]
     packages = context.facts.interpreter.site_packages
-    kept = records(context, *(claimant.package for claimant in found if claimant.package is not None))
+    kept = list_records(context, *(claimant.package for claimant in found if claimant.package is not None))
     pattern = _CORE if kept else f"^{_CORE}"
     return show_lines(pattern, *(packages / name / "RECORD" for name in named), *kept)

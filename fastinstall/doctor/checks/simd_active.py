@@ -18,8 +18,8 @@ from collections.abc import Iterator
 
 from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
-from fastinstall.doctor.remedies import offer_repair, setup, show, show_symbol_count
+from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
+from fastinstall.doctor.remedies import offer_repair, offer_setup, show, show_symbol_count
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Status
 
@@ -33,7 +33,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the kernels in the core, in every copy of it."""
     core, wanted = context.readable_core, context.recipe.expect.symbols
     if core is None:
-        yield _SAY.skipped(why_no_core(context.facts))
+        yield _SAY.skipped(explain_no_core(context.facts))
     elif not wanted:
         yield _SAY.skipped(f"the recipe {context.recipe.name} builds no SIMD kernels")
     elif core.levels:
@@ -59,9 +59,9 @@ def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
 
 def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     wanted, left_out = context.recipe.expect.symbols, _list_omitted_symbols(context)
-    levels = ", ".join(copy.level for copy in whole_copies(core))
+    levels = ", ".join(copy.level for copy in list_whole_copies(core))
     where = f"every copy of the core, {levels}" if core.levels else "the core"
-    verify = show("nm", "-D", loaded_file(core), "|", "grep", wanted[0])
+    verify = show("nm", "-D", find_loaded_file(core), "|", "grep", wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
         evidence = shorten_evidence(f"not built by the setup: {symbol}" for symbol in left_out)
@@ -72,7 +72,7 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
 
 def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     wanted = context.recipe.expect.symbols
-    for copy in whole_copies(core):
+    for copy in list_whole_copies(core):
         some = f"only some of the SIMD kernels: {len(copy.simd_symbols)} of {len(wanted)} symbols"
         if missing := _list_missing_symbols(context, copy.simd_symbols):
             yield _SAY.error(
@@ -105,7 +105,7 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
         message = f"this is stock Pillow; there are no SIMD kernels for {architecture}"
         return _SAY.skipped(message, evidence=evidence, verify=verify)
     else:
-        message, remedy = "this is stock Pillow, without SIMD kernels", setup(context, "set up the fast stack")
+        message, remedy = "this is stock Pillow, without SIMD kernels", offer_setup(context, "set up the fast stack")
         return _SAY.hint(message, evidence=evidence, remedy=remedy, verify=verify)
     status = Status.WARNING if receipt is None else Status.ERROR
     return _SAY.say(status, message, evidence=evidence, remedy=offer_repair(context), verify=verify)

@@ -26,15 +26,15 @@ from pathlib import PurePath
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     claimant_of,
-    claimants,
     describe_arrival,
     describe_conda_package,
     describe_removal,
     find_foreign_owner,
     find_foreign_package,
+    get_minor,
     holds_core,
     is_registered,
-    minor,
+    list_claimants,
 )
 from fastinstall.doctor.remedies import offer_repair, show_digests, show_files
 from fastinstall.model.facts import Facts, InstalledStack
@@ -61,7 +61,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if not differences:
         yield _SAY.ok(f"{ours} is installed as it was set up", evidence=(set_up,), verify=verify)
         return
-    owners = (f"{claimant.place}: {claimant.description}" for claimant in claimants(facts))
+    owners = (f"{claimant.place}: {claimant.description}" for claimant in list_claimants(facts))
     yield _SAY.error(
         _describe_cause(facts, receipt, ours),
         evidence=(*differences, *owners, *_describe_circumstances(facts, receipt), set_up),
@@ -88,7 +88,7 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 def _describe_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
     stack = facts.stack
-    if minor(facts.interpreter.version) != minor(receipt.python_version):
+    if get_minor(facts.interpreter.version) != get_minor(receipt.python_version):
         yield f"Python was {receipt.python_version}, is {facts.interpreter.version}"
     if stack.core is None:
         yield f"{receipt.core.path} is gone"
@@ -111,7 +111,7 @@ def _describe_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
 def _describe_cause(facts: Facts, receipt: Receipt, ours: str) -> str:
     """Return the one cause that explains the differences best."""
     stack = facts.stack
-    if minor(facts.interpreter.version) != minor(receipt.python_version):
+    if get_minor(facts.interpreter.version) != get_minor(receipt.python_version):
         return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
     if stack.directory is None:
         removal = describe_removal(facts, receipt.conda.package.dist) if receipt.conda is not None else ""

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from fastinstall.core.messages import format_bytes
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.remedies import command, show_files, show_text
+from fastinstall.doctor.remedies import show_files, show_text, word_command
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.history import Unreadable, warn_about_held_bytes, way_out
 
@@ -64,7 +64,7 @@ def _make_remedy(context: CheckContext, unreadable: Unreadable) -> Remedy:
     if out is not None:
         return Remedy(text="put that transaction away: nothing is deleted, but it can no longer be undone", command=out)
     again = f"or rename it to {unreadable.file.name}.damaged and set up again"
-    return Remedy(text=f"undo the setup from its journal; {again}", command=command(context, "rollback --yes"))
+    return Remedy(text=f"undo the setup from its journal; {again}", command=word_command(context, "rollback --yes"))
 
 
 def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
@@ -89,5 +89,5 @@ def _report_held_bytes(context: CheckContext, verify: str) -> Iterator[Finding]:
     sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, context.facts.environment.prefix)
     if sentence is not None:
         text = "give up the older undo steps, except the last setup's"
-        remedy = Remedy(text=text, command=command(context, "rollback --forget"))
+        remedy = Remedy(text=text, command=word_command(context, "rollback --forget"))
         yield _SAY.hint(sentence.partition("; ")[0], remedy=remedy, verify=verify)

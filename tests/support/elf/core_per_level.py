@@ -22,6 +22,8 @@ KERNEL = "ImagingFilter3x3f_4u8"
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 BASELINE, BETTER = "x86-64-v2", "x86-64-v3"
 LOADER = Path("/lib64/ld-linux-x86-64.so.2")
+LOADER_REFUSAL = "CPU ISA level is lower than required"
+"""What glibc says of a file that declares a level above the CPU's."""
 
 _CORE = """
 #include <Python.h>

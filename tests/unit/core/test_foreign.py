@@ -35,7 +35,7 @@ def test_a_fifo_that_somebody_writes_into_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "document"
     os.mkfifo(place)
     writer = os.open(place, os.O_RDWR)
-    with pytest.raises(OSError, match="is a FIFO, not a file"):
+    with pytest.raises(OSError, match="is a FIFO"):
         foreign.read_bytes(place)
     os.close(writer)
 
@@ -46,8 +46,9 @@ def test_a_file_without_end_is_refused_before_it_is_read(tmp_path: Path) -> None
         stream.truncate(1 << 40)
     with pytest.raises(OSError, match="is larger than 64 MiB"):
         foreign.read_bytes(place)
-    with pytest.raises(DocumentError, match="document: cannot be read: is larger than 16 MiB"):
+    with pytest.raises(DocumentError, match="is larger than 16 MiB") as caught:
         foreign.read_json(place)
+    assert caught.value.file == place
     with pytest.raises(OSError, match="is larger than 8 GiB"):
         files.sha256(place)
 
@@ -66,8 +67,9 @@ def test_what_is_not_there_is_nothing(tmp_path: Path) -> None:
     assert foreign.bytes_if_there(tmp_path / "no" / "file") is None
     assert foreign.text_if_there(tmp_path / "no") == ""
     (tmp_path / "there").mkdir()
-    with pytest.raises(DocumentError, match="there: cannot be read: Is a directory"):
+    with pytest.raises(DocumentError, match="Is a directory") as caught:
         foreign.text_if_there(tmp_path / "there")
+    assert caught.value.file == tmp_path / "there"
 
 
 @pytest.mark.parametrize("kind", [*(kind for kind in NO_FILES), "deep"])

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from fastinstall.core.lock_holder import holder
+from fastinstall.core.lock import find_holder_in
 
 LOCKS = """\
 1: FLOCK  ADVISORY  WRITE 14485 fe:00:2172114 0 EOF
@@ -30,4 +30,4 @@ LOCKS = """\
     ids=["by device", "other device", "ambiguous", "device told differently", "other kind", "other namespace", "none"],
 )
 def test_the_holder_is_told_by_device_and_inode(device: int, inode: int, process: int | None) -> None:
-    assert holder(LOCKS, device=device, inode=inode) == process
+    assert find_holder_in(LOCKS, device=device, inode=inode) == process

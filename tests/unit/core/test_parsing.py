@@ -84,8 +84,9 @@ class _Sized:
     "data", [{"size": 2**64}, {"share": 10**400}, {"share": float("inf")}, {"share": float("nan")}]
 )
 def test_a_number_that_nothing_can_have_is_refused_by_its_key(data: dict[str, Any]) -> None:
-    with pytest.raises(DocumentError, match=rf"x: {next(iter(data))}: the number is too large, or not a number"):
+    with pytest.raises(DocumentError, match="the number is too large") as caught:
         decode(_Sized, data, file="x")
+    assert (caught.value.file, caught.value.key) == ("x", next(iter(data)))
 
 
 def test_a_long_value_is_repeated_in_part() -> None:

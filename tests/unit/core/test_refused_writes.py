@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from support.suite.golden import Golden
 
 from fastinstall.core.refused_writes import advice, reason
 
@@ -14,13 +15,13 @@ def refused(number: int, *names: str | None) -> OSError:
     return OSError(number, os.strerror(number), *names)
 
 
-def test_an_error_about_an_open_file_is_told_of_the_place() -> None:
-    assert reason(refused(errno.ENOSPC), Path("/env")) == "/env: No space left on device"
+def test_an_error_about_an_open_file_is_told_of_the_place(golden: Golden) -> None:
+    golden(reason(refused(errno.ENOSPC), Path("/env")))
 
 
-def test_both_ends_of_a_rename_are_named() -> None:
+def test_both_ends_of_a_rename_are_named(golden: Golden) -> None:
     error = OSError(errno.EXDEV, "Invalid cross-device link", "/env/a", None, "/env/b")
-    assert reason(error, Path("/env")) == "/env/a -> /env/b: Invalid cross-device link"
+    golden(reason(error, Path("/env")))
 
 
 @pytest.mark.parametrize(

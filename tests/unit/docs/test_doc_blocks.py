@@ -103,9 +103,17 @@ def test_every_scenario_belongs_to_a_page_or_a_section_of_one() -> None:
 
 def test_a_section_is_followed_from_its_heading_to_the_next_one_of_its_own() -> None:
     text = "# a\n\n## b c\n```sh\n## d\n```\n\n## e\n## d\n"
-    assert section_of(text, "", ("b-c", "d")) == "# a\n\n\n\n\n\n\n\n\n"
-    assert section_of(text, "b-c", ("b-c", "d")) == "\n\n## b c\n```sh\n## d\n```\n\n## e\n\n"
-    assert section_of(text, "d", ("b-c", "d")) == "\n\n\n\n\n\n\n\n## d\n"
+    lines = text.split("\n")
+
+    def kept(name: str) -> list[int]:
+        section = section_of(text, name, ("b-c", "d")).split("\n")
+        assert len(section) == len(lines), "lines keep their numbers"
+        assert all(shown in ("", line) for shown, line in zip(section, lines, strict=True))
+        return [number for number, shown in enumerate(section, 1) if shown]
+
+    assert kept("") == [1]
+    assert kept("b-c") == [3, 4, 5, 6, 8]
+    assert kept("d") == [9]
 
 
 def test_what_a_command_wants_can_be_brought() -> None:
@@ -126,14 +134,10 @@ def test_a_shown_file_is_known_by_its_title_or_first_line() -> None:
 
 
 def test_a_command_is_whole_with_its_continuations_quotes_and_here_documents() -> None:
-    text = '```sh\n# a remark\na \\\n  b\ncat <<X\nX y\nX\nif true; then\n  c\nfi   # end\necho "1\n2"\n```\n'
+    whole = ["a \\\n  b", "cat <<X\nX y\nX", "if true; then\n  c\nfi   # end", 'echo "1\n2"']
+    text = "\n".join(("```sh", "# a remark", *whole, "```\n"))
     done = [each for each in commands_of(blocks_of(text)) if not isinstance(each, Block)]
-    assert [each.text for each in done] == [
-        "a \\\n  b",
-        "cat <<X\nX y\nX",
-        "if true; then\n  c\nfi   # end",
-        'echo "1\n2"',
-    ]
+    assert [each.text for each in done] == whole
 
 
 def _calls(command: Command) -> list[list[str]]:

@@ -1,12 +1,14 @@
 """What a page shows of a command's output is compared as far as it is stable."""
 
+import pytest
 from support.docs.output import lines_missing
 from support.docs.readers import consented
 
 
 def test_figures_paths_times_and_spaces_are_any() -> None:
     printed = "undone: 20261122T093253Z-3c8055\n  ok   PIL of /home/me/env-2, 14.5 MB"
-    assert lines_missing("undone: 20261121T142549Z-fbdb5d\nok PIL of /srv/env, 22 MB", printed) == []
+    shown = "undone: 20261121T142549Z-fbdb5d\nok PIL of /srv/env, 22 MB"
+    assert lines_missing(shown, printed) == []
 
 
 def test_words_are_not() -> None:
@@ -21,10 +23,16 @@ def test_dots_are_anything() -> None:
     assert lines_missing("...\nfound ... there\n...", "x\nfound something there") == []
 
 
-def test_what_asks_at_the_terminal_is_agreed_to() -> None:
-    assert consented("fastinstall setup --prefix ./env") == "fastinstall setup --yes --prefix ./env"
-    assert consented("fastinstall doctor --fix --prefix ./env") == "fastinstall doctor --yes --fix --prefix ./env"
-    assert consented("fastinstall guard remove", "--project .") == "fastinstall guard remove --yes --project ."
+@pytest.mark.parametrize(
+    ("command", "flags", "agreed"),
+    [
+        ("fastinstall setup --prefix ./env", (), "fastinstall setup --yes --prefix ./env"),
+        ("fastinstall doctor --fix --prefix ./env", (), "fastinstall doctor --yes --fix --prefix ./env"),
+        ("fastinstall guard remove", ("--project .",), "fastinstall guard remove --yes --project ."),
+    ],
+)
+def test_what_asks_at_the_terminal_is_agreed_to(command: str, flags: tuple[str, ...], agreed: str) -> None:
+    assert consented(command, *flags) == agreed
 
 
 def test_what_does_not_ask_stays() -> None:

@@ -2,7 +2,8 @@
 
 from support.docs.pages import ROOT
 
-from fastinstall.proof.cases import MODES, matrix_cases, operation_of
+from fastinstall.proof.cases import operation_of
+from fastinstall.proof.matrix_cases import MODES, matrix_cases
 from fastinstall.proof.quick import QUICK
 from whole_proof.run import WHOLE
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from support.suite.golden import Golden
 from support.values.builders import (
     changed,
     conda_receipt,
@@ -68,10 +69,11 @@ def test_a_later_version_that_was_asked_for_is_kept(
     assert (found.order, found.is_kept) == (order, kept)
 
 
-def test_a_later_version_is_kept_where_the_tool_does_not_tell() -> None:
+def test_a_later_version_is_kept_where_the_tool_does_not_tell(golden: Golden) -> None:
     found = _intent(_swapped("14.0.0", tool="uv", requested=True))
     assert found.is_kept
-    assert found.story == "pillow 14.0.0 was installed by uv, and whether it was requested by name is unknown"
+    assert (found.tool, found.version, found.asked) == ("uv", "14.0.0", InstallRequest.UNTOLD)
+    golden(found.story)
 
 
 def test_whatever_another_distribution_requires_is_kept_if_ours_does_not_do() -> None:

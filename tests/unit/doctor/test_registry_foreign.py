@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.elf.extension_package import LICENCES, make_check
+from support.suite.golden import Golden
 from support.values.builders import healthy_facts, receipt, recipe
 
 from fastinstall.core.errors import UsageError
@@ -45,8 +46,10 @@ def test_a_check_of_another_distribution_runs_behind_ours(site: Path) -> None:
     assert check_names(foreign=True) == (*check_names(), "licences")
     (found,) = ran("licences")
     assert (found.check, found.status) == ("licences", Status.HINT)
-    assert found.message == "nobody has said who may use /srv/images/env"
-    assert load_check("licences").SUMMARY == "Whether the environment says who may use it."
+    assert str(healthy_facts().environment.prefix) in found.message
+    summary = load_check("licences").SUMMARY
+    assert summary.lower() in LICENCES.splitlines()[0].lower()
+    assert summary[0].isupper()
 
 
 def test_it_may_stand_between_ours(site: Path) -> None:
@@ -96,33 +99,33 @@ def test_a_broken_one_is_a_finding_that_names_its_distribution(site: Path, text:
     make_check(site, text)
     *_, found = ran("swapped", "licences")
     assert (found.check, found.status) == ("licences", Status.CRASHED)
-    assert found.message.startswith("the check of acme-checks 1.0 failed: ")
+    assert "acme-checks 1.0" in found.message
     assert reason in found.message
     assert found.evidence == ("acme-checks 1.0",)
     assert found.link == "docs/how-to/extend.md"
 
 
-def test_a_name_of_ours_stays_ours_and_that_is_told(site: Path) -> None:
+def test_a_name_of_ours_stays_ours_and_that_is_told(site: Path, golden: Golden) -> None:
     make_check(site, "raise SystemExit\n", point="swapped")
     assert check_names(foreign=True) == check_names()
     (told,) = ignored_findings()
     assert (told.check, told.status) == ("extensions", Status.WARNING)
-    assert told.message == "the check 'swapped' of acme-checks 1.0 is ignored: fastinstall already has that name"
+    golden(told.message)
 
 
-def test_of_two_others_with_one_name_the_first_by_its_own_name_is_taken(site: Path) -> None:
+def test_of_two_others_with_one_name_the_first_by_its_own_name_is_taken(site: Path, golden: Golden) -> None:
     make_check(site, "raise SystemExit\n", name="zeta-checks")
     make_check(site)
     assert ran("licences")[0].status is Status.HINT
     (told,) = ignored_findings()
-    assert told.message == "the check 'licences' of zeta-checks 1.0 is ignored: acme-checks 1.0 already has that name"
+    golden(told.message)
 
 
 def test_a_mistyped_name_is_answered_with_theirs_too(site: Path) -> None:
     make_check(site)
     with pytest.raises(UsageError) as caught:
         check_names(("licenses",))
-    assert "did you mean `fastinstall doctor licences`?" in str(caught.value.hint)
+    assert "`fastinstall doctor licences`" in str(caught.value.hint)
 
 
 def test_none_is_told_of_where_none_is_installed() -> None:

@@ -31,7 +31,7 @@ def crashing_check(monkeypatch: pytest.MonkeyPatch) -> str:
 
     def check(_context: CheckContext) -> Iterator[Finding]:
         yield FindingFactory("guards").hint("said before the crash")
-        raise ZeroDivisionError("no files at all")
+        raise ZeroDivisionError("no files")
 
     vars(module).update(NAME="guards", SUMMARY="Dies.", NEEDS_RUNTIME=False, ORDER=190, check=check)
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -48,7 +48,7 @@ def test_an_unknown_check_is_a_usage_error_with_what_was_meant() -> None:
         run_checks(context(), ("swaped",))
     assert caught.value.exit_code == ExitCode.USAGE
     assert caught.value.hint is not None
-    assert "did you mean `fastinstall doctor swapped`?" in caught.value.hint
+    assert "`fastinstall doctor swapped`" in caught.value.hint
     assert all(name in caught.value.hint for name in check_names())
 
 
@@ -67,7 +67,7 @@ def test_a_crash_becomes_a_finding_and_the_others_still_speak(crashing_check: st
     findings = run_checks(context())
     said = [found for found in findings if found.check == crashing_check]
     assert [found.status for found in said] == [Status.HINT, Status.CRASHED]
-    assert said[1].message == "the check itself failed: ZeroDivisionError: no files at all"
+    assert said[1].message.endswith(": ZeroDivisionError: no files")
     assert said[1].evidence == ("fastinstall 0.1.0",)
     assert said[1].remedy is not None
     assert said[1].remedy.command == "fastinstall inspect --redact --prefix /srv/images/env"

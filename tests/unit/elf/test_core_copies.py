@@ -151,7 +151,7 @@ def test_a_copy_for_another_machine_is_passed_over_as_the_loader_does(tree: Path
     replace(BETTER, machine=183).write(better(tree))
     core = read(tree)
     assert loaded(core) == ["x86-64-v2"]
-    assert core.levels[1].problem == "built for aarch64, not for x86_64"
+    assert core.levels[1].problem.startswith("built for aarch64")
 
 
 def test_every_level_directory_with_a_copy_counts(tree: Path) -> None:

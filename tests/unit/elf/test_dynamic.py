@@ -141,7 +141,7 @@ def test_a_dynamic_section_beyond_reason_is_malformed(tmp_path: Path) -> None:
     struct.pack_into("<Q", content, 64 + 56 + 32, 1 << 40)
     path = tmp_path / "lib.so"
     path.write_bytes(content)
-    with pytest.raises(ElfError, match="a dynamic section of 1099511627776 bytes"):
+    with pytest.raises(ElfError, match=f"dynamic section of {1 << 40} bytes"):
         read_dynamic(path)
 
 

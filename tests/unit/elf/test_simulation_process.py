@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from support.elf.loader_target import LOADER, Target, paths, program
 from support.elf.writer import Elf
+from support.suite.golden import Golden
 
 from fastinstall.elf.description import LoadedFile, MissingLibrary
 from fastinstall.elf.loader.process_settings import ProcessSettings
@@ -194,16 +195,16 @@ def test_without_a_program_libraries_open_too(target: Target) -> None:
     assert process.open("/opt/core.so").file is not None
 
 
-def test_of_a_program_on_musl_nothing_is_told_but_that(target: Target) -> None:
+def test_of_a_program_on_musl_nothing_is_told_but_that(target: Target, golden: Golden) -> None:
     process = target.start(program("libc.musl-x86_64.so.1", "liba.so", interpreter="/lib/ld-musl-x86_64.so.1"))
-    assert process.problem == "/bin/host uses musl's loader, but only glibc's is simulated"
+    golden(process.problem)
     assert not process.is_simulated
     assert (process.files, process.missing) == ([], [])
 
 
 def test_a_program_is_not_opened_as_a_library(target: Target) -> None:
     opened = target.start().open("/bin/host")
-    assert opened.missing[0].problem == "/bin/host: a program cannot be opened as a library"
+    assert opened.missing[0].problem.startswith("/bin/host: a program")
 
 
 def test_a_missing_version_is_a_refusal(target: Target) -> None:
@@ -213,11 +214,8 @@ def test_a_missing_version_is_a_refusal(target: Target) -> None:
     target.write("/opt/fine.so", Elf(needed=("libplain.so",), imported=("two@NEW_2:libplain.so",)))
     process = target.start()
     (missing,) = process.open("/opt/core.so").missing
-    assert missing == MissingLibrary(
-        name="liba.so",
-        needed_by=PurePosixPath("/opt/core.so"),
-        problem="version `NEW_2' not found in /lib64/liba.so",
-    )
+    assert (missing.name, missing.needed_by) == ("liba.so", PurePosixPath("/opt/core.so"))
+    assert all(part in missing.problem for part in ("version `NEW_2'", "/lib64/liba.so"))
     assert process.open("/opt/fine.so").file is not None
 
 

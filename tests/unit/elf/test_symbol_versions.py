@@ -53,7 +53,7 @@ def test_versions_of_one_library_that_all_libraries_share_are_counted(tmp_path: 
         struct.pack("<HHIII", 1, 1000, 1, 1600 - 16 * number, 16 if number < 99 else 0) for number in range(100)
     )
     versions = struct.pack("<IHHII", 0, 0, 2, 1, 16) * 999 + struct.pack("<IHHII", 0, 0, 2, 1, 0)
-    with pytest.raises(ElfError, match="more symbol versions than symbols can refer to"):
+    with pytest.raises(ElfError, match="more symbol versions"):
         read_versions(with_table(tmp_path, NEEDED, entries + versions))
 
 

@@ -70,7 +70,7 @@ def test_an_instruction_requires_its_feature(
     assert (found.requires, found.level, found.confidence) == (features, level, Confidence.CERTAIN)
     assert found.contains == ()
     assert 0 < found.shares[features[0]] < 1
-    assert found.evidence[0] == "no dispatcher: neither CPUID, IRELATIVE nor __cpu_model"
+    assert found.evidence[0].startswith("no dispatcher")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_an_instruction_is_told_in_words_with_what_it_asks_for() -> None:
 
 def test_code_for_other_machines_is_a_problem(tmp_path: Path) -> None:
     found = scan_isa(Elf(machine=183, exported={"function": RET}).write(tmp_path / "module.so"))
-    assert found.problem == "built for aarch64: only code for x86-64 is told apart"
+    assert found.problem.startswith("built for aarch64")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", bytes(4096), b"#!/bin/sh\n" * 100])

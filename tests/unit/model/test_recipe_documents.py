@@ -75,8 +75,9 @@ def test_a_wrong_recipe_is_refused_with_file_and_key(right: str, wrong: str, key
 
 
 def test_broken_toml_is_refused_with_its_line() -> None:
-    with pytest.raises(DocumentError, match=r"fork\.toml: not valid TOML: .*line 2"):
+    with pytest.raises(DocumentError, match="line 2") as caught:
         parse_recipe("schema = 1\nname = \n", FILE)
+    assert caught.value.file == FILE
 
 
 def test_a_recipe_without_an_automatic_level_is_refused() -> None:
@@ -97,8 +98,9 @@ def test_shared_advisories_are_read() -> None:
 
 def test_an_advisory_that_stands_there_twice_is_refused() -> None:
     second = ADVISORIES.removeprefix("schema = 1\n")
-    with pytest.raises(DocumentError, match=r"pillow\.toml: advisories\[1\]\.id: 'CVE-1' is there twice"):
+    with pytest.raises(DocumentError, match="twice") as caught:
         parse_advisories(ADVISORIES + second, "pillow.toml")
+    assert (caught.value.file, caught.value.key) == ("pillow.toml", "advisories[1].id")
 
 
 KERNELS = """

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from support.suite.golden import Golden
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
@@ -10,7 +11,8 @@ from fastinstall.model.recipe import LIBRARIES, PROVIDERS
 from fastinstall.model.recipe_names import FORMER
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.observe.recipes import load_recipe, load_recipe_file, load_recipes
-from fastinstall.proof.cases import matrix_cases, operation_of
+from fastinstall.proof.cases import operation_of
+from fastinstall.proof.matrix_cases import matrix_cases
 
 SHIPPED = recipes_directory()
 
@@ -78,10 +80,10 @@ def test_the_first_directory_wins_and_may_use_shipped_advisories(tmp_path: Path)
     assert load_recipes((SHIPPED, tmp_path))["pillow"].summary.startswith("stock")
 
 
-def test_an_unknown_recipe_is_refused_with_the_nearest_and_the_known() -> None:
+def test_an_unknown_recipe_is_refused_with_the_nearest_and_the_known(golden: Golden) -> None:
     with pytest.raises(UsageError, match="no recipe is named 'pillow-smid'") as caught:
         load_recipe("pillow-smid", (SHIPPED,))
-    assert caught.value.hint == "did you mean --recipe pillow-simd? known: pillow, pillow-fast, pillow-simd"
+    golden(caught.value.hint)
 
 
 def test_a_malformed_recipe_is_refused_with_its_file(tmp_path: Path) -> None:
@@ -98,8 +100,9 @@ def test_a_malformed_recipe_does_not_stop_another(tmp_path: Path) -> None:
 
 def test_missing_shared_advisories_are_refused(tmp_path: Path) -> None:
     _copy(tmp_path, "pillow")
-    with pytest.raises(DocumentError, match=r"advisories_from\[0\]: no recipe directory has advisories/pillow\.toml"):
+    with pytest.raises(DocumentError, match=r"advisories/pillow\.toml") as caught:
         load_recipe("pillow", (tmp_path,))
+    assert caught.value.key == "advisories_from[0]"
 
 
 def test_a_recipe_that_is_not_text_is_refused(tmp_path: Path) -> None:
@@ -110,7 +113,7 @@ def test_a_recipe_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_recipe_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
-    with pytest.raises(UsageError, match=r"folder\.toml: cannot be read: Is a directory"):
+    with pytest.raises(UsageError, match=r"folder\.toml: .*Is a directory"):
         load_recipe("folder", (tmp_path, SHIPPED))
 
 
@@ -124,7 +127,7 @@ def test_a_single_file_is_read_wherever_it_lies(tmp_path: Path) -> None:
 
 
 def test_a_single_file_that_is_absent_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"absent\.toml: cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"absent\.toml: .*No such file"):
         load_recipe_file(tmp_path / "absent.toml")
 
 

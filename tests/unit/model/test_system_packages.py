@@ -22,7 +22,7 @@ def test_every_package_manager_has_names_for_compiler_and_python(manager: str) -
 def test_a_hint_names_the_command_of_this_machine_and_a_way_without_it() -> None:
     hint = BuildNeeds(libraries=(TIFF,), python="3.11").explain(["zypper"], prefix="sudo ")
 
-    assert hint == f"sudo zypper install python311-devel libtiff-devel; or {ELSEWHERE}"
+    assert hint.split("; or ") == ["sudo zypper install python311-devel libtiff-devel", ELSEWHERE]
 
 
 def test_without_a_package_manager_the_other_way_remains() -> None:

@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from fastinstall.proof.cases import FEW_SIZES, MODES, matrix_cases, operation_of
+from fastinstall.proof.cases import operation_of
+from fastinstall.proof.matrix_cases import FEW_SIZES, MODES, matrix_cases
 from whole_proof.run import SIZES
 
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "proof.md"

@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from fastinstall.proof.judge import distance, find_excesses
+from fastinstall.proof.judge import find_excesses, measure_distance
 from fastinstall.proof.runs import ProofPicture
 
 
@@ -35,8 +35,8 @@ def one(mode: str, *values: int) -> tuple[ProofPicture]:
 def test_the_largest_difference_is_in_steps_of_the_mode(
     mode: str, ours: tuple[int, ...], theirs: tuple[int, ...], largest: float
 ) -> None:
-    assert distance(one(mode, *ours), one(mode, *theirs)).largest == largest
-    assert distance(one(mode, *theirs), one(mode, *ours)).largest == largest
+    assert measure_distance(one(mode, *ours), one(mode, *theirs)).largest == largest
+    assert measure_distance(one(mode, *theirs), one(mode, *ours)).largest == largest
 
 
 def numbers(form: str, *values: float) -> tuple[ProofPicture]:
@@ -44,12 +44,12 @@ def numbers(form: str, *values: float) -> tuple[ProofPicture]:
 
 
 def test_numbers_of_32_bits_are_compared_as_numbers() -> None:
-    assert distance(numbers("i", -1, 70000), numbers("i", 0, 70001)).largest == 1
-    assert distance(numbers("f", 0.25, 1e9), numbers("f", 0.5, 1e9)).largest == 0.25
+    assert measure_distance(numbers("i", -1, 70000), numbers("i", 0, 70001)).largest == 1
+    assert measure_distance(numbers("f", 0.25, 1e9), numbers("f", 0.5, 1e9)).largest == 0.25
 
 
 def test_no_number_is_near_to_one_that_is_none() -> None:
-    assert distance(numbers("f", float("nan")), numbers("f", 1.0)).largest == 255
+    assert measure_distance(numbers("f", float("nan")), numbers("f", 1.0)).largest == 255
 
 
 @pytest.mark.parametrize(
@@ -67,28 +67,30 @@ def test_no_number_is_near_to_one_that_is_none() -> None:
 def test_what_has_another_shape_is_not_compared(
     ours: tuple[ProofPicture, ...], theirs: tuple[ProofPicture, ...], problem: str
 ) -> None:
-    assert distance(ours, theirs).problem.startswith(problem)
+    assert measure_distance(ours, theirs).problem.startswith(problem)
 
 
 def test_the_bias_is_that_of_the_band_where_it_is_largest() -> None:
     theirs = ProofPicture("RGB", (4, 1), bytes(12))
     ours = ProofPicture("RGB", (4, 1), bytes((0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1)))
-    found = distance((ours,), (theirs,))
+    found = measure_distance((ours,), (theirs,))
     assert (found.largest, found.bias, found.samples) == (1, 0.75, 12)
-    assert distance((theirs,), (ours,)).bias == -0.75
+    assert measure_distance((theirs,), (ours,)).bias == -0.75
 
 
 def test_errors_to_both_sides_are_no_bias() -> None:
-    assert distance((ProofPicture("L", (2, 1), b"\x05\x07"),), (ProofPicture("L", (2, 1), b"\x06\x06"),)).bias == 0
+    assert (
+        measure_distance((ProofPicture("L", (2, 1), b"\x05\x07"),), (ProofPicture("L", (2, 1), b"\x06\x06"),)).bias == 0
+    )
 
 
 def test_what_has_to_be_equal_differs_by_a_colour_that_nobody_sees_too() -> None:
-    hidden = {"resize/RGBA/1x1/box,1x1": distance(one("RGBA", 200, 9, 9, 0), one("RGBA", 3, 9, 9, 0))}
+    hidden = {"resize/RGBA/1x1/box,1x1": measure_distance(one("RGBA", 200, 9, 9, 0), one("RGBA", 3, 9, 9, 0))}
     assert list(find_excesses(hidden, exact=False)) == []
     assert [found.case for found in find_excesses(hidden, exact=True)] == list(hidden)
 
 
 def test_what_has_to_be_equal_has_no_tolerance() -> None:
-    near = {"resize/RGB/1x1/box,1x1": distance(one("RGB", 1, 2, 3), one("RGB", 1, 2, 4))}
+    near = {"resize/RGB/1x1/box,1x1": measure_distance(one("RGB", 1, 2, 3), one("RGB", 1, 2, 4))}
     assert list(find_excesses(near, exact=False)) == []
     assert [found.allowed for found in find_excesses(near, exact=True)] == [0]

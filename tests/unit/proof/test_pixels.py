@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.proof.stack_operations import PixelDifference, compare_pixels
+from fastinstall.proof.cases import CaseDifference
+from fastinstall.proof.pixels import compare_pixels
 
 
-def _compare(tmp_path: Path, ours: dict[str, bytes], reference: dict[str, bytes]) -> tuple[PixelDifference, ...]:
+def _compare(tmp_path: Path, ours: dict[str, bytes], reference: dict[str, bytes]) -> tuple[CaseDifference, ...]:
     for name, members in (("ours", ours), ("reference", reference)):
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             for member, samples in members.items():

@@ -11,7 +11,7 @@ from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.model.speed import SpeedRow, SpeedTable
-from fastinstall.proof.stack_operations import MeasuredPil, MeasurementConditions, TimingEffort
+from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort
 from fastinstall.steps import prove
 
 STOCK, OURS = (

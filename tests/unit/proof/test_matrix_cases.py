@@ -1,4 +1,5 @@
-from fastinstall.proof.cases import FEW_SIZES, MODES, matrix_cases, operation_of, pixels_of
+from fastinstall.proof.cases import operation_of, pixels_of
+from fastinstall.proof.matrix_cases import FEW_SIZES, MODES, matrix_cases
 
 
 def test_every_case_has_a_name_of_its_own() -> None:

@@ -1,6 +1,8 @@
 import pytest
 
-from fastinstall.proof.cases import EQUAL, TOLERANCES, matrix_cases, operation_of, tolerance_of
+from fastinstall.proof.cases import operation_of
+from fastinstall.proof.judge import EQUAL, TOLERANCES, tolerance_of
+from fastinstall.proof.matrix_cases import matrix_cases
 
 
 def test_no_operation_is_allowed_more_than_three_steps_but_tables_of_wide_values() -> None:

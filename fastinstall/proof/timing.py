@@ -1,0 +1,165 @@
+"""Time real operations of two stacks in turn, A B A A B A, the best of each, as a table of ratios.
+
+The second A is a process of its own: it tells how much two measurements of the same differ on this machine now.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
+
+from fastinstall.core import process
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Emit, Progressed
+from fastinstall.core.values import immutable
+from fastinstall.model.speed import SpeedRow, SpeedTable
+
+SHORT: tuple[str, ...] = (
+    "decode-256-224 500 px",
+    "decode-256-224 1080p",
+    "jpeg decode 1080p",
+    "resize 1080p-256 RGB bilinear",
+    "resize 1080p-256 RGB bicubic",
+    "resize 1080p-256 RGB lanczos",
+    "resize 1080p-256 L lanczos",
+    "reduce(4) RGB",
+    "filter 3x3 RGB",
+    "gaussian r5 RGB",
+    "alpha_composite",
+    "colour LUT 17",
+    "convert RGB-L",
+    "enhance Color",
+    "chops add",
+)
+_WORKER = Path(__file__).with_name("_worker.py")
+
+
+@immutable
+class MeasuredPil:
+    """One PIL to measure.
+
+    Attributes:
+        label: for the table ("pillow 13.0.0").
+        python: the interpreter that runs it.
+        stage: a directory that goes in front of its path; None for what is installed.
+    """
+
+    label: str
+    python: Path
+    stage: Path | None = None
+
+
+@immutable
+class TimingEffort:
+    """How long to measure.
+
+    Attributes:
+        operations: names; empty for every one that there is.
+        rounds: how often the two take turns.
+        seconds: for each operation, contender and round.
+        photo: a picture to work on; None for a generated one.
+    """
+
+    operations: tuple[str, ...] = SHORT
+    rounds: int = 3
+    seconds: float = 0.02
+    photo: Path | None = None
+
+
+@immutable
+class MeasurementConditions:
+    """Where and when it is measured.
+
+    Attributes:
+        cpu: its name, for the table.
+        measured_at: ISO 8601, for the table.
+        variables: environment variables of the subprocesses.
+        emit: is called with each event of the progress.
+    """
+
+    cpu: str
+    measured_at: str
+    variables: Mapping[str, str]
+    emit: Emit
+
+
+def measure(
+    before: MeasuredPil, after: MeasuredPil, effort: TimingEffort, circumstances: MeasurementConditions
+) -> SpeedTable:
+    """Measure two stacks in turn, and the first one against itself.
+
+    Args:
+        before: what is replaced.
+        after: what replaces it.
+        effort: which operations, for how many rounds and seconds.
+        circumstances: what the table says of the machine, and who listens.
+
+    Raises:
+        FailedError: one of them cannot even be imported, or they share no operation.
+    """
+    with ExitStack() as stack:
+        measured = (before, after, before)
+        workers = [stack.enter_context(_open(each, effort.photo, circumstances)) for each in measured]
+        for worker, contender in zip(workers, measured, strict=True):
+            try:
+                worker.listen()
+            except FailedError as error:
+                message = f"{contender.label} cannot be measured: {error.message}"
+                raise FailedError(message, details=error.details) from error
+        timed = tuple(_time_operations(workers, effort, circumstances.emit))
+    rows = tuple(row for row, _ in timed)
+    if not rows:
+        raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
+    geomean = math.prod(row.before_ms / row.after_ms for row in rows) ** (1 / len(rows))
+    return SpeedTable(
+        baseline=before.label,
+        candidate=after.label,
+        cpu=circumstances.cpu,
+        measured_at=circumstances.measured_at,
+        geomean=round(geomean, 3),
+        rows=rows,
+        noise=round(max(noise for _, noise in timed), 3),
+    )
+
+
+def _open(
+    contender: MeasuredPil, photo: Path | None, circumstances: MeasurementConditions
+) -> AbstractContextManager[process.Conversation]:
+    options = {"--stage": contender.stage, "--photo": photo}
+    words = (word for option, value in options.items() if value is not None for word in (option, value))
+    variables = {**circumstances.variables, "FASTINSTALL_GUARD": "0"}
+    return process.conversation((contender.python, "-I", "-B", _WORKER, *words), environment=variables)
+
+
+def _time_operations(
+    workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit
+) -> Iterator[tuple[SpeedRow, float]]:
+    """Yield a row for each operation that both can do, and by what share the first differs from itself."""
+    names = effort.operations
+    if not names:
+        known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)
+        names = tuple(name for name in known if name in others)
+    for number, name in enumerate(names, start=1):
+        rounds = [
+            tuple(_ask(worker, name, effort.seconds).get("ms", math.inf) for worker in workers)
+            for _ in range(effort.rounds)
+        ]
+        emit(Progressed(stage="measure", done=number, total=len(names)))
+        before, after, again = (min(column) for column in zip(*rounds, strict=True))
+        if math.isfinite(before + after + again):
+            ratios = [first / second for first, second, _ in rounds if math.isfinite(first + second)]
+            row = SpeedRow(
+                operation=name,
+                before_ms=round(before, 4),
+                after_ms=round(after, 4),
+                low=round(min(ratios), 3) if len(ratios) > 1 else None,
+                high=round(max(ratios), 3) if len(ratios) > 1 else None,
+            )
+            yield row, max(before / again, again / before) - 1
+
+
+def _ask(worker: process.Conversation, operation: str, seconds: float) -> dict[str, Any]:
+    answer = json.loads(worker.ask(json.dumps({"operation": operation, "seconds": seconds})))
+    return answer if isinstance(answer, dict) else {}
