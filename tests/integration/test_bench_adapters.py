@@ -19,7 +19,7 @@ from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")
-WHOLE = ("jpeg4py", "imagecodecs", "simplejpeg", "turbojpeg")
+WHOLE = ("imagecodecs", "simplejpeg", "turbojpeg")
 """They decode what Pillow decodes and leave the rest to it, so nothing differs."""
 
 BOUNDS = {

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Dict, List
-
-from . import _arrays, _gpu, pillow
+from . import _gpu, pillow
 
 NAME = "nvimagecodec"
 TITLE = "nvImageCodec, one image at a time, resized by Pillow"
@@ -38,27 +35,3 @@ def load(path):
 )
 
 trouble = _gpu.no_gpu
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    from nvidia import nvimgcodec
-
-    return [("decode", partial(decode, nvimgcodec, [])), *_arrays.by_pillow(wanted)]
-
-
-def decode(nvimgcodec: Any, running: List[Any], data: bytes) -> Any:
-    """Return an array; the first picture creates the decoder.
-
-    Raises:
-        ValueError: nvImageCodec cannot decode it; it gives no reason.
-    """
-    import numpy as np
-
-    if not running:
-        running.append(nvimgcodec.Decoder(max_num_cpu_threads=1))
-    as_it_lies = nvimgcodec.DecodeParams(apply_exif_orientation=False)
-    found = running[0].decode(nvimgcodec.CodeStream(data), params=as_it_lies)
-    if found is None:
-        message = "nvImageCodec cannot decode it"
-        raise ValueError(message)
-    return np.asarray(found.cpu())

@@ -36,7 +36,7 @@ SCALES = 2
 PRIORITY = 5
 CODE = "acme.decode(data)"
 LOADER = "def load(path):\\n    return path, SHORTER, CROP, FILTER\\n"
-stages = pillow.finish
+stages = pillow.stages
 '''
 STORE = '''"""Your images in a shelf.
 

@@ -67,7 +67,7 @@ def test_what_was_not_measured_says_why() -> None:
     assert {each.outcome for each in failed} >= NOT_MEASURED
     for each in failed:
         assert f"{each.candidate.name}: {each.outcome.value}: {each.reason}" in text
-    assert "fastinstall bench --with jpeg4py" in text
+    assert "fastinstall bench --with turbojpeg" in text
 
 
 def test_images_that_were_left_out_are_counted_and_named_and_steer_no_terminal() -> None:
@@ -132,7 +132,7 @@ def test_by_default_it_is_short_and_verbose_shows_all_of_it() -> None:
     text, details = _text(whole), _text(whole, VERBOSE)
     assert len(_lines(whole)) < len(_lines(whole, VERBOSE)) - 40
     assert text.endswith("--verbose")
-    for only_verbose in ("hand over", "first batch", "images: 120 images", "jpeg4py: missing"):
+    for only_verbose in ("hand over", "first batch", "images: 120 images", "turbojpeg: missing"):
         assert only_verbose in details
         assert only_verbose not in text
 
