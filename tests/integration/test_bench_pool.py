@@ -56,8 +56,7 @@ FORKED = PoolRequest(workers=2)
 SPAWNED = PoolRequest(workers=1, start=WorkerStart.SPAWN)
 ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
 THREADS = PoolRequest(workers=2, start=WorkerStart.THREAD)
-SOON = _pool_own.LOOK_SECONDS - 1
-"""Seconds: less than a worker without work takes to look for its parent itself."""
+SOON = 4.0
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 
 
@@ -206,19 +205,17 @@ def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path, 
     assert measured.images_per_second > 0
 
 
-def test_what_a_worker_collates_is_what_the_parent_maps() -> None:
+def test_a_batch_lies_together_in_memory_which_grows_with_the_largest() -> None:
     class Shelf:
         def load(self, index: int) -> object:
             return [b"first", {"image": bytearray(b"second"), "label": 7}, None][index]
 
-    slot = _pool_own.Slot()
-    count, failed, place = _pool_own.made(Shelf(), [0, 1, 5], slot)
-    team = _pool_own.Team({}, {"workers": 0, "start": "fork"})
-    seen = bytes(team.seen(*place))
+    collator = _pool_own.Collator(Shelf())
+    count, failed = collator.make([0, 1, 5])
     assert (count, list(failed)) == (2, [5])
-    assert seen.startswith(b"firstsecond")
-    larger = _pool_own.made(Shelf(), [0] * 4000, slot)[2]
-    assert bytes(team.seen(*larger)) == b"first" * 4000
+    assert collator.memory[:].startswith(b"firstsecond")
+    assert collator.make([0] * 4000) == (4000, {})
+    assert collator.memory[:] == b"first" * 4000
 
 
 def _refused(found: LoadingProcess, request: dict[str, Any]) -> str:
