@@ -58,7 +58,7 @@ def test_a_gain_bears_its_bounds_and_what_is_not_the_same_picture_is_marked() ->
 
 
 def test_a_store_says_what_it_takes() -> None:
-    assert re.search(r"bmp \(4\.86 GB, 13\.9x", " ".join(_lines(whole_report(), Page(width=120))))
+    assert re.search(r"bmp \(4\.9 GB, 13\.9x", " ".join(_lines(whole_report(), Page(width=120))))
 
 
 def test_what_was_not_measured_says_why() -> None:
