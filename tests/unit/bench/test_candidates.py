@@ -13,7 +13,7 @@ from fastinstall.bench.candidates import (
     mark_controls,
     select_candidate_runs,
 )
-from fastinstall.bench.catalogue import SETTINGS, Adapter, ProcessVariables, find_preloads, kind_named, variables_of
+from fastinstall.bench.catalogue import SETTINGS, Adapter, ProcessVariables, kind_named, variables_of
 from fastinstall.bench.report import CandidateKind
 from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.model.machine import LoaderLimits
@@ -159,11 +159,3 @@ def test_a_setting_that_would_change_nothing_is_no_candidate() -> None:
     assert variables_of(huge, replace(MACHINE, libc_version="2.31"), {}) == {}
     assert variables_of(huge, replace(MACHINE, libc_version=""), {}) == {}
     assert variables_of(setting("malloc-keep"), replace(MACHINE, libc_version="2.31"), {})
-
-
-def test_other_allocators_are_candidates_where_they_lie_on_the_machine(tmp_path: Path) -> None:
-    assert not list(find_preloads([tmp_path]))
-    (tmp_path / "libjemalloc.so.2").touch()
-    (found,) = find_preloads([tmp_path])
-    variables = variables_of(found, MACHINE, {"LD_PRELOAD": "/lib/other.so"})
-    assert variables == {"LD_PRELOAD": f"/lib/other.so:{tmp_path / 'libjemalloc.so.2'}"}
