@@ -12,7 +12,7 @@ from support.values.builders import healthy_facts
 from fastinstall.core.codec import document
 from fastinstall.core.errors import DocumentError
 from fastinstall.fleet.hosts import HostDocument, read_each
-from fastinstall.fleet.reports import Absence, Collected, HostReport, Unreported, read_report, sum_up
+from fastinstall.fleet.reports import Absence, Collected, HostReport, Unreported, read_report, refuse_report, sum_up
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey, Unobservable
 
 NOW, DAY = 1_763_800_000.0, 86400.0
@@ -163,6 +163,7 @@ def test_a_name_inside_counts_before_the_files() -> None:
 def test_reports_lie_in_files(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(document("doctor", _report("/env", Status.OK))))
     (tmp_path / "b.json").write_text("{")
-    found, failed = read_each(tmp_path, "--collect", read_report)
+    found = list(read_each(tmp_path, "--collect", read_report, refuse_report))
     assert [each.host for each in found if isinstance(each, HostReport)] == ["a"]
-    assert [each.name for each in failed] == ["b"]
+    unread = [(each.host, each.absence) for each in found if isinstance(each, Unreported)]
+    assert unread == [("b", Absence.UNREADABLE)]
