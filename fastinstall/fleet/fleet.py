@@ -6,6 +6,9 @@ from pathlib import PurePath
 from fastinstall.core.values import immutable, keyed, published_as
 from fastinstall.model.request import Request
 
+FLEET_FILE = "fleet.json"
+"""In a wheelhouse: which host takes which wheel of it."""
+
 
 class Cause(StrEnum):
     """Why a host is left out."""

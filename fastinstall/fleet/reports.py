@@ -17,7 +17,7 @@ from fastinstall.core.codec import decode, open_document
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.fleet.fleet import Fleet
+from fastinstall.fleet.fleet import FLEET_FILE, Fleet
 from fastinstall.fleet.hosts import HostDocument, moment_in, name_in, parse_document, read_each, read_hosts
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
@@ -264,7 +264,6 @@ def _compute_weight(status: Status) -> tuple[int, bool]:
     return status.gravity, status in {Status.ERROR, Status.WARNING, Status.HINT, Status.OK}
 
 
-FLEET_FILE = "fleet.json"
 _COLLECT_HINT = "name a wheelhouse of build --hosts, its fleet.json, or a directory of facts files"
 
 
