@@ -9,7 +9,7 @@ import itertools
 import os
 import statistics
 from time import perf_counter
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 SIZE = 32
 MOST_TEXT = 400
@@ -19,10 +19,8 @@ Batch = Tuple[int, Dict[int, str]]
 class Batches:
     """The images of a job through an adapter's code, measured exactly as printed."""
 
-    def __init__(self, job: Dict[str, Any], adapter: Any, source: Any, finish: Any) -> None:
-        wanted = job["wanted"]
-        self.code: Dict[str, Any] = {"SHORTER": wanted["shorter"], "CROP": wanted["crop"], "FILTER": wanted["filter"]}
-        exec(adapter.LOADER, self.code)  # noqa: S102 (a file of the package)
+    def __init__(self, load: Callable[..., Iterator[List[Any]]], source: Any, finish: Any) -> None:
+        self.load = load
         self.source = source
         self.finish = finish  # converts a picture to a tensor, if the baseline does
         self.sound: Dict[Tuple[int, ...], Tuple[List[int], Dict[str, str]]] = {}
@@ -31,7 +29,7 @@ class Batches:
     def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = SIZE) -> Iterator[List[Any]]:
         """Return the pictures of batch after batch; by default on one thread, and without loading ahead."""
         paths = ([self.source.path(index) for index in indexes] for indexes in lists)
-        for found in self.code["batches"](paths, max(1, threads), size, threads > 0):
+        for found in self.load(paths, max(1, threads), size, threads > 0):
             yield found if self.finish is None else [self.finish(each) for each in found]
 
     def pictures(self, indexes: List[int]) -> List[Any]:

@@ -79,6 +79,7 @@ class Pipeline:
         self.versions: Dict[str, str] = {}
         self._known: Set[str] = set()
         self.batches: Any = None
+        self.takes_paths = False
         self.stages = self._load_own_stages(values) if job.get("loader") else self._load_adapter_stages(values)
         if self.torch:
             self.stages.append(("tensor", values.to_tensor()))
@@ -92,7 +93,7 @@ class Pipeline:
         except loader.LoaderError as error:
             raise Unsuited({"error": str(error)}) from None
         self.versions = values.versions_of(each for each in loader.KNOWN if each in sys.modules)
-        return [("decode", load), ("array", values.to_array())]
+        return self._load_in_one_stage(load, values)
 
     def _load_adapter_stages(self, values: Any) -> Stages:
         file = self.job.get("file")
@@ -104,16 +105,24 @@ class Pipeline:
         if trouble:
             raise Unsuited({"unsuited": trouble})
         self.versions = adapter.versions() if hasattr(adapter, "versions") else values.versions_of(adapter.MODULES)
-        if getattr(adapter, "BATCHED", False):
-            finish = values.to_tensor() if self.torch else None
-            self.batches, self.torch = sibling("_batches").Batches(self.job, adapter, self.source, finish), False
-            return []
-        found: Stages = adapter.stages({**self.job["wanted"], "array": self.numpy})
-        return [("read", self.source.read), *found]
+        wanted = self.job["wanted"]
+        if hasattr(adapter, "stages"):
+            return [("read", self.source.read), *adapter.stages({**wanted, "array": self.numpy})]
+        code: Dict[str, Any] = {"SHORTER": wanted["shorter"], "CROP": wanted["crop"], "FILTER": wanted["filter"]}
+        exec(adapter.LOADER, code)  # noqa: S102 (a file of the package)
+        if not getattr(adapter, "BATCHED", False):
+            return self._load_in_one_stage(code["load"], values)
+        finish = values.to_tensor() if self.torch else None
+        self.batches, self.torch = sibling("_batches").Batches(code["batches"], self.source, finish), False
+        return []
+
+    def _load_in_one_stage(self, load: Callable[[str], Any], values: Any) -> Stages:
+        self.takes_paths = True
+        return [("decode", load), ("array", values.to_array())]
 
     def first(self, index: int) -> Any:
         """Return the first stage's input for an image."""
-        return self.source.path(index) if self.job.get("loader") else index
+        return self.source.path(index) if self.takes_paths else index
 
     def text_of(self, error: BaseException) -> str:
         return text_of(error)

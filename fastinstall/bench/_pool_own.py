@@ -1,196 +1,116 @@
-"""Worker processes as torch's DataLoader uses them, without torch.
+"""Worker processes as torch's DataLoader uses them, without torch. Standard library only, Python 3.8 or later.
 
-Each worker has a queue of batches to make, two ahead. It collates a batch directly into shared memory and reports its
-place; the parent takes the batches in order and requests another one for each. The shared memory is an unnamed file
-that both have mapped, reused for later batches.
+Each worker has a pipe with the batches that it is to make, two ahead, collates each in shared memory, and says so; the
+parent takes the batches in order, and requests another one for each.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import mmap
 import multiprocessing
 import os
 import pickle
 import sys
-import tempfile
-from multiprocessing.connection import wait
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from collections import deque
+from typing import Any, Deque, Dict, Iterator, List, Tuple
 
-LOOK_SECONDS = 5.0
-"""How often an idle worker checks whether its parent lives."""
 Batch = Tuple[int, Dict[int, str]]
 
 
 def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
     """Return how many images each batch contained, in order, and which ones failed."""
     if not request["workers"]:
-        yield from alone(pipeline, lists)
+        yield from map(Collator(pipeline).make, lists)
         return
-    team = Team(pipeline.job, request)
+    context = multiprocessing.get_context(request["start"])
+    workers = [Worker(context, pipeline.job) for _ in range(request["workers"])]
+    turns = itertools.cycle(workers)
+    pending: Deque[Worker] = deque()
+
+    def request_batches(count: int) -> None:
+        for indexes, worker in zip(itertools.islice(lists, count), turns):
+            worker.request(indexes)
+            pending.append(worker)
+
     try:
-        yield from team.in_order(lists)
+        request_batches(processes().AHEAD * len(workers))
+        while pending:
+            batch = pending.popleft().take()
+            request_batches(1)  # before using the batch, like a DataLoader
+            yield batch
     finally:
-        team.end()
+        for each in workers:
+            each.process.kill()
+        for each in workers:
+            each.process.join()
 
 
-def alone(pipeline: Any, lists: Iterator[List[int]]) -> Iterator[Batch]:
-    """Run in this process: collate too, into private memory."""
-    for indexes in lists:
-        values, failed = loaded(pipeline, indexes)
-        buffers = buffers_of(values)
-        collate(memoryview(bytearray(sum(map(size_of, buffers)))), buffers)
-        yield len(values), failed
+class Worker:
+    """A worker, as its parent has it."""
 
+    def __init__(self, context: Any, job: Dict[str, Any]) -> None:
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(os.getpid(), job, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
 
-class Team:
-    """Workers, and their requests."""
+    def request(self, indexes: List[int]) -> None:
+        with contextlib.suppress(OSError):  # it died: taking its batch reports it
+            self.connection.send(indexes)
 
-    def __init__(self, job: Dict[str, Any], request: Dict[str, Any]) -> None:
-        context = multiprocessing.get_context(request["start"])
-        self.processes: List[Any] = []
-        self.connections: List[Any] = []
-        self.mapped: Dict[Tuple[int, int], mmap.mmap] = {}
-        self.given = 0
-        for _ in range(request["workers"]):
-            ours, theirs = context.Pipe()
-            words = (os.getpid(), job, theirs, processes().AHEAD + 1)
-            process = context.Process(target=work, args=words, daemon=True)
-            process.start()
-            theirs.close()
-            self.processes.append(process)
-            self.connections.append(ours)
-
-    def in_order(self, lists: Iterator[List[int]]) -> Iterator[Batch]:
-        for _ in range(processes().AHEAD * len(self.processes)):
-            self.give(lists)
-        arrived: Dict[int, Any] = {}
-        taken = 0
-        while taken < self.given:
-            while taken not in arrived:
-                arrived.update(self.received())
-            count, failed, place = arrived.pop(taken)
-            taken += 1
-            self.give(lists)  # before using the batch, like a DataLoader
-            self.seen(*place)
-            yield count, failed
-
-    def give(self, lists: Iterator[List[int]]) -> None:
-        indexes = next(lists, None)
-        if indexes is not None:
-            with contextlib.suppress(OSError):  # it died: waiting for its batch reports it
-                self.connections[self.given % len(self.connections)].send((self.given, indexes))
-            self.given += 1
-
-    def received(self) -> Dict[int, Any]:
-        ready = wait([*self.connections, *[each.sentinel for each in self.processes]])
-        found = {}
-        for connection, process in zip(self.connections, self.processes):
-            if connection in ready or process.sentinel in ready:
-                number, batch = self.message(connection, process)
-                found[number] = batch
-        return found
-
-    def message(self, connection: Any, process: Any) -> Tuple[int, Any]:
+    def take(self) -> Batch:
+        """Return the next batch. Raises Trouble if there is none."""
         try:
-            number, batch, trouble = connection.recv()
+            batch, trouble = self.connection.recv()
         except (EOFError, OSError):
-            process.join()
-            raise processes().Trouble("a worker %s" % processes().ending(process.exitcode)) from None
+            self.process.join()
+            raise processes().Trouble("a worker %s" % processes().ending(self.process.exitcode)) from None
         if trouble:
             raise processes().Trouble("in a worker: %s" % trouble)
-        return number, batch
-
-    def seen(self, pid: int, descriptor: int, size: int) -> memoryview:
-        """Return the bytes of a batch, in the memory of its worker."""
-        known = self.mapped.get((pid, descriptor))
-        if known is None or len(known) < size:
-            opened = os.open("/proc/%d/fd/%d" % (pid, descriptor), os.O_RDONLY)
-            known = self.mapped[pid, descriptor] = mmap.mmap(opened, 0, access=mmap.ACCESS_READ)
-            os.close(opened)
-        return memoryview(known)[:size]
-
-    def end(self) -> None:
-        for process in self.processes:
-            process.kill()
-        for process in self.processes:
-            process.join()
+        return batch  # type: ignore[no-any-return]
 
 
-def work(parent: int, job: Dict[str, Any], connection: Any, slots: int) -> None:
-    """Work until the parent is gone."""
+def work(parent: int, job: Dict[str, Any], connection: Any) -> None:
+    """Make the batches that are requested, until the parent is gone."""
     processes().end_with(parent)
     try:
-        pipeline = sys.modules["_loading"].Pipeline(job)
-        shelf = [Slot() for _ in range(slots)]
-        while awaited(connection, parent):
-            number, indexes = connection.recv()
-            shelf.append(shelf.pop(0))
-            connection.send((number, made(pipeline, indexes, shelf[0]), ""))
+        collator = Collator(sys.modules["_loading"].Pipeline(job))
+        while True:
+            connection.send((collator.make(connection.recv()), ""))
     except EOFError:
         return
     except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
-        connection.send((-1, None, "%s: %s" % (type(error).__name__, error)))
+        connection.send((None, "%s: %s" % (type(error).__name__, error)))
 
 
-def awaited(connection: Any, parent: int) -> bool:
-    """Wait for something to read; return False if the parent is gone."""
-    while not connection.poll(LOOK_SECONDS):
-        if os.getppid() != parent:
-            return False
-    return True
+class Collator:
+    """Makes batches with a pipeline, in memory that others can map, as a batch for another process lies in."""
 
+    def __init__(self, pipeline: Any) -> None:
+        self.pipeline = pipeline
+        self.memory = mmap.mmap(-1, 1)
 
-def made(pipeline: Any, indexes: List[int], slot: Slot) -> Tuple[int, Dict[int, str], Tuple[int, int, int]]:
-    """Collate a batch into shared memory; return image count, failures, and (process ID, descriptor, bytes)."""
-    values, failed = loaded(pipeline, indexes)
-    buffers = buffers_of(values)
-    size = sum(map(size_of, buffers))
-    collate(slot.room(size), buffers)
-    return len(values), failed, (os.getpid(), slot.descriptor, size)
-
-
-def loaded(pipeline: Any, indexes: List[int]) -> Tuple[List[Any], Dict[int, str]]:
-    """Return the images of a batch; a failed one is reported and not counted."""
-    values, failed = [], {}
-    for index in indexes:
-        try:
-            values.append(pipeline.load(index))
-        except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
-            failed[index] = "%s: %s" % (type(error).__name__, error)
-    return values, failed
-
-
-class Slot:
-    """Shared memory for a batch; it grows to the largest one."""
-
-    def __init__(self) -> None:
-        self.descriptor = unnamed_file()
-        self.mapped: Optional[mmap.mmap] = None
-
-    def room(self, size: int) -> memoryview:
-        if self.mapped is None or len(self.mapped) < size:
-            os.ftruncate(self.descriptor, max(1, size))
-            self.mapped = mmap.mmap(self.descriptor, max(1, size))
-        return memoryview(self.mapped)[:size]
-
-
-def unnamed_file() -> int:
-    """Return a file in memory. `os.memfd_create` is missing if Python was built with a glibc before 2.27."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("fastinstall")
-    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (unnamed: nobody can create it first)
-    with tempfile.TemporaryFile(dir=place) as stream:
-        return os.dup(stream.fileno())
-
-
-def collate(room: memoryview, buffers: List[Any]) -> None:
-    """Put arrays one after another, which is a batch if they have one shape."""
-    start = 0
-    for buffer in buffers:
-        end = start + size_of(buffer)
-        copy_into(room[start:end], buffer)
-        start = end
+    def make(self, indexes: List[int]) -> Batch:
+        """Load images, and put them one after another; a failed one is reported and not counted."""
+        values, failed = [], {}
+        for index in indexes:
+            try:
+                values.append(self.pipeline.load(index))
+            except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
+                failed[index] = "%s: %s" % (type(error).__name__, error)
+        buffers = buffers_of(values)
+        size = sum(map(size_of, buffers))
+        if len(self.memory) < size:
+            self.memory = mmap.mmap(-1, size)
+        room = memoryview(self.memory)
+        start = 0
+        for buffer in buffers:
+            end = start + size_of(buffer)
+            copy_into(room[start:end], buffer)
+            start = end
+        return len(values), failed
 
 
 def buffers_of(value: Any) -> List[Any]:

@@ -18,33 +18,24 @@ Batch = Tuple[int, Dict[int, str]]
 
 def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
     """Return how many images each batch contained, in order, and which ones failed."""
-    threads = request["workers"]
+    threads, own = request["workers"], sys.modules["_pool_own"]
+    job = {**pipeline.job, "wanted": {**pipeline.job["wanted"], "tensor": False}}
     free: queue.SimpleQueue[Any] = queue.SimpleQueue()
     for _ in range(threads):
-        free.put(until_array(pipeline.job))
-    pool = ThreadPoolExecutor(threads)
-    ahead = itertools.islice(lists, sys.modules["_pool_processes"].AHEAD * threads)
-    pending: Deque[Future[Batch]] = deque(pool.submit(made, free, indexes) for indexes in ahead)
-    try:
+        free.put(own.Collator(sys.modules["_loading"].Pipeline(job)))
+
+    def make(indexes: List[int]) -> Batch:
+        """Make a batch with a pipeline that no other thread uses."""
+        collator = free.get()
+        try:
+            return collator.make(indexes)  # type: ignore[no-any-return]
+        finally:
+            free.put(collator)
+
+    with ThreadPoolExecutor(threads) as pool:
+        ahead = itertools.islice(lists, sys.modules["_pool_processes"].AHEAD * threads)
+        pending: Deque[Future[Batch]] = deque(pool.submit(make, indexes) for indexes in ahead)
         while pending:
             batch = pending.popleft().result()
-            pending.extend(pool.submit(made, free, indexes) for indexes in itertools.islice(lists, 1))
+            pending.extend(pool.submit(make, indexes) for indexes in itertools.islice(lists, 1))
             yield batch
-    finally:
-        for each in pending:
-            each.cancel()
-        pool.shutdown()
-
-
-def until_array(job: Dict[str, Any]) -> Any:
-    """Return the pipeline of a job without a tensor at its end."""
-    return sys.modules["_loading"].Pipeline({**job, "wanted": {**job["wanted"], "tensor": False}})
-
-
-def made(free: queue.SimpleQueue[Any], indexes: List[int]) -> Batch:
-    """Load and collate a batch with a pipeline that no other thread uses."""
-    pipeline = free.get()
-    try:
-        return next(sys.modules["_pool_own"].alone(pipeline, iter([indexes])))  # type: ignore[no-any-return]
-    finally:
-        free.put(pipeline)

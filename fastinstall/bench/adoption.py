@@ -10,7 +10,7 @@ from fastinstall.bench.report import (
     ImagePipeline,
     Workload,
 )
-from fastinstall.bench.wording import size
+from fastinstall.bench.wording import format_size
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.model.environment import Environment, EnvironmentKind
@@ -170,7 +170,7 @@ def _describe_space(result: CandidateResult, context: AdviceContext) -> str:
     of_files = f"{result.stored_ratio:.1f} times the size of the files"
     if context.workload.generated:
         return f"; it takes {of_files}"
-    return f"; it takes {size(disk_need(result, context))} for all {context.workload.files:,} files, {of_files}"
+    return f"; it takes {format_size(disk_need(result, context))} for all {context.workload.files:,} files, {of_files}"
 
 
 def _explain_variables(result: CandidateResult) -> Iterator[AdviceOption]:

@@ -89,7 +89,7 @@ def find_disturbance(controls: Iterable[CandidateResult]) -> str:
             continue
         is_off = not gain.low <= 1.0 <= gain.high and abs(gain.ratio - 1) > words.WORTHWHILE - 1
         if is_off or gain.high > gain.low * _WIDE:
-            return f"{each.candidate.name} cannot change anything here, but measured {words.times(gain)}"
+            return f"{each.candidate.name} cannot change anything here, but measured {words.describe_gain(gain)}"
     return ""
 
 
@@ -121,7 +121,7 @@ def _make_advice(result: CandidateResult, context: AdviceContext) -> SpeedAdvice
         command=" && ".join(way.command for way in ways) or None,
     )
     message = "; ".join((result.candidate.title, *flaws_of(result, context)))
-    told = (words.times(result.gain),) if result.gain is not None else ()
+    told = (words.describe_gain(result.gain),) if result.gain is not None else ()
     return SpeedAdvice(
         candidate=result.candidate.name,
         gain=result.gain,
@@ -165,13 +165,15 @@ def _mark_recommendation(
 def _recommend(advice: SpeedAdvice, result: CandidateResult, verdict: BottleneckVerdict) -> SpeedAdvice:
     reached, target, message = best_rate(result, verdict), verdict.target_rate, advice.finding.message
     if target is not None and reached >= target:
-        alone = f"this alone brings about {words.rate(reached)} images/s, and you need {words.rate(target)}"
+        alone = (
+            f"this alone brings about {words.format_rate(reached)} images/s, and you need {words.format_rate(target)}"
+        )
         message = f"{message}; {alone}: the rest is not needed"
     return replace(advice, recommended=True, finding=replace(advice.finding, message=message))
 
 
 def _advise_to_leave_fast_loading(measured: Sequence[CandidateResult], verdict: BottleneckVerdict) -> SpeedAdvice:
-    reached, target = words.rate(verdict.reached_rate), words.rate(verdict.target_rate or 0.0)
+    reached, target = words.format_rate(verdict.reached_rate), words.format_rate(verdict.target_rate or 0.0)
     message = f"leave it alone: you load {reached} images/s and need {target}"
     return SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_describe_best_gain(measured)))
 
@@ -199,7 +201,7 @@ def _describe_best_gain(measured: Sequence[CandidateResult]) -> tuple[str, ...]:
     if not gains:
         return ()
     gain, title = max(gains, key=lambda each: each[0].ratio)
-    return (f"the fastest of {len(gains)} candidates: {title}, {words.times(gain)}",)
+    return (f"the fastest of {len(gains)} candidates: {title}, {words.describe_gain(gain)}",)
 
 
 _MOSTLY = 0.5
@@ -228,7 +230,8 @@ def evidence_of(result: CandidateResult, context: AdviceContext) -> Iterator[str
         yield f"{far if difference.highest else 'identical pictures'}, on {difference.images} images"
     timing, usual = result.timing, context.baseline.timing
     if timing is not None and usual is not None and timing.peak_bytes and usual.peak_bytes:
-        yield f"peak memory of one process: {words.size(timing.peak_bytes)}; currently {words.size(usual.peak_bytes)}"
+        peak, usual_peak = map(words.format_size, (timing.peak_bytes, usual.peak_bytes))
+        yield f"peak memory of one process: {peak}; currently {usual_peak}"
     formats = context.workload.formats
     if result.candidate.stack == "fastinstall" and formats.get("PNG", 0) > _MOSTLY * sum(formats.values()):
         yield "it contains zlib-ng, which decompresses PNG 1.2 times as fast (measured 2026-11-21)"
@@ -246,11 +249,11 @@ def best_rate(result: CandidateResult, verdict: BottleneckVerdict) -> float:
 def _report_lack_of_space(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     need, place = disk_need(result, context), context.workload.filesystem
     if place is not None and place.free_bytes and need > place.free_bytes * _PLACE_LEFT:
-        yield f"needs {words.size(need)}, but only {words.size(place.free_bytes)} are free"
+        yield f"needs {words.format_size(need)}, but only {words.format_size(place.free_bytes)} are free"
     if (result.stored_ratio or 0.0) > _MANY_TIMES:
         yield f"takes {result.stored_ratio:.1f} times the space: reading from disk becomes slower"
     if need and not reads_from_disk(context.workload, context.machine) and not stays_in_memory(need, context.machine):
-        yield f"{words.size(need)} would not fit in memory, but the files do: it was measured in memory"
+        yield f"{words.format_size(need)} would not fit in memory, but the files do: it was measured in memory"
 
 
 def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]:

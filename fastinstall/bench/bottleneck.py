@@ -103,7 +103,7 @@ def verdict_of(
     bound, where = _find_bottleneck(list_stage_costs(baseline, workload, machine))
     if target_rate is not None and best.images_per_second >= target_rate:
         bound, where = LoadingLimit.FAST_ENOUGH, ""
-    wanted = f"; you need {words.rate(target_rate)}" if target_rate is not None else ""
+    wanted = f"; you need {words.format_rate(target_rate)}" if target_rate is not None else ""
     return BottleneckVerdict(
         bound=bound,
         sentence=f"{where}{words.describe_worker_rate(best)}{wanted}",
@@ -184,8 +184,8 @@ def _describe_files(
 ) -> Iterator[str]:
     """Yield where the files come from, if it matters."""
     if reads_from_disk(workload, machine):
-        sizes = f"{words.size(workload.files * workload.mean_bytes)} of files, {words.size(machine.memory_bytes)}"
-        yield f"{sizes} of memory: every epoch reads them from disk"
+        files, memory = map(words.format_size, (workload.files * workload.mean_bytes, machine.memory_bytes))
+        yield f"{files} of files, {memory} of memory: every epoch reads them from disk"
         if timing.cold_read_ms is None and find_best_rate(baseline.rates, is_cold=True) is None:
             yield "reading from disk could not be measured: the figures apply to files in the page cache"
     if workload.filesystem is not None and workload.filesystem.network:

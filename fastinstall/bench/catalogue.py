@@ -5,7 +5,7 @@ Their files are read; nothing of a target is imported.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields, replace
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, get_origin
 
 from fastinstall.bench import _stores, adapters
 from fastinstall.bench.surveyed_image import SurveyedImage
-from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import UsageError
 from fastinstall.core.extensions import ADAPTERS, choose, find_installed_extensions
 from fastinstall.core.values import immutable
@@ -97,15 +96,8 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
     )
 
 
-_LISTS = ("GLIBC_TUNABLES", "LD_PRELOAD")
+_TUNABLES = "GLIBC_TUNABLES"
 _KEPT_BYTES = 1 << 30
-_ALLOCATORS = {"jemalloc": ("libjemalloc.so*",), "tcmalloc": ("libtcmalloc_minimal.so*", "libtcmalloc.so*")}
-_LIBRARIES = (
-    *(Path("/usr/lib", each.target) for each in ARCHITECTURES),
-    Path("/usr/lib64"),
-    Path("/usr/lib"),
-    Path("/usr/local/lib"),
-)
 
 
 @immutable
@@ -117,7 +109,7 @@ class ProcessVariables:
         title: its name in tables and advice.
         libc_version: the oldest glibc that supports it.
         huge_pages: whether the kernel must allow transparent huge pages.
-        variables: what is set; GLIBC_TUNABLES and LD_PRELOAD are extended.
+        variables: what is set; GLIBC_TUNABLES is extended.
         priority: the lower, the earlier it is measured.
     """
 
@@ -133,7 +125,7 @@ SETTINGS: tuple[ProcessVariables, ...] = (
     ProcessVariables(
         name="huge-pages",
         title="huge pages for large blocks (glibc)",
-        variables={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
+        variables={_TUNABLES: "glibc.malloc.hugetlb=1"},
         libc_version="2.35",
         huge_pages=True,
         priority=40,
@@ -150,15 +142,6 @@ SETTINGS: tuple[ProcessVariables, ...] = (
 )
 
 
-def find_preloads(directories: Sequence[Path] = _LIBRARIES) -> Iterator[ProcessVariables]:
-    """Yield other allocators installed on this machine."""
-    for name, patterns in _ALLOCATORS.items():
-        found = [path for pattern in patterns for place in directories for path in sorted(place.glob(pattern))]
-        if found:
-            title = f"{name} instead of glibc's allocator"
-            yield ProcessVariables(name=name, title=title, variables={"LD_PRELOAD": str(found[0])})
-
-
 def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables to set; existing values are kept and extended. Empty if it would change nothing.
 
@@ -173,10 +156,9 @@ def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Ma
     if setting.huge_pages and machine.huge_pages in ("", "never"):
         return {}
     wanted = dict(setting.variables)
-    for name in _LISTS:
-        if name in wanted:
-            before = variables.get(name, "").split(":")
-            wanted[name] = ":".join(dict.fromkeys(each for each in (*before, wanted[name]) if each))
+    if _TUNABLES in wanted:
+        before = variables.get(_TUNABLES, "").split(":")
+        wanted[_TUNABLES] = ":".join(dict.fromkeys(each for each in (*before, wanted[_TUNABLES]) if each))
     return wanted if any(variables.get(name) != value for name, value in wanted.items()) else {}
 
 

@@ -6,7 +6,7 @@ Nothing is decoded here.
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class SearchBounds:
     """The limits of a search.
 
     Attributes:
-        entries: directory entries to examine.
+        entries: how many files to examine.
         seconds: how long the search may take.
     """
 
@@ -54,7 +54,7 @@ class ImageSearch:
         self._found: set[Path] = set()
         self._left = bounds.entries
         self._end = time.monotonic() + bounds.seconds
-        self._seen: set[tuple[int, int]] = set()
+        self._seen: set[str] = set()
 
     @cached_property
     def images(self) -> tuple[Path, ...]:
@@ -66,41 +66,30 @@ class ImageSearch:
         if top.exists() and not top.is_dir():
             self._found.add(top)
             return
-        pending = [str(top)]
-        while pending:
-            directory = pending.pop()
+        for directory, inner, names in os.walk(top, onerror=self._note_unreadable, followlinks=True):
             if not self._is_first(directory):
+                inner.clear()
                 continue
-            for entry in self._scan_entries(directory):
+            inner[:] = [each for each in inner if not each.startswith(".") and each not in _SKIPPED]
+            for name in names:
                 self._left -= 1
                 if self._left < 0 or time.monotonic() >= self._end:
                     self.complete = False
                     return
-                if _has_kind(entry.is_dir):
-                    if not entry.name.startswith(".") and entry.name not in _SKIPPED:
-                        pending.append(entry.path)
-                elif _has_kind(entry.is_file) and _is_image(entry):
-                    self._found.add(Path(entry.path))
+                path = os.path.join(directory, name)  # noqa: PTH118 (hundreds of thousands of objects cost too much time)
+                if _is_image(path):
+                    self._found.add(Path(path))
                 else:
                     self.others += 1
 
     def _is_first(self, directory: str) -> bool:
-        try:
-            status = os.stat(directory)  # noqa: PTH116 (hundreds of thousands of objects would cost too much time)
-        except OSError:
-            self.unreadable.append(Path(directory))
-            return False
-        place = (status.st_dev, status.st_ino)
-        first = place not in self._seen
-        self._seen.add(place)
+        real = os.path.realpath(directory)
+        first = real not in self._seen
+        self._seen.add(real)
         return first
 
-    def _scan_entries(self, directory: str) -> Iterator["os.DirEntry[str]"]:
-        try:
-            with os.scandir(directory) as entries:
-                yield from entries
-        except OSError:
-            self.unreadable.append(Path(directory))
+    def _note_unreadable(self, error: OSError) -> None:
+        self.unreadable.append(Path(str(error.filename)))
 
 
 def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> ImageSearch:
@@ -128,17 +117,10 @@ def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(each for _, each in sorted(placed, key=lambda each: each[0]))
 
 
-def _has_kind(test: Callable[[], bool]) -> bool:
-    """Return whether an entry is of a kind; an unreadable one is not."""
-    try:
-        return test()
-    except OSError:
-        return False
-
-
-def _is_image(entry: "os.DirEntry[str]") -> bool:
-    extension = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122 (as above)
-    return extension in EXTENSIONS if extension else _has_magic(entry.path)
+def _is_image(path: str) -> bool:
+    extension = os.path.splitext(path)[1].lower()  # noqa: PTH122 (as above)
+    looks_so = extension in EXTENSIONS or not extension
+    return looks_so and os.path.isfile(path) and (bool(extension) or _has_magic(path))  # noqa: PTH113 (as above)
 
 
 def _has_magic(path: str) -> bool:

@@ -31,7 +31,6 @@ from fastinstall.bench.catalogue import (
     adapter_problems,
     all_adapters,
     all_kinds,
-    find_preloads,
 )
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
@@ -71,7 +70,7 @@ def list_known_candidates() -> tuple[PossibleCandidate, ...]:
         (CandidateKind.STACK, FASTINSTALL, "fastinstall's build, not yet installed", ()),
         (CandidateKind.STACK, OFFICIAL_WHEEL, "the newest official wheel of Pillow", ()),
         *((CandidateKind.DECODER, each.name, each.title, each.brings) for each in all_adapters()),
-        *((CandidateKind.SETTING, each.name, each.title, ()) for each in (*SETTINGS, *find_preloads())),
+        *((CandidateKind.SETTING, each.name, each.title, ()) for each in SETTINGS),
         *((CandidateKind.STORAGE, each.name, each.title, each.brings) for each in all_kinds()),
         (CandidateKind.TOGETHER, TOGETHER, "everything that helps without changing pictures, combined", ()),
     )
@@ -107,7 +106,6 @@ def choose_candidate_runs(
         official=official,
         fastinstall=ours,
         libraries=dict(_find_libraries(context)),
-        settings=(*SETTINGS, *find_preloads()),
     )
     found = select_candidate_runs(make_candidate_runs(materials), names)
     there = {TOGETHER, *(each.name for each in found)}

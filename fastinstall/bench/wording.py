@@ -16,20 +16,20 @@ _PRECISE = 100
 """Below this, a rate has a decimal."""
 
 
-def rate(images_per_second: float) -> str:
+def format_rate(images_per_second: float) -> str:
     """Return images per second, with significant digits only."""
     return f"{images_per_second:,.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"
 
 
 def describe_worker_rate(measured: LoadingRate) -> str:
     """Return who loads how much: "2 workers load 890 images/s"."""
-    number = f"{rate(measured.images_per_second)} images/s"
+    number = f"{format_rate(measured.images_per_second)} images/s"
     if not measured.workers:
         return f"one process loads {number}"
     return f"{measured.workers} worker{'s load' if measured.workers > 1 else ' loads'} {number}"
 
 
-def times(gain: Gain) -> str:
+def describe_gain(gain: Gain) -> str:
     """Return a gain with its bounds: "1.82 times as fast (1.75 to 1.90 in 5 rounds)"."""
     bounds = f" ({gain.low:.2f} to {gain.high:.2f} in {gain.rounds} rounds)" if gain.rounds > 1 else ""
     return f"{gain.ratio:.2f} times as fast{bounds}"
@@ -50,6 +50,6 @@ LIKE = 1.0
 """Two pictures count as the same up to this mean difference of a channel, in levels of 0 to 255."""
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """Return bytes for people: "4.9 GB"."""
     return format_bytes(round(count))

@@ -21,12 +21,14 @@ from fastinstall.core.foreign import DOCUMENT, open_foreign_file
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
-from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
+from fastinstall.fleet.fleet import Cause, ExcludedHost
+from fastinstall.fleet.fleet_host import FleetHost, MachineClass
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 
 T = TypeVar("T")
+F = TypeVar("F")
 
 _LINES = (".jsonl", ".ndjson")
 _ERROR = "fastinstall.error/1"
@@ -53,46 +55,32 @@ class HostDocument:
     problem: str = ""
 
 
-@immutable
-class UnreadDocument:
-    """A document that cannot be read.
-
-    Attributes:
-        name: of the host, by the file's name.
-        file: the document's name, as messages show it.
-        reason: what is wrong, without the file's name, so that equal reasons can be counted.
-        hint: what to do about it; None to suggest writing it again.
-    """
-
-    name: str
-    file: str
-    reason: str
-    hint: str | None
+Refuse = Callable[[HostDocument, str, str], F]
+"""Makes what stands for a document that cannot be read, from the reason, without its file's name, and a hint."""
 
 
-def read_each(place: Path, flag: str, read: Callable[[HostDocument], T | None]) -> tuple[list[T], list[UnreadDocument]]:
-    """Return the content of the documents in a place, and the documents that cannot be read.
+def read_each(place: Path, flag: str, read: Callable[[HostDocument], T | None], refuse: Refuse[F]) -> Iterator[T | F]:
+    """Yield the content of the documents in a place, and what stands for those that cannot be read.
 
     Args:
         place: a directory of documents, hidden files apart, or one file; each a document, or with the suffix .jsonl or
             .ndjson one in each line.
         flag: that named it, for messages.
         read: parses a document; returns None to skip it.
+        refuse: makes a value of a document that cannot be read; an empty hint suggests to write it again.
 
     Raises:
         UsageError: it is not there, or cannot be listed.
     """
-    found: list[T] = []
-    failed: list[UnreadDocument] = []
     for document in _read_documents(_list_files(place, flag)):
         try:
             told = read(document)
         except DocumentError as error:
             reason = f"{error.key}: {error.problem}" if error.key else error.problem
-            failed.append(UnreadDocument(name=document.name, file=document.file, reason=reason, hint=error.hint))
+            yield refuse(document, reason, error.hint or "")
         else:
-            found += [told] if told is not None else []
-    return found, failed
+            if told is not None:
+                yield told
 
 
 def parse_document(document: HostDocument, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
@@ -210,14 +198,14 @@ def read_hosts(place: Path) -> tuple[list[FleetHost], list[ExcludedHost]]:
         host = read_host_facts(document)
         return host and replace(host, machine=known.setdefault(host.machine, host.machine))
 
-    hosts, failed = read_each(place, "--hosts", read)
-    unread = [
-        ExcludedHost(
-            host=each.name, cause=Cause.UNREADABLE, reason=each.reason, hint=each.hint or _HINT, file=each.file
+    def refuse(document: HostDocument, reason: str, hint: str) -> ExcludedHost:
+        return ExcludedHost(
+            host=document.name, cause=Cause.UNREADABLE, reason=reason, hint=hint or _HINT, file=document.file
         )
-        for each in failed
-    ]
-    return hosts, unread
+
+    found = list(read_each(place, "--hosts", read, refuse))
+    hosts = [each for each in found if isinstance(each, FleetHost)]
+    return hosts, [each for each in found if isinstance(each, ExcludedHost)]
 
 
 def read_host_facts(document: HostDocument) -> FleetHost | None:

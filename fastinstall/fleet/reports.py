@@ -17,7 +17,7 @@ from fastinstall.core.codec import decode, open_document
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.fleet.fleet import Fleet
+from fastinstall.fleet.fleet import FLEET_FILE, Fleet
 from fastinstall.fleet.hosts import HostDocument, moment_in, name_in, parse_document, read_each, read_hosts
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
@@ -150,6 +150,13 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
     )
 
 
+def refuse_report(document: HostDocument, reason: str, hint: str) -> Unreported:
+    """Return what is known of a host whose document cannot be read."""
+    return Unreported(
+        host=document.name, absence=Absence.UNREADABLE, reason=reason, hint=hint or _HINT, file=document.file
+    )
+
+
 def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> SharedFinding:
     """Return a finding without its environment's path, so that hosts with other paths can share it."""
     prefix, remedy = str(report.environment.prefix), finding.remedy
@@ -257,7 +264,6 @@ def _compute_weight(status: Status) -> tuple[int, bool]:
     return status.gravity, status in {Status.ERROR, Status.WARNING, Status.HINT, Status.OK}
 
 
-FLEET_FILE = "fleet.json"
 _COLLECT_HINT = "name a wheelhouse of build --hosts, its fleet.json, or a directory of facts files"
 
 
@@ -275,22 +281,15 @@ def collect(session: Session, reports: Path, hosts: Path | None = None, max_age:
         UsageError: no reports there, or nothing that names hosts.
         DocumentError: a fleet.json that cannot be read.
     """
-    found, failed = read_each(reports, "--collect", read_report)
-    unreported = [each for each in found if isinstance(each, Unreported)]
-    unreported += [
-        Unreported(
-            host=each.name, absence=Absence.UNREADABLE, reason=each.reason, hint=each.hint or _HINT, file=each.file
-        )
-        for each in failed
-    ]
+    found = list(read_each(reports, "--collect", read_report, refuse_report))
     expected = _list_expected_hosts(hosts) if hosts is not None else frozenset()
-    if not found and not unreported and not expected:
+    if not found and not expected:
         hint = "on each host: fastinstall doctor --json > HOST.json"
         raise UsageError(f"--collect {reports}: no reports there", hint=hint)
     now = session.now().timestamp()
     return sum_up(
         [each for each in found if isinstance(each, HostReport)],
-        unreported,
+        [each for each in found if isinstance(each, Unreported)],
         expected=expected,
         oldest=None if max_age is None else now - max_age * DAY,
         now=now,

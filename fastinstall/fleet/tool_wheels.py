@@ -29,14 +29,14 @@ from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.dependency_closure import platforms_of
-from fastinstall.wheelbuild.restored_directory import restore_on_failure
+from fastinstall.wheelbuild.package_index.survey import SUMS
+from fastinstall.wheelbuild.restored_directory import make_unwritable_error, restore_on_failure
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
 from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags
 
 PLACE = "tool"
 """The directory in a wheelhouse."""
 
-_SUMS = "SHA256SUMS"
 _OLDEST = (3, 11)
 _CLASSIFIER = re.compile(r"^Classifier: Programming Language :: Python :: (3\.\d+)$", re.MULTILINE)
 _OF_ONE_MINOR = re.compile(r"cp3(\d+)")
@@ -79,7 +79,7 @@ def fetch_tool(
         DocumentError: the SHA256SUMS there cannot be read.
     """
     directory = wheelhouse / PLACE
-    there = read_sums(directory / _SUMS)
+    there = read_sums(directory / SUMS)
     session.emit(Started(stage="download", message="fetching fastinstall itself and its dependencies"))
     cache = session.own_cache()
     wheel = make_tool_wheel(cache, session.variables, offline=offline)
@@ -116,13 +116,15 @@ def publish_tool(session: Session, tool: FetchedTool) -> Iterator[ToolWheels]:
         EnvironmentDamagedError: it could be written in part only, and that not be taken back.
         DocumentError: the SHA256SUMS there cannot be read.
     """
-    directory, there = tool.directory, read_sums(tool.directory / _SUMS)
+    directory, there = tool.directory, read_sums(tool.directory / SUMS)
     sums = {name: files.sha256(path) for name, path in sorted(tool.files.items())}
-    with restore_on_failure(directory, lambda path: path.name.removeprefix(".").startswith((*sums, _SUMS))):
-        with _explain_write_errors(directory):
+    with restore_on_failure(directory, lambda path: path.name.removeprefix(".").startswith((*sums, SUMS))):
+        try:
             for name, path in tool.files.items():
                 _keep(session, path, directory / name, sums[name], there.get(name))
-            files.write_text(directory / _SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
+            files.write_text(directory / SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
+        except OSError as error:
+            raise make_unwritable_error(directory, error) from error
         parsed = parse_filename(tool.wheel.name)
         yield ToolWheels(
             directory=directory,
@@ -144,23 +146,13 @@ def _remove_needless(session: Session, path: Path) -> None:
         session.emit(Noted(message=f"{problem}; remove it yourself: rm {quote(path)}", warning=True))
 
 
-@contextmanager
-def _explain_write_errors(directory: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        problem = f"{error.filename or directory}: cannot be written: {error.strerror or error}"
-        hint = f"ls -ld {quote(directory)}; df -h {quote(directory.parent)}"
-        raise FailedError(problem, hint=hint) from error
-
-
 def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: str | None) -> None:
     """Copy a wheel if it is missing or damaged."""
     found = files.sha256(target) if target.is_file() else None
     if found == sha256:
         return
     if found is not None and recorded is not None and found != recorded.lower():
-        session.emit(Noted(message=f"{target}: damaged (does not match {_SUMS}): replaced", warning=True))
+        session.emit(Noted(message=f"{target}: damaged (does not match {SUMS}): replaced", warning=True))
     files.write_bytes(target, source.read_bytes(), durable=False)
 
 

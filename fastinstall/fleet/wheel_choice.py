@@ -22,7 +22,8 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, rank
-from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, FleetHost, HostGroup, MachineClass
+from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, HostGroup
+from fastinstall.fleet.fleet_host import FleetHost, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.recipe import Recipe

@@ -14,7 +14,7 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.lock import lock_environment
 from fastinstall.core.parsing import json_data
 from fastinstall.core.version_numbers import base_version, parse_version_number
-from fastinstall.fleet.fleet import Fleet, FleetArtefact
+from fastinstall.fleet.fleet import FLEET_FILE, Fleet, FleetArtefact
 from fastinstall.fleet.wheel_choice import (
     find_oldest_glibc,
     format_quantity,
@@ -29,11 +29,8 @@ from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
+from fastinstall.wheelbuild.package_index.survey import SUMS
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error
-
-SUMS = "SHA256SUMS"
-FLEET_FILE = "fleet.json"
-"""In a wheelhouse: which host takes which wheel of it."""
 
 _MADE = ".dist-info/fastinstall.json"
 

@@ -18,8 +18,7 @@ from fastinstall.model.recipe import PROVIDERS
 
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _OPTION = re.compile(r"(--[a-z-]+|-[a-zA-Z])(?:[=\s]\s*|(?<=^-[a-zA-Z]))(.*)")
-_REQUIREMENT = re.compile(r"([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(\[[^]]*\])?\s*(.*)", re.DOTALL)
-_EXACT = re.compile(r"\(?\s*={2,3}\s*([^\s,;()]+)\s*,?\s*\)?")
+_VARIABLE = re.compile(r"\$\{\w+\}")
 _HASH = re.compile(r"--hash[=\s]\s*(\w+:[0-9A-Fa-f]+)")
 _EGG = re.compile(r"#(?:.*&)?egg=([\w.-]+)")
 _PLACE = re.compile(
@@ -66,17 +65,18 @@ def read_requirements(text: str, file: PurePath) -> RequirementsFile:
     lines = [line for line in _join_lines(text) if line.text]
     options = [(line, *_parse_option(line)) for line in lines if line.text.startswith("-")]
     includes = [(line.first, value) for line, flag, value in options if flag in _INCLUDES]
-    subjects = [subject for line in lines if (subject := _parse_subject(line)) is not None]
-    problems = {subject: _find_refusal(subject) for subject in subjects}
-    entries = (_parse_entry(subject) for subject, problem in problems.items() if not problem)
+    entries: list[LockEntry] = []
+    findings: list[LockFinding] = []
+    for subject in filter(None, map(_parse_subject, lines)):
+        try:
+            entries += _read_subject(subject)
+        except _RefusedLineError as error:
+            findings.append(_report_refused(file, subject, str(error)))
     return RequirementsFile(
-        entries=tuple(entry for entry in entries if entry is not None),
+        entries=tuple(entries),
         includes=tuple((line, place) for line, place in includes if not is_afar(place)),
         links=tuple(value for _, flag, value in options if flag in _LINKS),
-        findings=(
-            *(_report_refused(file, subject, problem) for subject, problem in problems.items() if problem),
-            *(_report_unseen(file, line, place) for line, place in includes if is_afar(place)),
-        ),
+        findings=(*findings, *(_report_unseen(file, line, place) for line, place in includes if is_afar(place))),
     )
 
 
@@ -105,12 +105,6 @@ def _report_unseen(file: PurePath, line: int, place: str) -> LockFinding:
         message="the file it includes from there was not checked",
         remedy=Remedy(text="check a local copy of it too"),
     )
-
-
-def _find_exact_version(clauses: str) -> str:
-    """Find the one version that specifiers allow: "13.0.0" of "==13.0.0"; empty if they allow several."""
-    found = _EXACT.fullmatch(clauses.strip())
-    return found[1] if found is not None and not found[1].endswith(".*") else ""
 
 
 def _join_lines(text: str) -> Iterator[_Line]:
@@ -147,26 +141,17 @@ def _parse_subject(line: _Line) -> _Line | None:
     return replace(line, text=subject.strip(), marker=marker.strip(), hashes=tuple(_HASH.findall(line.text)))
 
 
-def _find_refusal(line: _Line) -> str:
-    """Return what pip's own parser finds wrong with a requirement; places, and what variables hold, are left to pip."""
-    if _is_place(line) or "${" in f"{line.text}{line.marker}" or _EXPORTED.fullmatch(line.text):
-        return ""
-    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow, and not always needed)
-
-    try:
-        Requirement(f"{line.text} ; {line.marker}" if line.marker else line.text)
-    except InvalidRequirement as error:
-        return str(error).partition("\n")[0].rstrip(": ") or "no requirement"
-    return ""
+class _RefusedLineError(Exception):
+    """What pip's own parser finds wrong with a requirement."""
 
 
-def _is_place(line: _Line) -> bool:
-    return _PLACE.search(line.text) is not None and "@ " not in line.text
+def _read_subject(line: _Line) -> Iterator[LockEntry]:
+    """Yield what a requirement says, where it has to do with PIL.
 
-
-def _parse_entry(line: _Line) -> LockEntry | None:
-    """Parse what a requirement says, where it has to do with PIL."""
-    exported, found = _EXPORTED.fullmatch(line.text), _REQUIREMENT.fullmatch(line.text)
+    Raises:
+        _RefusedLineError: pip could not read it. What a variable holds is left to pip.
+    """
+    exported = _EXPORTED.fullmatch(line.text)
     version = source = build = ""
     if _is_place(line):
         source = line.text.partition("[")[0]
@@ -176,27 +161,43 @@ def _parse_entry(line: _Line) -> LockEntry | None:
     elif exported is not None:  # a line of conda's; what it says to be pip's is a requirement all the same
         name, version, says = exported["name"], exported["version"], line.text
         build = exported["build"] if exported["build"] != _OF_PIP else ""
-    elif found is not None and found[3].startswith("@"):
-        name, source = found[1], found[3].removeprefix("@").strip()
-        says = f"{name} @ {file_name(source) or source}"
-    elif found is not None:
-        name, version, says = found[1], _find_exact_version(found[3]), f"{found[1]}{found[2] or ''}{found[3].strip()}"
     else:
-        return None
-    if normalise_locked_name(name) not in PROVIDERS:
-        return None
-    return LockEntry(
-        name=normalise_locked_name(name),
-        says=says,
-        line=line.first,
-        last=line.last,
-        version=version,
-        source=source,
-        build=build,
-        is_conda=bool(build),
-        hashes=line.hashes,
-        marker=line.marker,
-    )
+        name, version, source = _parse_requirement(line)
+        says = f"{name} @ {file_name(source) or source}" if source else line.text
+    if normalise_locked_name(name) in PROVIDERS:
+        yield LockEntry(
+            name=normalise_locked_name(name),
+            says=says,
+            line=line.first,
+            last=line.last,
+            version=version,
+            source=source,
+            build=build,
+            is_conda=bool(build),
+            hashes=line.hashes,
+            marker=line.marker,
+        )
+
+
+def _is_place(line: _Line) -> bool:
+    return _PLACE.search(line.text) is not None and "@ " not in line.text
+
+
+def _parse_requirement(line: _Line) -> tuple[str, str, str]:
+    """Return the name, the one version that is allowed, and the URL; the latter are empty where there is none."""
+    from packaging.requirements import InvalidRequirement, Requirement  # noqa: PLC0415 (slow, and not always needed)
+
+    written = f"{line.text} ; {line.marker}" if line.marker else line.text
+    text = _VARIABLE.sub("0", written)
+    try:
+        required = Requirement(text)
+    except InvalidRequirement as error:
+        if text != written:
+            return "", "", ""
+        raise _RefusedLineError(str(error).partition("\n")[0].rstrip(": ") or "no requirement") from None
+    exact = [each.version for each in required.specifier if each.operator in ("==", "===")]
+    is_exact = len(required.specifier) == 1 and text == written and exact and not exact[0].endswith(".*")
+    return required.name, exact[0] if is_exact else "", required.url or ""
 
 
 def _name_repository(place: str) -> str:

@@ -61,7 +61,7 @@ FRAMEWORKS = frozenset({"torch", "tensorflow", "tensorflow-cpu", "jax", "keras"}
 
 DECODERS = frozenset(
     {
-        *("imagecodecs", "jpeg4py", "kornia-rs", "nvidia-nvimgcodec-cu12", "nvidia-nvimgcodec-cu13", "pyturbojpeg"),
+        *("imagecodecs", "kornia-rs", "nvidia-nvimgcodec-cu12", "nvidia-nvimgcodec-cu13", "pyturbojpeg"),
         *("opencv-contrib-python", "opencv-contrib-python-headless", "opencv-python", "opencv-python-headless"),
         *("pyvips", "simplejpeg"),
     }

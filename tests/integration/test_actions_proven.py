@@ -101,8 +101,7 @@ def test_the_kernel_whose_operations_fail_is_left_out_and_the_rest_is_proven(sce
     )
     assert built.wheel == scene.official
     assert scene.made == [(), ("box-blur",)]
-    assert "built again without the kernels for box-blur" in scene.warnings
-    assert "box" in scene.warnings
+    assert "without the kernels for box-blur" in scene.warnings
 
 
 def test_what_is_proven_once_is_not_proven_again(scene: Scene) -> None:

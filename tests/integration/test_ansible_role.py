@@ -17,7 +17,7 @@ from support.sandbox import NewSandbox, tree_hash
 from support.suite import extent
 
 ROLE = "- hosts: fleet\n  gather_facts: false\n  roles: [fastinstall.stack.stack]\n"
-SHIP, SET_UP = "Ship what this host needs", "Set up the stack"
+KEEP_FACTS, SHIP, SET_UP = "Write the facts for the build", "Ship what this host needs", "Set up the stack"
 WHEELS = "home/.local/share/fastinstall/wheelhouse"
 ALL = extent.every_row
 _NOT_OURS = ("home/.ansible", "log", "etc/")
@@ -167,7 +167,7 @@ def test_an_environment_of_somebody_else_is_refused_and_left_as_it_was(
     before = tree_hash(environment)
     variables = {name: value for name, value in controller.variables.items() if name != "fastinstall_new_env"}
     played = replace(controller, variables=variables).play(ROLE, "--limit", "web3", fastinstall_prefix="/media/env")
-    assert "site-packages is not writable by this user" in played.failures["web3"].told, played.text
+    assert "site-packages is not writable" in played.failures["web3"].told, played.text
     assert tree_hash(environment) == before
 
 
@@ -208,9 +208,7 @@ def test_the_rollout_stops_where_more_hosts_fail_than_are_allowed(scene: Scene, 
     built = {"fastinstall_facts": str(seen), "fastinstall_build_arguments": ["--offline"]}
     played = scene.controller.play("fastinstall.stack.site", **hosts, **built)
     assert played.exit_code != 0
-    assert played.statuses("Write the facts for the build") == dict.fromkeys(("web1", "old-cpu", "web2"), "ok"), (
-        played.text
-    )
+    assert played.statuses(KEEP_FACTS) == dict.fromkeys(("web1", "old-cpu", "web2"), "ok"), played.text
     assert set(played.failures) == {"old-cpu"}, played.text
     assert "sse4_2 for x86-64-v2" in played.failures["old-cpu"].told
     assert played.statuses(SHIP) == {"web1": "ok", "old-cpu": "failed"}

@@ -19,7 +19,7 @@ from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")
-WHOLE = ("jpeg4py", "imagecodecs", "simplejpeg", "turbojpeg")
+WHOLE = ("imagecodecs", "simplejpeg", "turbojpeg")
 """They decode what Pillow decodes and leave the rest to it, so nothing differs."""
 
 BOUNDS = {
@@ -41,11 +41,7 @@ On 2026-11-22 they were, at most: 0.67 for scaled decoding; 0.63 for OpenCV's re
 for libvips; 0.006 for torchvision; and with aliasing, which smooth pictures like these show little, 0.23 and 0.46.
 """
 
-COMPARED = [
-    each.name
-    for each in all_adapters()
-    if not each.name.startswith("pillow") and each.name not in ("dali-gpu", "nvimagecodec")
-]
+COMPARED = [each.name for each in all_adapters() if not each.name.startswith("pillow") and each.name != "dali-gpu"]
 """All that are not Pillow itself, and that a test can have: no GPU is needed."""
 
 PIPELINES = (

@@ -68,7 +68,7 @@ def test_a_package_comes_with_what_it_requires_and_the_second_time_from_the_cach
 
 
 def test_what_cannot_be_fetched_is_the_outcome_in_pips_words_and_leaves_nothing(fetching: PackageFetching) -> None:
-    with pytest.raises(NotLoadedError, match="fetched: No matching distribution found for nosuchpart") as caught:
+    with pytest.raises(NotLoadedError, match=r"No matching distribution .* nosuchpart") as caught:
         fetch_packages("it", ("outerpart", "nosuchpart"), fetching)
     assert caught.value.outcome is CandidateOutcome.MISSING
     assert entries(fetching.cache) == []
@@ -79,12 +79,13 @@ def test_an_index_that_does_not_answer_is_told(interpreter: Interpreter, sandbox
     settings = {**UNREACHABLE, "PIP_RETRIES": "1", "PIP_FIND_LINKS": None, "PIP_CONFIG_FILE": os.devnull}
     variables = sandbox.variables(settings)
     there = PackageFetching(interpreter=interpreter, cache=tmp_path / "cache", variables=variables)
-    with pytest.raises(NotLoadedError, match="the package index cannot be reached"):
+    with pytest.raises(NotLoadedError, match="index cannot be reached") as caught:
         fetch_packages("it", ("outerpart",), there)
+    assert caught.value.outcome is CandidateOutcome.MISSING
 
 
 def test_what_is_not_in_the_cache_is_not_fetched_offline_and_says_what_does(fetching: PackageFetching) -> None:
-    with pytest.raises(NotLoadedError, match=r"and --quick fetches nothing; .* bench --with simplejpeg") as caught:
+    with pytest.raises(NotLoadedError, match=r"--quick .*bench --with simplejpeg") as caught:
         fetch_packages("simplejpeg", ("simplejpeg",), replace(fetching, offline=True))
     assert caught.value.outcome is CandidateOutcome.MISSING
 

@@ -213,7 +213,7 @@ def test_what_broke_is_as_good_as_missing(tmp_path: Path, images: tuple[Path, ..
 
 @pytest.mark.parametrize(
     ("adapter", "outcome"),
-    [("jpeg4py", CandidateOutcome.MISSING), ("no-such-adapter", CandidateOutcome.FAILED)],
+    [("simplejpeg", CandidateOutcome.MISSING), ("no-such-adapter", CandidateOutcome.FAILED)],
 )
 def test_what_cannot_begin_says_why(adapter: str, outcome: CandidateOutcome) -> None:
     job = Job(python=PYTHON, images=(), adapter=adapter)

@@ -65,6 +65,6 @@ def test_a_stack_that_cannot_be_imported_is_named(python: Path, tmp_path: Path) 
         MeasuredPil(label="a", python=python),
         MeasuredPil(label="the broken one", python=python, stage=tmp_path),
     )
-    with pytest.raises(FailedError, match="the broken one cannot be measured") as raised:
+    with pytest.raises(FailedError, match=r"^the broken one ") as raised:
         measure(sound, broken, TimingEffort(operations=("crop",)), circumstances)
     assert any("broken for a reason" in line for line in raised.value.details)

@@ -39,8 +39,6 @@ from fastinstall.core.events import Event, Noted
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 PYTHON = Path(sys.executable)
 PIPELINE = ImagePipeline(shorter=64, crop=56)
-AS_THEY_ARE = ("tfrecord", "webdataset")
-OF_PACKAGES = ("lmdb", "hdf5")
 VARIABLES: Mapping[str, str] = {"PATH": os.environ["PATH"], "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -79,7 +77,7 @@ def measured_copies(images: tuple[SurveyedImage, ...], tmp_path_factory: pytest.
 def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What printed scripts have made, each in a directory of its kind's name, and the scripts beside them."""
     place = tmp_path_factory.mktemp("prepared")
-    for kind in (each.name for each in all_kinds() if each.name not in OF_PACKAGES):
+    for kind in (each.name for each in all_kinds() if each.name != "lmdb"):
         done = _prepared(place, kind, photos, place / kind)
         assert done.stdout == f"6 images in {place / kind}, 0 left out\n", done.stderr
     return place
@@ -140,12 +138,9 @@ def _files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("kind", AS_THEY_ARE)
-def test_a_store_of_originals_gives_the_bytes_of_every_file(
-    images: tuple[SurveyedImage, ...], tmp_path: Path, kind: str
-) -> None:
+def test_a_store_of_originals_gives_the_bytes_of_every_file(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
     python = (interpreters.of_version("3.8") or interpreters.running()).executable
-    with temporary_store_stores(kind_named(kind), images, _maker(tmp_path, python)) as made:
+    with temporary_store_stores(kind_named("webdataset"), images, _maker(tmp_path, python)) as made:
         assert made.indexes == tuple(range(len(images)))
         assert _read(python, made.store, made.indexes) == [each.path.read_bytes() for each in images]
         assert made.ratio == made.bytes / sum(each.size_bytes for each in images)
@@ -153,18 +148,17 @@ def test_a_store_of_originals_gives_the_bytes_of_every_file(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no interpreter with lmdb and h5py")
-@pytest.mark.parametrize("kind", OF_PACKAGES)
+@pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no interpreter with lmdb")
 def test_a_store_of_a_package_gives_the_bytes_of_every_file(
-    photos: Path, images: tuple[SurveyedImage, ...], tmp_path: Path, kind: str
+    photos: Path, images: tuple[SurveyedImage, ...], tmp_path: Path
 ) -> None:
     python, out = Path(LIBRARIES or ""), tmp_path / "out"
     originals = [each.path.read_bytes() for each in images]
-    with temporary_store_stores(kind_named(kind), images, _maker(tmp_path, python)) as made:
+    with temporary_store_stores(kind_named("lmdb"), images, _maker(tmp_path, python)) as made:
         assert _read(python, made.store, made.indexes) == originals
     for _ in ("made", "and gone on with"):
-        assert _prepared(tmp_path, kind, photos, out, python).returncode == 0
-    store = ImageStore(kind=kind, path=out)
+        assert _prepared(tmp_path, "lmdb", photos, out, python).returncode == 0
+    store = ImageStore(kind="lmdb", path=out)
     assert _read(python, store, range(len(images))) == originals
     _workers_load(images, store, python)
 
@@ -219,7 +213,8 @@ def test_uncompressed_files_show_what_they_take_before_and_after(
         assert made.bytes == exactly
     (told,) = heard
     assert isinstance(told, Noted)
-    assert f"6 images, at most 781.8 kB in {tmp_path}" in told.message
+    for part in ("6 images", "781.8 kB", str(tmp_path)):
+        assert part in told.message
 
 
 def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
@@ -242,7 +237,9 @@ def test_a_store_without_room_for_any_says_what_it_would_take(
     with pytest.raises(NotLoadedError) as caught:
         _make_store(kind_named("bmp"), images, replace(_maker(tmp_path), most_bytes=1000))
     assert caught.value.outcome is CandidateOutcome.UNSUITED
-    assert caught.value.reason.startswith("6 images would take up to 781.8 kB, but a temporary store may take")
+    assert caught.value.reason.startswith("6 images ")
+    assert "781.8 kB" in caught.value.reason
+    assert "1.0 kB" in caught.value.reason
     assert list(tmp_path.iterdir()) == []
 
 
@@ -257,7 +254,7 @@ def test_files_that_have_grown_since_end_a_store_at_its_limit(
     with pytest.raises(NotLoadedError) as caught:
         _make_store(kind_named("bmp"), [*shrunk, replace(shrunk[0], path=large)], _maker(room))
     assert caught.value.outcome is CandidateOutcome.UNSUITED
-    assert caught.value.reason.startswith("it would take more than 151")
+    assert "more than 151" in caught.value.reason
     assert list(room.iterdir()) == []
 
 
@@ -290,7 +287,7 @@ def test_images_that_cannot_be_stored_are_told_and_keep_no_place(
             3: "FileNotFoundError",
         }
         assert made.ratio == made.bytes / (images[0].size_bytes + images[2].size_bytes)
-    with pytest.raises(NotLoadedError, match="it could not store any image: FileNotFoundError"):
+    with pytest.raises(NotLoadedError, match="any image: FileNotFoundError"):
         _make_store(kind_named("resized"), (gone,), _maker(tmp_path))
 
 
@@ -353,7 +350,7 @@ def test_a_printed_script_leaves_alone_what_it_has_not_made(photos: Path, tmp_pa
     before = _files(tmp_path / "foreign")
     done = _prepared(tmp_path, "resized", photos, tmp_path / "foreign")
     assert (done.returncode, _files(tmp_path / "foreign")) == (1, before)
-    assert "is not empty, and this script did not make it" in done.stderr
+    assert done.stderr.startswith(f"{tmp_path / 'foreign'} is not empty")
     inside = _prepared(tmp_path, "bmp", photos, photos / "cats")
     assert "choose a directory outside it" in inside.stderr
     nothing = _prepared(tmp_path, "bmp", tmp_path / "no images", tmp_path / "other")
@@ -397,7 +394,7 @@ def test_a_printed_script_is_a_module_that_reads_what_it_has_made(
         "    images = pickle.loads(pickle.dumps(importlib.import_module('prepare_' + kind).Reader(kind)))\n"
         "    print(*[images.name(each) for each in range(len(images)) if len(images.read(each))])"
     )
-    kinds = ("tfrecord", "webdataset", "bmp")
+    kinds = ("webdataset", "bmp")
     done = subprocess.run((PYTHON, "-c", code, *kinds), cwd=prepared, capture_output=True, text=True, check=True)
     names = [str(each.path.relative_to(photos)) for each in images]
-    assert [line.split() for line in done.stdout.splitlines()] == [*([names] * 2), [f"{name}.bmp" for name in names]]
+    assert [line.split() for line in done.stdout.splitlines()] == [names, [f"{name}.bmp" for name in names]]

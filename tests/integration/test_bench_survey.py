@@ -231,4 +231,5 @@ def test_a_photo_of_a_phone_that_pillow_cannot_read_names_what_reads_it(tmp_path
     photo = tmp_path / "photo.heic"
     photo.write_bytes(struct.pack(">I4s4s", 24, b"ftyp", b"heic") + bytes(100))
     (found,) = judge_images([photo], PYTHON, {"PATH": os.environ["PATH"]})
-    assert found.reason == "HEIC: Pillow reads it only with pillow-heif"
+    assert found.reason.startswith("HEIC: ")
+    assert "pillow-heif" in found.reason

@@ -10,7 +10,7 @@ from support.machine.needs import require_system
 READ_ONLY = "mount -t tmpfs -o ro none /dev/shm"
 FULL = "mount -t tmpfs -o size=4k none /dev/shm && head -c 4096 /dev/zero >/dev/shm/full"
 PICTURES = """\
-from fastinstall.bench._stores.pictures import in_parallel
+from fastinstall.bench._stores.files import in_parallel
 print(*in_parallel(len, ["a", "bb"], 2))
 """
 

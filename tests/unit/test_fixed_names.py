@@ -63,11 +63,11 @@ CHECKS = """
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
-    dali dali-gpu imagecodecs jpeg4py kornia-rs nvimagecodec opencv-area opencv-linear opencv-reduced pillow
+    dali dali-gpu imagecodecs kornia-rs opencv-area opencv-linear opencv-reduced pillow
     pillow-draft pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-batched
     torchvision-io turbojpeg turbojpeg-scaled
 """
-STORES = "bmp hdf5 lmdb resized tfrecord webdataset"
+STORES = "bmp lmdb resized webdataset"
 HOOKS = """
     _fastinstall_guard/__init__.py _fastinstall_guard/telling.py _fastinstall_guard/tree.py conda/fastinstall.fish
     conda/fastinstall.sh fastinstall_guard.pth fastinstall_guard.start

@@ -12,8 +12,7 @@ Run the same command again to continue after an interruption; existing copies ar
 
 from typing import Any, Dict, Iterator, List
 
-from .files import Encoded, FileReader, make_files
-from .pictures import opened
+from .files import Encoded, FileReader, make_files, opened
 from .preparing import Outcome, Source
 
 NAME = "bmp"

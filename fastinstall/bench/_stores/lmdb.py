@@ -24,8 +24,8 @@ continue after an interruption.
 
 import os
 from typing import Any, Dict, Iterator, List, Set
+from weakref import WeakSet
 
-from .opening import OpenedReader
 from .preparing import Outcome, Source, leave_room, originals
 
 NAME = "lmdb"
@@ -65,19 +65,30 @@ def room_for(images: List[Source], out: str) -> int:
     return 2 * sum(os.path.getsize(path) + 2 * PAGE for path in files if os.path.exists(path)) + (64 << 20)
 
 
-class Reader(OpenedReader):
-    """Reads the original images."""
+class Reader:
+    """Reads the original images: opened at the first read, and closed before a fork, so that no child inherits it."""
 
-    FILE = FILE
+    def __init__(self, path: str) -> None:
+        self.root = path
+        self.paths = [os.path.join(path, FILE)]
+        self._handle: Any = None
+        READERS.add(self)
 
-    def opened(self) -> Any:
+    def __reduce__(self) -> Any:
+        return type(self), (self.root,)
+
+    def handle(self) -> Any:
         import lmdb
 
-        store = lmdb.open(self.root, readonly=True, lock=False, readahead=False, max_dbs=2)
-        return store, store.open_db(b"images", create=False), store.open_db(b"names", create=False)
+        if self._handle is None:
+            store = lmdb.open(self.root, readonly=True, lock=False, readahead=False, max_dbs=2)
+            self._handle = store, store.open_db(b"images", create=False), store.open_db(b"names", create=False)
+        return self._handle
 
-    def shut(self, handle: Any) -> None:
-        handle[0].close()
+    def close(self) -> None:
+        if self._handle is not None:
+            self._handle[0].close()
+            self._handle = None
 
     def __len__(self) -> int:
         store, images, _ = self.handle()
@@ -94,3 +105,14 @@ class Reader(OpenedReader):
         handle = self.handle()
         with handle[0].begin(db=handle[table]) as transaction:
             return bytes(transaction.get(b"%010d" % index))
+
+
+READERS: "WeakSet[Reader]" = WeakSet()
+
+
+def close_all() -> None:
+    for each in READERS:
+        each.close()
+
+
+os.register_at_fork(before=close_all)

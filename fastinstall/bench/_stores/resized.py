@@ -17,8 +17,7 @@ three times the training size, and measure again.
 import io
 from typing import Any, Dict, Iterator, List
 
-from .files import Encoded, FileReader, make_files
-from .pictures import opened, resized
+from .files import Encoded, FileReader, make_files, opened
 from .preparing import Outcome, Source, content_of
 
 NAME = "resized"
@@ -32,6 +31,7 @@ PRIORITY = 50
 
 JPEG = (".jpg", ".jpeg", ".jpe", ".jfif")
 ORIENTATION = 0x0112
+FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
 
 def most_bytes(image: Any, wanted: Dict[str, Any]) -> int:
@@ -57,6 +57,13 @@ def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
     else:
         content = encoded(path, image if small else resized(image, wanted), image)
     return len(content), lambda stream: stream.write(content)
+
+
+def resized(image: Any, wanted: Dict[str, Any]) -> Any:
+    """Return the image with the requested shorter side."""
+    scale = wanted["shorter"] / min(image.size)
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, FILTERS[wanted["filter"]])
 
 
 def encoded(path: str, image: Any, original: Any) -> bytes:

@@ -11,15 +11,15 @@ underscore is not an adapter but shared code. An adapter has:
   resize skips pixels, so that the picture differs; `SDISTS`: its requirements that are only published as source
   distributions, and compile nothing; `SCALES`: how many times the requested size an image must have to be decoded
   partly; `PRIORITY`: its place among all candidates when time is short, the lowest first;
-- `LOADER`: a module for the user's own code with a function `load(path)` that does the same as the stages, with the
-  names `SHORTER`, `CROP` (0 for none) and `FILTER` assigned before it;
-- `stages(wanted)`: imports its modules and returns (stage, function) in order. The first function takes a file's bytes,
-  each next one the previous result; the last one returns an array of height x width x 3 bytes, RGB. `wanted` has
-  `shorter`, `crop` (0 for none), `filter`, and `array`: whether numpy is installed, else the last one may return bytes.
-  Stages are "decode", "convert", "resize", "crop", "array"; a library that does several at once names the first. It
-  loads nothing and starts no thread yet, because a pool may fork after it;
-- instead of `stages`, if `BATCHED` is true, in `LOADER`: `batches(lists, threads, size, ahead)`: arrays of batch after
-  batch, in order, from lists of at most `size` paths, on this number of its own threads, loading ahead if `ahead`;
+- `LOADER`: a module with a function `load(path)`, which returns an array of height x width x 3 bytes, RGB, or a Pillow
+  image. The names `SHORTER`, `CROP` (0 for none) and `FILTER` are assigned before it. What is measured is what the user
+  gets for keeping it. At import it loads nothing and starts no thread, because a pool may fork after it;
+- if `BATCHED` is true, in `LOADER` too: `batches(lists, threads, size, ahead)`: arrays of batch after batch, in order,
+  from lists of at most `size` paths, on this number of its own threads, loading ahead if `ahead`;
+- `stages(wanted)`, for Pillow, whose parts are told apart: (stage, function) in order, which together do the same as
+  `load`. The first function takes a file's bytes, each next one the previous result. `wanted` has `shorter`, `crop`,
+  `filter`, and `array`: whether numpy is installed, else the last one returns bytes. Stages are "decode", "convert",
+  "resize", "crop", "array";
 - `versions()`, if `MODULES` does not suffice: names and versions of the packages involved;
 - `trouble()`, optional: why it cannot run here although its modules are installed ("no NVIDIA GPU"); empty if it can.
 

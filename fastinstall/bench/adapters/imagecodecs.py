@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Dict
-
-from . import _arrays, pillow
+from . import pillow
 
 NAME = "imagecodecs"
 TITLE = "imagecodecs, resized by Pillow"
@@ -36,17 +33,3 @@ def decoded(data):
 """
     + pillow.FINISHED
 )
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    import imagecodecs
-
-    return [("decode", partial(decode, imagecodecs)), *_arrays.by_pillow(wanted)]
-
-
-def decode(imagecodecs: Any, data: bytes) -> Any:
-    if data[:2] == b"\xff\xd8":
-        return imagecodecs.jpeg8_decode(data)
-    if data[:4] == b"RIFF":
-        return imagecodecs.webp_decode(data)
-    return imagecodecs.png_decode(data)

@@ -5,12 +5,6 @@ Its threads do not survive a fork: a process that has loaded a picture cannot fo
 
 from __future__ import annotations
 
-import os
-from functools import partial
-from typing import Any, Dict
-
-from . import _arrays
-
 NAME = "kornia-rs"
 TITLE = "kornia-rs"
 MODULES = ("numpy", "kornia_rs")
@@ -49,23 +43,3 @@ def trouble() -> str:
     if not hasattr(getattr(kornia_rs, "io", None), "decode_image_jpegturbo"):
         return "kornia-rs %s is too old: install 0.2 or later" % kornia_rs.__version__
     return ""
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    os.environ["RAYON_NUM_THREADS"] = "1"
-    from kornia_rs import imgproc, io
-
-    return [
-        ("decode", partial(decode, io.decode_image_jpegturbo)),
-        ("resize", partial(resize, imgproc.resize, wanted["shorter"], wanted["filter"])),
-        *_arrays.cropping(wanted),
-        ("array", _arrays.contiguous),
-    ]
-
-
-def decode(function: Any, data: bytes) -> Any:
-    return function(data, "rgb")
-
-
-def resize(function: Any, shorter: int, name: str, image: Any) -> Any:
-    return function(image, _arrays.size_after(image.shape[0], image.shape[1], shorter), name)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
-
-from . import _arrays, _opencv
+from . import _opencv
 
 NAME = "opencv-area"
 TITLE = "OpenCV, INTER_AREA"
@@ -14,7 +12,3 @@ FORMATS = _opencv.FORMATS
 PRIORITY = 70
 CODE = "cv2.resize(cv2.imread(path), size, interpolation=cv2.INTER_AREA)"
 LOADER = _opencv.LOAD + _opencv.LOADED + _opencv.LOADED_AVERAGING
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    return _opencv.whole(wanted, _opencv.averaging)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
-
-from . import _arrays, _opencv
+from . import _opencv
 
 NAME = "opencv-linear"
 TITLE = "OpenCV, INTER_LINEAR"
@@ -23,7 +21,3 @@ def interpolation(smaller):
     return INTERPOLATIONS[FILTER]
 """
 )
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    return _opencv.whole(wanted, _opencv.named)

@@ -5,11 +5,7 @@ OpenCV cannot tell a picture's size without decoding it, so Pillow reads the hea
 
 from __future__ import annotations
 
-import io
-from functools import partial
-from typing import Any, Dict
-
-from . import _arrays, _opencv
+from . import _opencv
 
 NAME = "opencv-reduced"
 TITLE = "OpenCV, reduced decoding and INTER_AREA"
@@ -41,25 +37,3 @@ def load(path):
     + _opencv.LOADED
     + _opencv.LOADED_AVERAGING
 )
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    from PIL import Image
-
-    cv2 = _opencv.opencv()
-    decode = partial(decode_reduced, cv2, Image, wanted["shorter"])
-    return [("decode", decode), *_opencv.after_decoding(cv2, wanted, _opencv.averaging(cv2, wanted))]
-
-
-def decode_reduced(cv2: Any, Image: Any, shorter: int, data: bytes) -> Any:  # noqa: N803 (a module's name)
-    times = min(Image.open(io.BytesIO(data)).size) // shorter
-    return _opencv.decode(cv2, flag(cv2, times) | cv2.IMREAD_IGNORE_ORIENTATION, data)
-
-
-def flag(cv2: Any, times: int) -> int:
-    """Return the flag for reading a picture whose shorter side is this many times the requested one."""
-    for each in (8, 4, 2):
-        if times >= each:
-            found: int = getattr(cv2, "IMREAD_REDUCED_COLOR_%d" % each)
-            return found
-    return int(cv2.IMREAD_COLOR)

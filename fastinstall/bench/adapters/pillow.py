@@ -6,8 +6,6 @@ import io
 from functools import partial
 from typing import Any, Callable, Dict, List, Tuple
 
-Stages = List[Tuple[str, Callable[[Any], Any]]]
-
 NAME = "pillow"
 TITLE = "Pillow"
 MODULES = ("PIL",)
@@ -38,33 +36,24 @@ def load(path):
     + FINISHED
 )
 
-FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
-
-def stages(wanted: Dict[str, Any]) -> Stages:
+def stages(
+    wanted: Dict[str, Any], decode: Any = None, convert: Any = None, **resizing: float
+) -> List[Tuple[str, Callable[[Any], Any]]]:
+    """Return the stages; the neighbours of this file put theirs in their places."""
     from PIL import Image
 
-    return [("decode", partial(decode, Image)), *finish(wanted)]
-
-
-def finish(wanted: Dict[str, Any]) -> Stages:
-    """Return the stages after decoding, in loaders that accept any mode."""
-    return [("convert", to_rgb), ("resize", partial(resize, *aim(wanted))), *after_resize(wanted)]
-
-
-def aim(wanted: Dict[str, Any]) -> Tuple[int, int]:
-    """Return the length of the shorter side, and Pillow's number of the filter."""
-    return wanted["shorter"], FILTERS[wanted["filter"]]
-
-
-def after_resize(wanted: Dict[str, Any]) -> Stages:
-    found: Stages = []
+    found = [
+        ("decode", partial(decode or decode_whole, Image, wanted["shorter"])),
+        ("convert", convert or to_rgb),
+        ("resize", partial(resize, wanted["shorter"], getattr(Image, wanted["filter"].upper()), resizing)),
+    ]
     if wanted["crop"]:
         found.append(("crop", partial(crop, wanted["crop"])))
     return [*found, ("array", array if wanted["array"] else to_bytes)]
 
 
-def decode(Image: Any, data: bytes) -> Any:  # noqa: N803 (a module's name)
+def decode_whole(Image: Any, _shorter: int, data: bytes) -> Any:  # noqa: N803 (a module's name)
     image = Image.open(io.BytesIO(data))
     image.load()
     return image
@@ -75,19 +64,10 @@ def to_rgb(image: Any) -> Any:
     return image.convert("RGB")
 
 
-def convert(image: Any) -> Any:
-    """Decode without the copy."""
-    return image if image.mode == "RGB" else image.convert("RGB")
-
-
-def resize(shorter: int, number: int, image: Any) -> Any:
-    return image.resize(size_after(image, shorter), number)
-
-
-def size_after(image: Any, shorter: int) -> Tuple[int, int]:
-    """Return width and height with a shorter side of that length."""
+def resize(shorter: int, number: int, how: Dict[str, float], image: Any) -> Any:
     scale = shorter / min(image.size)
-    return max(1, round(image.width * scale)), max(1, round(image.height * scale))
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, number, **how)
 
 
 def crop(side: int, image: Any) -> Any:

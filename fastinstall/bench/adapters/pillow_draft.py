@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from functools import partial
-from typing import Any, Dict, Tuple
+from typing import Any, Tuple
 
 from . import pillow
 
@@ -30,14 +30,11 @@ def load(path):
 )
 
 
-def stages(wanted: Dict[str, Any]) -> pillow.Stages:
-    from PIL import Image
-
-    return [("decode", partial(decode, Image, wanted["shorter"])), *pillow.finish(wanted)]
-
-
 def decode(Image: Any, shorter: int, data: bytes) -> Any:  # noqa: N803 (a module's name)
     image = Image.open(io.BytesIO(data))
     image.draft("RGB", (shorter, shorter))
     image.load()
     return image
+
+
+stages = partial(pillow.stages, decode=decode)

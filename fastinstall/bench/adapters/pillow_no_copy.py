@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict
+from typing import Any
 
 from . import pillow
 
@@ -27,13 +27,8 @@ def load(path):
 )
 
 
-def stages(wanted: Dict[str, Any]) -> pillow.Stages:
-    from PIL import Image
+def convert(image: Any) -> Any:
+    return image if image.mode == "RGB" else image.convert("RGB")
 
-    resizing = ("resize", partial(pillow.resize, *pillow.aim(wanted)))
-    return [
-        ("decode", partial(pillow.decode, Image)),
-        ("convert", pillow.convert),
-        resizing,
-        *pillow.after_resize(wanted),
-    ]
+
+stages = partial(pillow.stages, convert=convert)

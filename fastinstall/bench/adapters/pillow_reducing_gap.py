@@ -6,7 +6,6 @@ For formats without draft mode: large PNG, WebP, TIFF. With draft mode nothing i
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Dict
 
 from . import pillow
 
@@ -28,21 +27,5 @@ def load(path):
     + pillow.FINISHED
 )
 
-GAP = 2.0
-"""The value that thumbnail() uses, and Pillow's documentation calls nearly as good as without."""
-
-
-def stages(wanted: Dict[str, Any]) -> pillow.Stages:
-    from PIL import Image
-
-    resizing = ("resize", partial(resize, *pillow.aim(wanted)))
-    return [
-        ("decode", partial(pillow.decode, Image)),
-        ("convert", pillow.to_rgb),
-        resizing,
-        *pillow.after_resize(wanted),
-    ]
-
-
-def resize(shorter: int, number: int, image: Any) -> Any:
-    return image.resize(pillow.size_after(image, shorter), number, reducing_gap=GAP)
+stages = partial(pillow.stages, reducing_gap=2.0)
+"""With the value that thumbnail() uses, and Pillow's documentation calls nearly as good as without."""

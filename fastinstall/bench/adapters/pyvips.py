@@ -8,10 +8,7 @@ cannot fork workers that load some.
 from __future__ import annotations
 
 import os
-from functools import partial
-from typing import Any, Dict
-
-from . import _arrays
+from typing import Dict
 
 NAME = "pyvips"
 TITLE = "libvips, thumbnail"
@@ -60,24 +57,3 @@ def trouble() -> str:
     except Exception as error:  # noqa: BLE001 (whatever it raises is the reason)
         return "no libvips for pyvips: %s" % str(error).split("  ")[0]
     return ""
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    os.environ["VIPS_CONCURRENCY"] = "1"
-    import pyvips
-
-    pyvips.cache_set_max(0)
-    return [("decode", partial(thumbnail, pyvips.Image, wanted["shorter"], wanted["crop"]))]
-
-
-def thumbnail(Image: Any, shorter: int, side: int, data: bytes) -> Any:  # noqa: N803 (a class)
-    """Load in one step: libvips computes nothing until the pixels are needed."""
-    opened = Image.new_from_buffer(data, "")
-    height, width = _arrays.size_after(opened.height, opened.width, shorter)
-    image = Image.thumbnail_buffer(data, width, height=height, size="force", no_rotate=True)
-    if side:
-        top, left = _arrays.middle(height, width, side)
-        image = image.crop(left, top, side, side)
-    if image.hasalpha():
-        image = image[: image.bands - 1]
-    return image.colourspace("srgb").cast("uchar").numpy()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Dict
-
-from . import _arrays, pillow
+from . import pillow
 
 NAME = "simplejpeg"
 TITLE = "simplejpeg, resized by Pillow"
@@ -28,18 +25,3 @@ def load(path):
 """
     + pillow.FINISHED
 )
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    import simplejpeg
-
-    return [("decode", simplejpeg.decode_jpeg), *_arrays.by_pillow(wanted)]
-
-
-def scaled(wanted: Dict[str, Any]) -> _arrays.Stages:
-    """Return the stages with decoding to a fraction of the size, for `simplejpeg_scaled`."""
-    import simplejpeg
-
-    shorter = wanted["shorter"]
-    decode = partial(simplejpeg.decode_jpeg, min_height=shorter, min_width=shorter, min_factor=2)
-    return [("decode", decode), *_arrays.by_pillow(wanted)]

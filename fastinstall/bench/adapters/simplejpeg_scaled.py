@@ -5,7 +5,7 @@ Not by factors below two: then decoding the complete picture is faster. Source: 
 
 from __future__ import annotations
 
-from . import pillow, simplejpeg
+from . import pillow
 
 NAME = "simplejpeg-scaled"
 TITLE = "simplejpeg, scaled decoding, resized by Pillow"
@@ -31,5 +31,3 @@ def load(path):
 """
     + pillow.FINISHED
 )
-
-stages = simplejpeg.scaled

@@ -6,11 +6,6 @@ Lanczos for tensors came late: earlier versions report at the first picture that
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Dict
-
-from . import _arrays
-
 NAME = "torchvision-io"
 TITLE = "torchvision.io, transforms.v2"
 MODULES = ("torch", "torchvision")
@@ -47,31 +42,3 @@ def trouble() -> str:
     except Exception as error:  # noqa: BLE001 (a torchvision made for another torch raises anything)
         return "torchvision cannot be used: %s" % error
     return ""
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    import torch
-    from torchvision.io import ImageReadMode, decode_image
-    from torchvision.transforms import InterpolationMode
-    from torchvision.transforms.v2 import functional
-
-    torch.set_num_threads(1)
-    function = partial(functional.resize, interpolation=InterpolationMode(wanted["filter"]), antialias=True)
-    return [
-        ("decode", partial(decode, torch, partial(decode_image, mode=ImageReadMode.RGB))),
-        ("resize", partial(resize, function, wanted["shorter"])),
-        *_arrays.cropping(wanted, axes=(1, 2)),
-        ("array", array),
-    ]
-
-
-def decode(torch: Any, function: Any, data: bytes) -> Any:
-    return function(torch.frombuffer(bytearray(data), dtype=torch.uint8))
-
-
-def resize(function: Any, shorter: int, image: Any) -> Any:
-    return function(image, list(_arrays.size_after(image.shape[1], image.shape[2], shorter)))
-
-
-def array(image: Any) -> Any:
-    return image.permute(1, 2, 0).contiguous().numpy()

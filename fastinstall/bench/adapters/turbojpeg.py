@@ -6,10 +6,7 @@ On large photos that gains little: `Image.fromarray` copies every pixel, which t
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Dict
-
-from . import _arrays, pillow
+from . import pillow
 
 NAME = "turbojpeg"
 TITLE = "PyTurboJPEG, resized by Pillow"
@@ -47,25 +44,3 @@ def trouble() -> str:
         reason = " ".join(str(error).split("\n\n")[0].split()) or type(error).__name__
         return "no libturbojpeg that suits this PyTurboJPEG: %s" % reason
     return ""
-
-
-def stages(wanted: Dict[str, Any]) -> _arrays.Stages:
-    import turbojpeg
-
-    decode = partial(turbojpeg.TurboJPEG().decode, pixel_format=turbojpeg.TJPF_RGB)
-    return [("decode", decode), *_arrays.by_pillow(wanted)]
-
-
-def scaled(wanted: Dict[str, Any]) -> _arrays.Stages:
-    """Return the stages with decoding to a fraction of the size, for `turbojpeg_scaled`."""
-    import turbojpeg
-
-    decode = partial(decode_scaled, turbojpeg.TurboJPEG(), turbojpeg.TJPF_RGB, wanted["shorter"])
-    return [("decode", decode), *_arrays.by_pillow(wanted)]
-
-
-def decode_scaled(decoder: Any, order: int, shorter: int, data: bytes) -> Any:
-    width, height = decoder.decode_header(data)[:2]
-    times = min(width, height) // shorter
-    factor = next((each for each in (8, 4, 2) if each <= times), 1)
-    return decoder.decode(data, pixel_format=order, scaling_factor=(1, factor))

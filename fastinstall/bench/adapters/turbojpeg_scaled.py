@@ -34,4 +34,3 @@ def load(path):
 )
 
 trouble = turbojpeg.trouble
-stages = turbojpeg.scaled

@@ -6,8 +6,10 @@ from io import StringIO
 
 from fastinstall.bench.bottleneck import StageCost
 from fastinstall.bench.report import CandidateResult, LoadingRate, WorkloadResult
+from fastinstall.bench.wording import format_rate
 from fastinstall.cli.bench import words
 from fastinstall.cli.console import Page
+from fastinstall.core.messages import format_bytes
 from fastinstall.core.values import immutable
 from fastinstall.model.speed import SpeedRow
 
@@ -76,9 +78,9 @@ def rate_table(rates: Sequence[LoadingRate]) -> Table:
         (
             str(each.workers),
             words.start_words(each),
-            words.rate_words(each.images_per_second),
+            format_rate(each.images_per_second),
             f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
-            words.bytes_words(each.peak_bytes) if each.peak_bytes else "",
+            format_bytes(each.peak_bytes) if each.peak_bytes else "",
             Bar(value=each.images_per_second, most=most, width=15),
         )
         for each in rates
@@ -173,9 +175,9 @@ def _list_candidate_cells(
     workers, threads = manners
     return (
         words.gain_words(result.gain) if result.gain is not None else "",
-        words.rate_words(result.timing.images_per_second) if result.timing is not None else "",
+        format_rate(result.timing.images_per_second) if result.timing is not None else "",
         words.format_rate_with_workers(result, workers),
-        words.bytes_words(result.timing.peak_bytes) if result.timing is not None and result.timing.peak_bytes else "",
+        format_bytes(result.timing.peak_bytes) if result.timing is not None and result.timing.peak_bytes else "",
         words.difference_words(result),
         words.format_rate_with_workers(result, threads),
         Bar(value=result.gain.ratio, most=most, one=True) if result.gain is not None else "",
@@ -189,7 +191,7 @@ def _name(result: CandidateResult) -> str:
     told = ["control"] if result.is_control and result.candidate.name != "control" else []
     if result.stored_bytes is not None:
         ratio = "" if result.stored_ratio is None else f", {result.stored_ratio:.3g}x"
-        told.append(f"{words.bytes_words(result.stored_bytes)}{ratio} the files")
+        told.append(f"{format_bytes(result.stored_bytes)}{ratio} the files")
     if result.left_out:
         told.append(f"cannot load {result.left_out} of the images")
     name = words.name_words(result.candidate)

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from fastinstall.bench.bottleneck import list_stage_costs
 from fastinstall.bench.materials import PossibleCandidate
 from fastinstall.bench.report import BenchReport, CandidateResult, LoadingLimit, SpeedAdvice, WorkloadResult
+from fastinstall.bench.wording import format_rate
 from fastinstall.cli.bench import tables, words
 from fastinstall.cli.console import Page, join_lines
+from fastinstall.core.messages import format_bytes
 from fastinstall.model.finding import Status
 from fastinstall.model.speed import SpeedTable
 
@@ -127,9 +129,9 @@ class _Writer:
             yield from self._indent(f"not measured: {baseline.outcome}: {baseline.reason}")
             return
         yield from self._lay_out(tables.stage_table(list_stage_costs(baseline, result.workload, self.report.machine)))
-        told = f"{words.rate_words(timing.images_per_second)} images/s in one process"
+        told = f"{format_rate(timing.images_per_second)} images/s in one process"
         if timing.peak_bytes:
-            told += f", {words.bytes_words(timing.peak_bytes)} of memory at most"
+            told += f", {format_bytes(timing.peak_bytes)} of memory at most"
         if timing.cold_read_ms is not None:
             told += f"; {timing.cold_read_ms:.3f} ms to read a file that is not in the page cache"
         yield from self._indent(told)

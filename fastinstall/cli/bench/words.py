@@ -16,14 +16,12 @@ from fastinstall.bench.report import (
     WorkerStart,
     Workload,
 )
+from fastinstall.bench.wording import format_rate
+from fastinstall.core.messages import format_bytes
 from fastinstall.model.machine import Filesystem, LoaderLimits
 from fastinstall.model.speed import SpeedRow, SpeedTable
 
-_KILO = 1000
 _EXAMPLES = 3
-_PRECISE = 100
-"""Below it a rate has a decimal."""
-
 _PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
 """Below the one two decimals mean something, below the other one does."""
 
@@ -31,7 +29,7 @@ _PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
 def machine_words(machine: LoaderLimits) -> str:
     """Word the CPU, what may be used of it, and the memory."""
     quota = "" if machine.quota is None else f", quota {machine.quota:g}"
-    memory = f"; {bytes_words(machine.memory_bytes)} of memory" if machine.memory_bytes else ""
+    memory = f"; {format_bytes(machine.memory_bytes)} of memory" if machine.memory_bytes else ""
     return f"{machine.cpu} ({format_count(machine.cores, 'CPU')}{quota}){memory}"
 
 
@@ -50,7 +48,7 @@ def images_words(workload: Workload) -> str:
     found = f" of {workload.files} files" if workload.files != workload.images else ""
     return (
         f"{format_count(workload.images, 'image')}{found} ({formats}), {workload.width} x {workload.height} (median), "
-        f"{workload.megapixels:.3g} megapixels and {bytes_words(workload.mean_bytes)} each (mean){place}"
+        f"{workload.megapixels:.3g} megapixels and {format_bytes(workload.mean_bytes)} each (mean){place}"
     )
 
 
@@ -99,25 +97,6 @@ def times_words(ratio: float) -> str:
     return f"{ratio:.{digits}f}x"
 
 
-def rate_words(images_per_second: float) -> str:
-    """Return images per second, with no more digits than mean something."""
-    return f"{images_per_second:.0f}" if images_per_second >= _PRECISE else f"{images_per_second:.1f}"
-
-
-def bytes_words(number: int) -> str:
-    """Return a size in the unit that suits it: "45 kB", "4.9 GB".
-
-    >>> bytes_words(44_900)
-    '44.9 kB'
-    """
-    size, unit = float(number), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if size < _KILO:
-            break
-        size, unit = size / _KILO, larger
-    return f"{size:.3g} {unit}" if size < _KILO else f"{size:.0f} {unit}"
-
-
 def difference_words(result: CandidateResult) -> str:
     """Return how far the pixels lie from the baseline's, and whether the resize is known to alias."""
     difference, far = result.difference, ""
@@ -153,7 +132,7 @@ def format_rate_with_workers(result: CandidateResult, workers: LoadingRate | Non
     manner = (workers.workers, workers.start, workers.cold)
     rates = (*result.rates, *result.thread_rates)
     alike = (each for each in rates if (each.workers, each.start, each.cold) == manner)
-    return next((rate_words(each.images_per_second) for each in alike), "")
+    return next((format_rate(each.images_per_second) for each in alike), "")
 
 
 def name_words(candidate: Candidate) -> str:

@@ -145,7 +145,7 @@ def _candidates() -> tuple[CandidateResult, ...]:
         _measured(ours, timing(0.02, 0.57, 0.01, 0.07, 0.01, 0.03), gain(1.97), _difference(0.01, 1)),
         replace(stored, stored_bytes=4_860_000_000, stored_ratio=13.9),
         _measured(huge, timing(0.02, 0.58, 0.01, 0.69, 0.01, 0.03), gain(1.02), same),
-        absent("jpeg4py", CandidateOutcome.MISSING, "jpeg4py is not installed; fastinstall bench --with jpeg4py"),
+        absent("turbojpeg", CandidateOutcome.MISSING, "turbojpeg is not installed; fastinstall bench --with turbojpeg"),
         absent("imagecodecs", CandidateOutcome.CRASHED, "killed by signal SIGSEGV while it loaded image 3"),
         absent("pyvips", CandidateOutcome.HUNG, "gave no answer within 60 s"),
         absent("nvidia-dali", CandidateOutcome.UNSUITED, "there is no NVIDIA GPU"),

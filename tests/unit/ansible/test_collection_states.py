@@ -74,12 +74,12 @@ def test_an_environment_that_was_made_already_is_not_made_again(tmp_path: Path) 
 
 
 def test_looking_ahead_only_makes_the_plan() -> None:
-    run = Played({"plan": (0, {**PLAN, "steps": [SWAP], "summary": "pillow into /e"})})
+    run = Played({"plan": (0, {**PLAN, "steps": [SWAP], "summary": "summary"})})
     result = states.present(request(run, prefix="/e", changing=False))
     assert [words[0] for words in run.asked] == ["plan"]
     assert result["changed"] is True
     assert result["diff"]["before"] == "pillow-13.0.0.dist-info\n"
-    assert result["diff"]["after"] == "pillow into /e\nswap: it is slow\n"
+    assert result["diff"]["after"] == f"summary\n{SWAP['kind']}: {SWAP['reason']}\n"
 
 
 def test_a_plan_without_steps_changes_nothing_and_has_no_difference() -> None:
@@ -104,7 +104,7 @@ def test_an_error_has_the_words_of_fastinstall() -> None:
 
 
 def test_an_end_without_an_answer_shows_what_was_said_last() -> None:
-    with pytest.raises(ToolError, match="exit code -9 and printed no JSON") as caught:
+    with pytest.raises(ToolError, match=r"exit code -9 .* JSON") as caught:
         states.present(request(Played({"setup": (-9, "")}), prefix="/e"))
     assert caught.value.details == ["said"]
 
@@ -163,7 +163,7 @@ def test_checked_fails_with_the_report_where_doctor_finds_something() -> None:
     assert run.asked == [["doctor", "swapped", "--prefix", "/e", "--quick", "--fail-on", "warning", "--json"]]
     assert result["failed"] is True
     assert result["report"] == report
-    assert result["msg"] == "/e: error; swapped: stock Pillow is back"
+    assert result["msg"] == f"/e: error; swapped: {finding['message']}"
 
 
 def test_facts_are_kept_in_a_file_that_changes_only_with_them(tmp_path: Path) -> None:

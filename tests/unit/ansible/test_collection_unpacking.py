@@ -136,5 +136,5 @@ def test_what_somebody_else_has_put_into_an_open_directory_is_not_trusted(tmp_pa
     os.chown(tmp_path / "open" / "wheelhouse", 12345, 12345)
     assert unpacking.read_sums(tmp_path / "open" / "wheelhouse" / "tool", None)
     (tmp_path / "open").chmod(0o1777)
-    with pytest.raises(ToolError, match="neither to you nor to root"):
+    with pytest.raises(ToolError, match=rf"^{tmp_path}/open/wheelhouse: "):
         unpacking.read_sums(tmp_path / "open" / "wheelhouse" / "tool", None)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from support.bench.measurements import DISK, MACHINE, USUAL, WORKLOAD, baseline, rate, timing, verdict
+from support.suite.golden import Golden
 
 from fastinstall.bench.bottleneck import list_stage_costs, reads_from_disk
 from fastinstall.bench.report import CandidateOutcome, LoadingLimit, Stage
@@ -32,10 +33,10 @@ def test_stages_of_a_group_count_together() -> None:
     assert verdict(baseline(measured=timing(stages))).bound is LoadingLimit.RESIZE
 
 
-def test_the_sentence_has_share_and_best_rate() -> None:
+def test_the_sentence_has_share_and_best_rate(golden: Golden) -> None:
     told = verdict(baseline(rate(0, 480), rate(1, 470), rate(2, 890)))
-    assert told.sentence == "decoding takes 49% of the time; 2 workers load 890 images/s"
-    assert told.reached_rate == 890
+    assert (told.bound, told.reached_rate) == (LoadingLimit.DECODE, 890)
+    golden(told.sentence)
 
 
 def test_what_a_worker_takes_longer_than_the_process_itself_is_copying() -> None:
@@ -57,10 +58,10 @@ def test_a_worker_that_is_faster_than_the_process_itself_loses_nothing() -> None
     assert "hand over" not in [each.name for each in list_stage_costs(measured, WORKLOAD, MACHINE)]
 
 
-def test_a_bottleneck_is_named_only_where_its_share_stands_out() -> None:
+def test_a_bottleneck_is_named_only_where_its_share_stands_out(golden: Golden) -> None:
     told = verdict(baseline(measured=timing({**USUAL, Stage.RESIZE: 0.7})))
     assert told.bound is LoadingLimit.UNTOLD
-    assert told.sentence.startswith("no stage stands out: decoding 45%, converting and resizing 41%; ")
+    golden(told.sentence)
 
 
 def test_the_verdict_and_the_stages_agree() -> None:
@@ -84,24 +85,26 @@ def test_what_a_worker_waits_for_the_disk_is_not_copying() -> None:
 
 
 @pytest.mark.parametrize(("target", "bound"), [(890.0, LoadingLimit.FAST_ENOUGH), (890.1, LoadingLimit.DECODE)])
-def test_it_is_fast_enough_where_the_best_rate_reaches_what_is_wanted(target: float, bound: LoadingLimit) -> None:
+def test_it_is_fast_enough_where_the_best_rate_reaches_what_is_wanted(
+    target: float, bound: LoadingLimit, golden: Golden
+) -> None:
     told = verdict(baseline(rate(0, 480), rate(2, 890)), target)
     assert told.bound is bound
-    assert told.sentence.endswith("2 workers load 890 images/s; you need 890")
     assert told.target_rate == target
+    golden(told.sentence)
 
 
-def test_without_workers_the_process_itself_counts() -> None:
+def test_without_workers_the_process_itself_counts(golden: Golden) -> None:
     told = verdict(baseline(), 400.0)
     assert told.bound is LoadingLimit.FAST_ENOUGH
-    assert told.sentence == "one process loads 500 images/s; you need 400"
+    golden(told.sentence)
 
 
-def test_a_loader_of_one_piece_is_not_taken_apart() -> None:
+def test_a_loader_of_one_piece_is_not_taken_apart(golden: Golden) -> None:
     told = verdict(baseline(rate(2, 800), measured=timing(OF_ONE_PIECE)))
     assert told.bound is LoadingLimit.UNTOLD
-    assert told.sentence.startswith("your loader runs as one piece")
     assert told.evidence == ()
+    golden(told.sentence)
 
 
 def test_a_loader_of_one_piece_can_be_fast_enough() -> None:
@@ -112,7 +115,7 @@ def test_what_could_not_be_measured_has_no_limit() -> None:
     failed = replace(baseline(), timing=None, outcome=CandidateOutcome.CRASHED, reason="killed by SIGILL")
     told = verdict(failed, 100.0)
     assert told.bound is LoadingLimit.UNTOLD
-    assert told.sentence == "nothing was measured: killed by SIGILL"
+    assert "killed by SIGILL" in told.sentence
 
 
 def test_files_that_stay_in_memory_are_read_from_there() -> None:
@@ -122,13 +125,13 @@ def test_files_that_stay_in_memory_are_read_from_there() -> None:
     assert told.reached_rate == 890
 
 
-def test_files_that_are_more_than_the_memory_holds_come_from_disk() -> None:
+def test_files_that_are_more_than_the_memory_holds_come_from_disk(golden: Golden) -> None:
     many = replace(WORKLOAD, files=100_000)
     base = baseline(rate(2, 890), rate(2, 40, cold=True), measured=timing(cold_read_ms=25.0))
     told = verdict(base, 500.0, many)
     assert told.bound is LoadingLimit.IO
     assert told.reached_rate == 40
-    assert "10.0 GB of files, 16.0 GB of memory: every epoch reads them from disk" in told.evidence
+    golden("\n".join((told.sentence, *told.evidence)))
 
 
 def test_rates_from_disk_are_inferred_from_a_cold_read_where_they_were_not_measured() -> None:
@@ -137,9 +140,9 @@ def test_rates_from_disk_are_inferred_from_a_cold_read_where_they_were_not_measu
     assert told.reached_rate == pytest.approx(2 * 1000 / (2.0 + 2.0))
 
 
-def test_it_is_said_where_reading_from_disk_could_not_be_measured() -> None:
+def test_it_is_said_where_reading_from_disk_could_not_be_measured(golden: Golden) -> None:
     told = verdict(baseline(rate(2, 1000)), None, replace(WORKLOAD, files=100_000))
-    assert "reading from disk could not be measured: the figures apply to files in the page cache" in told.evidence
+    golden("\n".join((told.sentence, *told.evidence)))
 
 
 def test_files_in_memory_never_come_from_disk() -> None:
@@ -149,6 +152,6 @@ def test_files_in_memory_never_come_from_disk() -> None:
     assert not reads_from_disk(replace(many, filesystem=None), replace(MACHINE, memory_bytes=0))
 
 
-def test_a_network_filesystem_is_named() -> None:
+def test_a_network_filesystem_is_named(golden: Golden) -> None:
     told = verdict(baseline(), workload=replace(WORKLOAD, filesystem=replace(DISK, type="nfs4", network=True)))
-    assert "the files are on a network filesystem (nfs4): the first epoch waits for it" in told.evidence
+    golden("\n".join((told.sentence, *told.evidence)))

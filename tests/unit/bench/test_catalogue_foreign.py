@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.bench.adapters import adapter_named
 from support.elf.extension_package import ADAPTER, make_distribution
+from support.suite.golden import Golden
 
 from fastinstall.bench.catalogue import adapter_problems, all_adapters
 
@@ -34,18 +35,19 @@ def test_it_comes_behind_ours_and_can_be_compared(site: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["simplejpeg", "lmdb", "huge-pages"])
-def test_what_we_can_compare_by_a_name_stays_ours(site: Path, name: str) -> None:
+def test_what_we_can_compare_by_a_name_stays_ours(site: Path, name: str, golden: Golden) -> None:
     make_adapter(site, name=name)
     assert not any(each.distribution for each in all_adapters())
-    told = f"the adapter {name!r} of acme-images 1.0 is ignored: fastinstall already has that name"
-    assert adapter_problems() == (told,)
+    (told,) = adapter_problems()
+    assert repr(name) in told
+    golden(told)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("import nowhere_to_be_found\n", "acme_raw cannot be imported: ModuleNotFoundError"),
-        ("NAME = 'acme-raw'\n", "module 'acme_raw' has no attribute 'TITLE'"),
+        ("import nowhere_to_be_found\n", "ModuleNotFoundError"),
+        ("NAME = 'acme-raw'\n", "TITLE"),
         (ADAPTER.replace('("JPEG",)', "7"), "'int' object is not iterable"),
     ],
 )
@@ -53,5 +55,5 @@ def test_a_broken_one_is_left_out_and_told(site: Path, text: str, reason: str) -
     make_adapter(site, text)
     assert not any(each.distribution for each in all_adapters())
     (told,) = adapter_problems()
-    assert told.startswith("the adapter 'acme-raw' of acme-images 1.0 is ignored: ")
+    assert "'acme-raw' of acme-images 1.0" in told
     assert reason in told

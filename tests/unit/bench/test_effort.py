@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from support.suite.golden import Golden
 
 from fastinstall.bench.candidates import CandidateRun
 from fastinstall.bench.catalogue import USUAL_PRIORITY
@@ -102,6 +103,6 @@ def test_durations_are_announced_roughly(seconds: float, told: str) -> None:
     assert format_duration(seconds) == told
 
 
-def test_a_machine_is_busy_where_others_use_more_than_half_of_it() -> None:
+def test_a_machine_is_busy_where_others_use_more_than_half_of_it(golden: Golden) -> None:
     assert describe_load(1.0, 2) == ""
-    assert describe_load(1.6, 2) == "load average 1.6 on 2 CPUs"
+    golden(describe_load(1.6, 2))

@@ -27,8 +27,9 @@ def test_the_pipeline_stands_in_front() -> None:
 
 
 def test_the_packages_that_it_needs_are_named_for_a_shell() -> None:
-    assert "python -m pip install 'kornia-rs>=0.2' numpy\n" in render_code("kornia-rs", PIPELINE)
-    assert "python -m pip install simplejpeg numpy pillow\n" in render_code("simplejpeg", PIPELINE)
+    install = "python -m pip install"
+    assert f"{install} 'kornia-rs>=0.2' numpy\n" in render_code("kornia-rs", PIPELINE)
+    assert f"{install} simplejpeg numpy pillow\n" in render_code("simplejpeg", PIPELINE)
 
 
 def test_an_unknown_name_is_answered_with_those_that_there_are() -> None:

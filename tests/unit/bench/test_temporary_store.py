@@ -1,7 +1,6 @@
 """How large a store is expected to be, which images have room, the formats that are written, the scripts' texts."""
 
 import ast
-import os
 import shutil
 import sys
 from dataclasses import replace
@@ -10,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fastinstall.bench._stores import tfrecord, webdataset
+from fastinstall.bench._stores import webdataset
 from fastinstall.bench.catalogue import all_kinds, kind_named
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.printed_code import render_code
@@ -96,47 +95,6 @@ def test_a_script_stands_by_itself_and_holds_the_pipeline(name: str) -> None:
     assert {"main", "make", "Reader"} <= set(names)
     assert "noqa" not in text
     assert "python prepare.py IMAGES OUT" in (ast.get_docstring(tree) or "")
-
-
-def test_checksums_are_those_of_the_standard() -> None:
-    # RFC 3720, appendix B.4
-    assert tfrecord.crc32c(bytes(32)) == 0x8A9136AA
-    assert tfrecord.crc32c(b"\xff" * 32) == 0x62A8AB43
-    assert tfrecord.crc32c(bytes(range(32))) == 0x46DD794E
-
-
-@pytest.mark.parametrize("size", [4096, 4097, 10_000, 12_800])
-def test_checksums_of_lanes_are_those_of_bytes(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = os.urandom(size)
-    beside = tfrecord.crc32c(data)
-    monkeypatch.setattr(tfrecord, "FEW", 1 << 30)
-    assert tfrecord.crc32c(data) == beside
-
-
-def test_a_record_is_an_example_in_the_encoding_of_protocol_buffers() -> None:
-    before, after = tfrecord.frame("a.jpg", b"x" * 200)
-    record = before + b"x" * 200 + after
-    assert int.from_bytes(record[:8], "little") == len(record) - 16
-    (features,) = _fields(record[12:-4])[1]
-    pairs = [_fields(each) for each in _fields(features)[1]]
-    found = {pair[1][0].decode(): _fields(_fields(pair[2][0])[1][0])[1] for pair in pairs}
-    assert found == {"image/filename": [b"a.jpg"], "image/encoded": [b"x" * 200]}
-
-
-def _fields(message: bytes) -> dict[int, list[bytes]]:
-    """The fields of a message that has only such as have a length."""
-    found: dict[int, list[bytes]] = {}
-    while message:
-        tag, message = message[0], message[1:]
-        length = shift = 0
-        more = True
-        while more:
-            length |= (message[0] & 127) << shift
-            more, shift, message = message[0] > 127, shift + 7, message[1:]
-        assert tag & 7 == 2
-        found.setdefault(tag >> 3, []).append(message[:length])
-        message = message[length:]
-    return found
 
 
 def test_no_two_images_have_one_key_in_an_archive() -> None:

@@ -1,5 +1,6 @@
 """Facts files of many hosts: read in part, as strictly as the whole document is, each by itself."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,8 @@ from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.codec import document, open_document
 from fastinstall.core.errors import DocumentError, LaterDocumentError, UsageError
-from fastinstall.fleet.fleet import Cause, FleetHost
+from fastinstall.fleet.fleet import Cause
+from fastinstall.fleet.fleet_host import FleetHost
 from fastinstall.fleet.hosts import HostDocument, read_host_facts, read_hosts
 from fastinstall.model.facts import Facts
 from fastinstall.model.stored_documents import open_stored
@@ -133,7 +135,7 @@ def test_a_directory_is_read_file_by_file_and_what_is_wrong_ends_nothing(tmp_pat
     left_out = {each.host: each for each in unread}
     assert set(left_out) == {"broken", "gone", "many:3", "pipe"}
     assert {each.cause for each in left_out.values()} == {Cause.UNREADABLE}
-    assert left_out["pipe"].reason == "cannot be read: is a FIFO, not a file"
+    assert "FIFO" in left_out["pipe"].reason
     assert all(each.hint for each in left_out.values())
 
 
@@ -144,7 +146,7 @@ def test_one_file_is_read_by_itself(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_not_there_is_named() -> None:
-    with pytest.raises(UsageError, match=r"--hosts /nowhere/hosts: No such file or directory"):
+    with pytest.raises(UsageError, match=rf"^--hosts /nowhere/hosts: {os.strerror(errno.ENOENT)}"):
         read_hosts(Path("/nowhere/hosts"))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck.files import check_locks
-from fastinstall.lockcheck.lock_kinds import FILES, LockKind, lock_kind_of
+from fastinstall.lockcheck.lock_kinds import FILES, KNOWN, LockKind, lock_kind_of
 from fastinstall.lockcheck.locked_names import archive, bears_our_label, conda_archive, is_our_build, public
 from fastinstall.lockcheck.verdict import LockFinding
 
@@ -146,7 +146,8 @@ def test_what_pip_refuses_in_the_list_for_pip_is_a_finding(tmp_path: Path) -> No
 
 
 def test_what_is_no_yaml_and_lists_no_dependencies_is_another_programs(tmp_path: Path) -> None:
-    assert _found(tmp_path, "env.yaml", "{{- if .Values.env }}\nkind: ConfigMap\n{{- end }}\n") == []
+    template = "{{- if .Values.env }}\nkind: ConfigMap\n{{- end }}\n"
+    assert _found(tmp_path, "env.yaml", template) == []
 
 
 def test_a_file_of_that_name_that_is_not_of_conda_is_no_finding(tmp_path: Path) -> None:
@@ -206,9 +207,9 @@ def test_names_tell_the_kind_and_the_expression_for_pre_commit_agrees(path: str,
 
 @pytest.mark.parametrize("name", ["notes.txt", "Pipfile.lock", "conda-lock.yml", "conda-linux-64.lock"])
 def test_a_file_of_another_kind_is_refused_by_name_with_what_to_export(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=rf"{re.escape(name)}: not a supported requirement or lock file") as caught:
+    with pytest.raises(UsageError, match=re.escape(name)) as caught:
         _found(tmp_path, name, "pillow==3")
-    assert "uv.lock" in (caught.value.hint or "")
+    assert KNOWN in (caught.value.hint or "")
     assert "pipenv requirements > requirements.txt" in (caught.value.hint or "")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.bench.reports import whole_report
 
-from fastinstall.cli.bench.outputs import parse_page_path, write_page
+from fastinstall.cli.bench.html_page import parse_page_path, write_page
 from fastinstall.core.errors import UsageError
 
 
