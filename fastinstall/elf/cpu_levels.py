@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from fastinstall.core.architecture import ARCHITECTURES, X86_64
+from fastinstall.core.architecture import ARCHITECTURES, X86_64, Architecture
 from fastinstall.elf.cpu import Cpu
 
 LEVELS: dict[str, tuple[str, ...]] = {level.name: level.requires for level in X86_64.levels}
@@ -66,6 +66,22 @@ def level_of(flags: Collection[str]) -> str | None:
     """Return the highest level whose features are all among `flags`, or None if there is none."""
     reached = [level for level in LEVELS if not list_missing_features(level, flags)]
     return reached[-1] if reached else None
+
+
+def list_auxiliary_features(architecture: Architecture, hwcap: int, hwcap2: int) -> tuple[str, ...]:
+    """Return the features that the kernel tells a program at its start, as /proc/cpuinfo names them.
+
+    Bits without a name are passed over.
+
+    Args:
+        architecture: of the CPU.
+        hwcap: AT_HWCAP, of the auxiliary vector.
+        hwcap2: AT_HWCAP2.
+
+    Source: getauxval(3).
+    """
+    pairs = zip(architecture.auxiliary, (hwcap, hwcap2), strict=True)
+    return tuple(name for names, word in pairs for bit, name in enumerate(names) if word >> bit & 1)
 
 
 def find_offered_level(cpu: Cpu) -> str | None:
