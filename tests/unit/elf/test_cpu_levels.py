@@ -14,6 +14,7 @@ from fastinstall.elf.cpu_levels import (
     list_level_features,
     list_missing_features,
     rank,
+    tunable_for,
 )
 from fastinstall.elf.loader.platforms import platform_of
 
@@ -39,6 +40,14 @@ def test_features_of_a_higher_level_do_not_make_up_for_a_lower_one() -> None:
 
 def test_no_level_without_long_mode() -> None:
     assert level_of(("fpu", "sse", "sse2")) is None
+
+
+def test_the_level_of_arm_needs_neon_and_is_the_only_one() -> None:
+    assert level_of(("fp", "asimd", "sve"), AARCH64) == "armv8-a"
+    assert level_of(("fp", "sse2"), AARCH64) is None
+    assert list_level_features("armv8-a") == ("fp", "asimd")
+    assert find_masked_features(("fp", "asimd"), "Neoverse N1", "armv8-a") == ()
+    assert tunable_for("armv8-a") == ""
 
 
 def test_a_feature_that_never_comes_alone_shows_what_is_masked() -> None:
