@@ -49,6 +49,11 @@ class Architecture:
         loader: where the glibc loader stands by its ABI.
         platform: AT_PLATFORM, which $PLATFORM stands for.
         hwcaps: subdirectories of glibc-hwcaps, the best first.
+        auxiliary: names in /proc/cpuinfo of the bits of AT_HWCAP and of AT_HWCAP2, from the lowest on; empty where
+            the kernel gives no such list.
+        capabilities: for which loaders before glibc 2.37 search subdirectories on every CPU of it.
+        capability_bits: by which glibc before 2.37 names capabilities and platforms in ld.so.cache, and the former in
+            `glibc.cpu.hwcap_mask`.
         cache_flags: of its libraries in ld.so.cache.
         conda_subdir: of its conda packages.
         target: for which compilers are told to compile, and Debian's directory of its libraries and headers.
@@ -66,6 +71,9 @@ class Architecture:
     loader: str = ""
     platform: str = ""
     hwcaps: tuple[str, ...] = ()
+    auxiliary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    capabilities: tuple[str, ...] = ()
+    capability_bits: tuple[tuple[int, str], ...] = ()
     cache_flags: int | None = None
     conda_subdir: str = ""
     target: str = ""
@@ -144,11 +152,29 @@ X86_64 = Architecture(
     loader="/lib64/ld-linux-x86-64.so.2",
     platform="x86_64",
     hwcaps=(_V4.name, _V3.name, _V2.name),
+    capabilities=("x86_64",),
+    capability_bits=((1, "x86_64"), (2, "avx512_1"), (50, "haswell"), (51, "xeon_phi")),
     cache_flags=0x0303,
     conda_subdir="linux-64",
     target="x86_64-linux-gnu",
     page_sizes=(4096,),
     objdump="-m i386:x86-64 -M intel",
+)
+
+# Documentation/arch/arm64/elf_hwcaps.rst and arch/arm64/kernel/cpuinfo.c of Linux; glibc names the first list alike.
+_ARM_HWCAP = (
+    *("fp", "asimd", "evtstrm", "aes", "pmull", "sha1", "sha2", "crc32"),
+    *("atomics", "fphp", "asimdhp", "cpuid", "asimdrdm", "jscvt", "fcma", "lrcpc"),
+    *("dcpop", "sha3", "sm3", "sm4", "asimddp", "sha512", "sve", "asimdfhm"),
+    *("dit", "uscat", "ilrcpc", "flagm", "ssbs", "sb", "paca", "pacg"),
+)
+_ARM_HWCAP2 = (
+    *("dcpodp", "sve2", "sveaes", "svepmull", "svebitperm", "svesha3", "svesm4", "flagm2"),
+    *("frint", "svei8mm", "svef32mm", "svef64mm", "svebf16", "i8mm", "bf16", "dgh"),
+    *("rng", "bti", "mte", "ecv", "afp", "rpres", "mte3", "sme"),
+    *("smei16i64", "smef64f64", "smei8i32", "smef16f32", "smeb16f32", "smef32f32", "smefa64", "wfxt"),
+    *("ebf16", "sveebf16", "cssc", "rprfm", "sve2p1", "sme2", "sme2p1", "smei16i32"),
+    *("smebi32i32", "smeb16b16", "smef16f16", "mops", "hbc", "sveb16b16", "lrcpc3", "lse128"),
 )
 
 AARCH64 = Architecture(
@@ -159,6 +185,8 @@ AARCH64 = Architecture(
     elf_machine=183,
     loader="/lib/ld-linux-aarch64.so.1",
     platform="aarch64",
+    auxiliary=(_ARM_HWCAP, _ARM_HWCAP2),
+    capability_bits=tuple(enumerate(_ARM_HWCAP)),
     cache_flags=0x0A03,
     conda_subdir="linux-aarch64",
     target="aarch64-linux-gnu",

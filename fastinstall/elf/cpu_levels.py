@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from fastinstall.core.architecture import ARCHITECTURES, X86_64
+from fastinstall.core.architecture import ARCHITECTURES, X86_64, Architecture, FeatureLevel, architecture_of
 from fastinstall.elf.cpu import Cpu
 
 LEVELS: dict[str, tuple[str, ...]] = {level.name: level.requires for level in X86_64.levels}
@@ -15,7 +15,7 @@ _RANKS = {
     for rank, level in enumerate(architecture.levels, start=1)
     for name in (level.name, *level.aliases)
 }
-_BY_NAME = {level.name: level for level in X86_64.levels}
+_FAMILIES = {level.name: architecture.levels for architecture in ARCHITECTURES for level in architecture.levels}
 
 LOADER_WITH_LEVELS = (2, 33)  # of glibc
 
@@ -45,16 +45,21 @@ def tunable_for(level: str) -> str:
 
     Source: the GNU C Library manual, "Hardware Capability Tunables".
     """
-    names = list(LEVELS)
-    following = names[names.index(level) + 1 :][:1] if level in names else ()
-    switch = "".join(_BY_NAME[name].switch for name in following)
+    switch = "".join(each.switch for each in _list_following(level)[:1])
     return f"glibc.cpu.hwcaps=-{switch}" if switch else ""
 
 
 def list_level_features(level: str) -> tuple[str, ...]:
     """Return every feature of a level, those of the lower ones included."""
-    names = list(LEVELS)
-    return tuple(flag for name in names[: names.index(level) + 1] for flag in LEVELS[name])
+    levels = _FAMILIES[level]
+    above = len(_list_following(level))
+    return tuple(flag for each in levels[: len(levels) - above] for flag in each.requires)
+
+
+def _list_following(level: str | None) -> tuple[FeatureLevel, ...]:
+    """Return the levels above one, the lowest first; none above what is no level."""
+    levels = _FAMILIES.get(level or "", ())
+    return next((levels[index + 1 :] for index, each in enumerate(levels) if each.name == level), ())
 
 
 def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]:
@@ -62,17 +67,33 @@ def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]
     return tuple(flag for flag in list_level_features(level) if flag not in flags)
 
 
-def level_of(flags: Collection[str]) -> str | None:
+def level_of(flags: Collection[str], architecture: Architecture = X86_64) -> str | None:
     """Return the highest level whose features are all among `flags`, or None if there is none."""
-    reached = [level for level in LEVELS if not list_missing_features(level, flags)]
+    reached = [level.name for level in architecture.levels if not list_missing_features(level.name, flags)]
     return reached[-1] if reached else None
+
+
+def list_auxiliary_features(architecture: Architecture, hwcap: int, hwcap2: int) -> tuple[str, ...]:
+    """Return the features that the kernel tells a program at its start, as /proc/cpuinfo names them.
+
+    Bits without a name are passed over.
+
+    Args:
+        architecture: of the CPU.
+        hwcap: AT_HWCAP, of the auxiliary vector.
+        hwcap2: AT_HWCAP2.
+
+    Source: getauxval(3).
+    """
+    pairs = zip(architecture.auxiliary, (hwcap, hwcap2), strict=True)
+    return tuple(name for names, word in pairs for bit, name in enumerate(names) if word >> bit & 1)
 
 
 def find_offered_level(cpu: Cpu) -> str | None:
     """Return the level that programs can use, by the features where GLIBC_TUNABLES misleads the loader."""
     if cpu.level is not None and not cpu.tunables:
         return cpu.level
-    return max(cpu.level, level_of(cpu.flags), key=rank)
+    return max(cpu.level, level_of(cpu.flags, architecture_of(cpu.architecture)), key=rank)
 
 
 def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
@@ -80,12 +101,10 @@ def find_masked_features(flags: Collection[str], name: str, level: str | None) -
 
     Told from features that never come without the others, or from the family that `name` belongs to.
     """
-    names = list(LEVELS)
-    following = names[names.index(level) + 1 :] if level is not None else []
+    following = _list_following(level)
     if not following:
         return ()
-    families = [_BY_NAME[each].families for each in following]
-    of_family = any(family is not None and family.search(name) for family in families)
-    if of_family or not _BY_NAME[following[0]].implied_by.isdisjoint(flags):
-        return list_missing_features(following[0], flags)
+    of_family = any(each.families is not None and each.families.search(name) for each in following)
+    if of_family or not following[0].implied_by.isdisjoint(flags):
+        return list_missing_features(following[0].name, flags)
     return ()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fastinstall.core.architecture import Architecture, architecture_of
 from fastinstall.core.values import immutable
-from fastinstall.elf.image import GNU_PROPERTY, INTERP, NOTE, ElfError, ElfImage, open_image
+from fastinstall.elf.image import GNU_PROPERTY, INTERP, LOAD, NOTE, ElfError, ElfImage, open_image
 
 NEEDED, HASH, SYMTAB, SONAME, RPATH, SYMBOLIC = 1, 4, 6, 14, 15, 16
 RUNPATH, FLAGS, GNU_HASH, FLAGS_1 = 29, 30, 0x6FFFFEF5, 0x6FFFFFFB
@@ -37,6 +37,7 @@ class DynamicFile:
         symbolic: its references are bound to its own definitions first (`-Bsymbolic`).
         isa_needed: the x86-64 level without which the loader refuses it ("x86-64-v3").
         build_id: the linker's digest of the content, hexadecimal; None without the note.
+        page_size: the largest pages that it can be mapped by, in bytes; 0 if any will do.
     """
 
     machine: str
@@ -49,6 +50,7 @@ class DynamicFile:
     symbolic: bool = False
     isa_needed: str | None = None
     build_id: str | None = None
+    page_size: int = 0
 
 
 def read_dynamic(path: Path) -> DynamicFile:
@@ -75,7 +77,16 @@ def read_dynamic(path: Path) -> DynamicFile:
                 architecture_of(image.machine), [content for kind, content in notes if kind == _PROPERTIES]
             ),
             build_id=next((content.hex() for kind, content in notes if kind == _BUILD_ID), None),
+            page_size=_find_largest_page(image),
         )
+
+
+def _find_largest_page(image: ElfImage) -> int:
+    """Return the largest page of which addresses and offsets of what is mapped differ by a multiple; 0 for any."""
+    distances = 0
+    for segment in image.of_kind(LOAD):
+        distances |= segment.address - segment.offset
+    return distances & -distances
 
 
 def _read_interpreter(image: ElfImage) -> str | None:

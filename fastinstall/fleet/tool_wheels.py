@@ -29,7 +29,7 @@ from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.dependency_closure import platforms_of
-from fastinstall.wheelbuild.package_index.survey import SUMS
+from fastinstall.wheelbuild.package_index.publish import SUMS
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error, restore_on_failure
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
 from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags

@@ -28,8 +28,7 @@ from fastinstall.model.version_labels import parse_labelled_levels
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
-from fastinstall.wheelbuild.package_index.survey import SUMS
+from fastinstall.wheelbuild.package_index.publish import SUMS, require_wheelhouse
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error
 
 _MADE = ".dist-info/fastinstall.json"

@@ -1,23 +1,28 @@
 """The CPU level of this machine, as programs see it.
 
 It comes from the dynamic loader if possible, because the loader chooses between libraries of several levels and is
-right under an emulator too; otherwise from /proc/cpuinfo. Where neither exists, level and features are unknown.
+right under an emulator too; otherwise from /proc/cpuinfo, or, where that shows the CPU that an emulator runs on, from
+what the kernel tells a program at its start.
 """
 
 import os
 import re
+import struct
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.core.architecture import ARCHITECTURES, architecture_of
+from fastinstall.core.architecture import ARCHITECTURES, Architecture, architecture_of
 from fastinstall.core.process import CommandError, run
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import LEVELS, find_masked_features, level_of
+from fastinstall.elf.cpu_levels import LEVELS, find_masked_features, level_of, list_auxiliary_features
+from fastinstall.elf.processor_names import name_implementer, name_processors
 
 _HIDING = ("glibc.cpu.hwcaps", "glibc.tune.hwcaps")
 _TIMEOUT = 5.0
+_AT_HWCAP, _AT_HWCAP2 = 16, 26
+_PAIR = struct.Struct("=QQ")
 
 
 def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "") -> Cpu:
@@ -29,9 +34,9 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
         tunables: the variable GLIBC_TUNABLES, which can hide features from the loader.
     """
     text = foreign.text_or_empty(root / "proc/cpuinfo")
-    seen = parse_cpuinfo(text) if text else Cpu(architecture="")
+    seen = parse_cpuinfo(text) if text else _ask_package(root)
     if root == Path("/"):
-        seen = replace(seen, architecture=os.uname().machine)
+        seen = _place_here(seen, os.uname().machine)
     level, source = _find_level(root, seen, tunables)
     return replace(
         seen,
@@ -42,6 +47,25 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
         cores=allowed_cores,
         quota=observe_quota(root),
     )
+
+
+def _place_here(seen: Cpu, machine: str) -> Cpu:
+    """Return what was seen as the machine's CPU; of another one that is emulated, what the kernel tells a program."""
+    emulated = architecture_of(machine)
+    if seen.architecture in ("", machine) or not any(emulated.auxiliary):
+        return replace(seen, architecture=machine)
+    host = seen.name or architecture_of(seen.architecture).title
+    flags = parse_auxiliary(foreign.bytes_or_empty("/proc/self/auxv"), emulated)
+    return Cpu(architecture=machine, name=f"emulated on {host}", flags=flags, level_source="AT_HWCAP")
+
+
+def parse_auxiliary(content: bytes, architecture: Architecture) -> tuple[str, ...]:
+    """Return the features in an auxiliary vector, /proc/PID/auxv, by their names in /proc/cpuinfo.
+
+    Source: getauxval(3), proc_pid_auxv(5).
+    """
+    values = dict(_PAIR.iter_unpack(content[: len(content) // _PAIR.size * _PAIR.size]))
+    return list_auxiliary_features(architecture, values.get(_AT_HWCAP, 0), values.get(_AT_HWCAP2, 0))
 
 
 def parse_cpuinfo(text: str) -> Cpu:
@@ -58,11 +82,29 @@ def parse_cpuinfo(text: str) -> Cpu:
     architecture = next((each for each, key, word in signs if word in first.get(key, "").split()), architecture_of(""))
     return Cpu(
         architecture=architecture.machine,
-        vendor=first.get("vendor_id", ""),
-        name=first.get("model name", ""),
+        vendor=first.get("vendor_id", "") or name_implementer(first),
+        name=first.get("model name", "") or name_processors(blocks),
         flags=flags,
-        level=level_of(flags) if architecture.supported else None,
+        level=level_of(flags, architecture),
         level_source="/proc/cpuinfo",
+        hypervisor="hypervisor" in flags,
+    )
+
+
+def _ask_package(root: Path) -> Cpu:
+    """Return py-cpuinfo's answer, which takes a second, for systems without /proc."""
+    if root != Path("/"):
+        return Cpu(architecture="")
+    import cpuinfo  # noqa: PLC0415 (slow, and needed only off Linux)
+
+    found = cpuinfo.get_cpu_info()
+    flags = tuple(found.get("flags", ()))
+    return Cpu(
+        architecture=os.uname().machine,
+        vendor=found.get("vendor_id_raw", ""),
+        name=found.get("brand_raw", ""),
+        flags=flags,
+        level_source="py-cpuinfo",
         hypervisor="hypervisor" in flags,
     )
 
@@ -82,17 +124,17 @@ def find_hiding_tunables(tunables: str) -> str:
 
 def _find_level(root: Path, seen: Cpu, tunables: str) -> tuple[str | None, str]:
     architecture = architecture_of(seen.architecture)
-    if not architecture.supported:
+    if not architecture.levels:
         return None, ""
     loader = next((root / name for name in architecture.loaders if (root / name).is_file()), None)
-    if loader is not None:
+    if loader is not None and architecture.hwcaps:
         variables = {"GLIBC_TUNABLES": tunables} if tunables else {}
         with suppress(CommandError):
             told = run((loader, "--help"), environment=variables, timeout=_TIMEOUT, check=False).stdout
             level = level_from_help(told)
             if level is not None:
                 return level, "ld.so"
-    return level_of(seen.flags), seen.level_source
+    return level_of(seen.flags, architecture), seen.level_source
 
 
 def level_from_help(text: str) -> str | None:

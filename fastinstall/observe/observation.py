@@ -195,6 +195,7 @@ def _make_process_settings(
         level=find_offered_level(cpu),
         platform=platform,
         capabilities=capabilities,
+        page_size=os.sysconf("SC_PAGE_SIZE"),
     )
 
 

@@ -1,10 +1,11 @@
 """The dynamic loader's cache, /etc/ld.so.cache, read as `ldconfig` wrote it; a damaged one is an empty one.
 
-Source: glibc, sysdeps/generic/dl-cache.h.
+Sources: glibc, sysdeps/generic/dl-cache.h; elf/dl-cache.c of glibc 2.36 for the older subdirectories.
 """
 
 import os
 import struct
+from collections.abc import Collection
 from dataclasses import field
 from pathlib import Path
 
@@ -20,7 +21,24 @@ _HWCAP_EXTENSION = 1 << 62
 _ENTRY = struct.Struct("<iIIIQ")
 
 
-Entry = tuple[int, str, int]
+_ALWAYS = 1 << 63  # "tls"
+
+
+@immutable
+class CacheEntry:
+    """A file that `ldconfig` found.
+
+    Attributes:
+        flags: of the ABI and the C library that it is for.
+        hwcaps: its subdirectory of glibc-hwcaps, "" for none.
+        capabilities: the bits of its older subdirectories ("haswell", "tls").
+        path: where its path begins in the cache.
+    """
+
+    flags: int
+    hwcaps: str
+    capabilities: int
+    path: int
 
 
 @immutable
@@ -29,19 +47,31 @@ class LoaderCache:
 
     Attributes:
         content: of the file, from the beginning of the current format.
-        entries: flags, glibc-hwcaps subdirectory ("" for none) and the path's offset, by soname.
+        entries: by soname, in the order of the cache.
     """
 
     content: bytes = b""
-    entries: dict[bytes, list[Entry]] = field(default_factory=dict)
+    entries: dict[bytes, list[CacheEntry]] = field(default_factory=dict)
 
-    def find(self, soname: str, machine: str, hwcaps: tuple[str, ...]) -> str | None:
-        """Return the path for a soname, the best of the `hwcaps` first."""
+    def find(
+        self, soname: str, machine: str, hwcaps: tuple[str, ...], older: Collection[str] | None = None
+    ) -> str | None:
+        """Return the path for a soname, the best of the `hwcaps` first.
+
+        Args:
+            soname: what is searched.
+            machine: which it is searched for.
+            hwcaps: subdirectories of glibc-hwcaps, best first.
+            older: capabilities and the platform of the CPU; None for a loader that passes over files in such
+                subdirectories, as glibc does since 2.37.
+        """
+        architecture = architecture_of(machine)
+        held = _ALWAYS | sum(1 << bit for bit, name in architecture.capability_bits if name in (older or ()))
         fitting: dict[str, int] = {}
-        wanted = architecture_of(machine).cache_flags
-        for flags, subdirectory, path in self.entries.get(os.fsencode(soname), ()):
-            if flags == wanted:
-                fitting.setdefault(subdirectory, path)
+        for entry in self.entries.get(os.fsencode(soname), ()):
+            usable = not entry.capabilities or (older is not None and not entry.capabilities & ~held)
+            if entry.flags == architecture.cache_flags and usable:
+                fitting.setdefault(entry.hwcaps, entry.path)
         offset = next((fitting[name] for name in (*hwcaps, "") if name in fitting), None)
         end = self.content.find(b"\0", offset) if offset is not None else -1
         return os.fsdecode(self.content[offset:end]) if end >= 0 else None
@@ -59,17 +89,21 @@ def read_loader_cache(path: Path) -> LoaderCache:
         return LoaderCache()
 
 
-def _parse(content: bytes) -> dict[bytes, list[Entry]]:
+def _parse(content: bytes) -> dict[bytes, list[CacheEntry]]:
     if not content.startswith(_MAGIC):
         return {}
     count, extension = struct.unpack_from("<I8xI", content, 20)
     names = _read_hwcap_names(content, extension) if extension else []
-    entries: dict[bytes, list[Entry]] = {}
+    entries: dict[bytes, list[CacheEntry]] = {}
     for flags, soname, path, _, hwcap in _ENTRY.iter_unpack(content[48 : 48 + count * _ENTRY.size]):
-        if hwcap and not hwcap & _HWCAP_EXTENSION:
-            continue  # a legacy hardware capability: current loaders pass these over
-        key = content[soname : content.index(b"\0", soname)]
-        entries.setdefault(key, []).append((flags, names[hwcap & 0xFFFFFFFF] if hwcap else "", path))
+        named = hwcap & _HWCAP_EXTENSION and not hwcap & _ALWAYS
+        entry = CacheEntry(
+            flags=flags,
+            hwcaps=names[hwcap & 0xFFFFFFFF] if named else "",
+            capabilities=0 if named else hwcap,
+            path=path,
+        )
+        entries.setdefault(content[soname : content.index(b"\0", soname)], []).append(entry)
     return entries
 
 

@@ -1,9 +1,9 @@
 """What glibc's loader calls a CPU: $PLATFORM, and the capabilities that it searches by before glibc 2.37. Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 
-from fastinstall.core.architecture import X86_64, architecture_of
+from fastinstall.core.architecture import AARCH64, X86_64, architecture_of
 from fastinstall.elf.cpu import Cpu
 
 _INTEL = "GenuineIntel"
@@ -16,9 +16,11 @@ _AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 
 _SAVED = frozenset({"avx2", "fma"}) | _XEON_PHI | _AVX512_1
 
-_BITS = {X86_64.platform: 2, "avx512_1": 4}
+_BITS = {name: 1 << bit for bit, name in X86_64.capability_bits}
 
 _TUNABLE = {"abm": "LZCNT"}
+
+_ARM_ASKED = frozenset({"atomics"})
 
 
 def platform_of(cpu: Cpu, tunables: str = "") -> tuple[str, tuple[str, ...]]:
@@ -37,20 +39,40 @@ def _name_x86_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
 
     Source: glibc's sysdeps/x86/cpu-features.c, cpu-tunables.c and elf/dl-hwcaps.c.
     """
-    settings = {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
+    settings = _parse_settings(tunables)
     usable = _select_usable(cpu.flags, settings.get("glibc.cpu.hwcaps", "")) if cpu.vendor == _INTEL else frozenset()
     usual = X86_64.platform
     capabilities = ("avx512_1", usual) if usable >= _AVX512_1 and "avx512er" not in usable else (usual,)
-    mask = None
-    with suppress(ValueError):
-        mask = int(settings.get("glibc.cpu.hwcap_mask", ""), 0)
+    mask = _read_mask(settings)
     kept = tuple(name for name in capabilities if mask is None or mask & _BITS[name])
     if usable >= _XEON_PHI:
         return "xeon_phi", kept
     return "haswell" if usable >= _HASWELL else usual, kept
 
 
-_NAMINGS = {X86_64.machine: _name_x86_platform}
+def _name_arm_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
+    """Tell the names of an aarch64 CPU; a feature counts by its bit of AT_HWCAP, of which one is asked for by default.
+
+    Source: glibc's sysdeps/unix/sysv/linux/aarch64/dl-procinfo.h and elf/dl-hwcaps.c.
+    """
+    mask = _read_mask(_parse_settings(tunables))
+    bits = AARCH64.capability_bits
+    asked = _ARM_ASKED if mask is None else {name for bit, name in bits if mask >> bit & 1}
+    return AARCH64.platform, tuple(name for _, name in reversed(bits) if name in asked and name in cpu.flags)
+
+
+_NAMINGS = {X86_64.machine: _name_x86_platform, AARCH64.machine: _name_arm_platform}
+
+
+def _parse_settings(tunables: str) -> dict[str, str]:
+    return {name: value for name, _, value in (setting.partition("=") for setting in tunables.split(":"))}
+
+
+def _read_mask(settings: Mapping[str, str]) -> int | None:
+    """Return the capabilities that a variable leaves, or None if it says nothing."""
+    with suppress(ValueError):
+        return int(settings.get("glibc.cpu.hwcap_mask", ""), 0)
+    return None
 
 
 def _select_usable(flags: Collection[str], setting: str) -> frozenset[str]:

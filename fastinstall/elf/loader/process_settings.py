@@ -30,8 +30,9 @@ class ProcessSettings:
         level: the CPU's feature level, above which glibc refuses files; None: the best of `hwcaps`, and
             without those nothing is refused.
         platform: what $PLATFORM stands for, "haswell" on Intel's CPUs from AVX2 on; empty: the machine.
-        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64");
-            None: the machine.
+        capabilities: for what else loaders before glibc 2.37 search, in their order ("avx512_1", "x86_64";
+            "atomics"); None: for what they do on every CPU of the machine.
+        page_size: of the kernel, in bytes; files that are made for smaller pages are refused. 0: not known.
     """
 
     program: Path | None
@@ -43,3 +44,4 @@ class ProcessSettings:
     level: str | None = None
     platform: str = ""
     capabilities: tuple[str, ...] | None = None
+    page_size: int = 0

@@ -47,6 +47,7 @@ class RootedFiles:
     def __init__(self, settings: ProcessSettings, machine: str = "") -> None:
         self._prefix = str(settings.root).rstrip("/")
         self._working_directory = settings.working_directory
+        self._page_size = settings.page_size
         self.machine = machine
         self._read: dict[str, ReadFile | Exception | None] = {}
         self._directories: dict[str, bool] = {}
@@ -109,5 +110,7 @@ class RootedFiles:
         self.machine = self.machine or file.machine
         if file.machine != self.machine:
             return None
+        if 0 < file.page_size < self._page_size:  # glibc's elf/dl-load.c, "not page-aligned"
+            raise ElfError(place, f"made for pages of {file.page_size} bytes, and those here have {self._page_size}")
         status = place.stat()
         return ReadFile(place=place, file=file, identity=(status.st_dev, status.st_ino))

@@ -170,7 +170,7 @@ class GlibcSearch:
             yield from ((path, read, reason, source) for path, read in self._read_first(directories, name))
         defaults = self.build.directories
         allowed = requester is None or requester.file.default_directories
-        cached = self.cache.find(name, self.files.machine, self._levels)
+        cached = self.cache.find(name, self.files.machine, self._levels, self._older)
         if cached is not None and (allowed or not cached.startswith(defaults)):
             yield from ((cached, read, "ld.so.cache", None) for read in self._read(cached))
         if allowed:
@@ -208,14 +208,20 @@ class GlibcSearch:
         return self.settings.hwcaps if self.build.knows_levels else ()
 
     @cached_property
+    def _older(self) -> Directories | None:
+        """$PLATFORM and the capabilities, by which loaders before glibc 2.37 search; None for a later one."""
+        settings, machine = self.settings, self.files.machine
+        usual = architecture_of(machine).capabilities
+        capabilities = settings.capabilities if settings.capabilities is not None else usual
+        return (settings.platform or machine, *capabilities) if self.build.knows_platforms else None
+
+    @cached_property
     def _subdirectories(self) -> Directories:
         """What is put behind a directory, in order, each with a slash at its end; the last is "".
 
         Loaders before glibc 2.37 also search for every selection of "tls", $PLATFORM and the capabilities.
         """
-        settings, machine = self.settings, self.files.machine
-        capabilities = settings.capabilities if settings.capabilities is not None else (machine,)
-        older = ("tls", settings.platform or machine, *capabilities) if self.build.knows_platforms else ()
+        older = ("tls", *self._older) if self._older is not None else ()
         selections = (compress(older, chosen) for chosen in product((True, False), repeat=len(older)))
         paths = ["".join(f"{part}/" for part in parts) for parts in selections]
         return tuple(dict.fromkeys((*(f"glibc-hwcaps/{level}/" for level in self._levels), *paths)))

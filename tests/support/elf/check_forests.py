@@ -4,11 +4,13 @@ A case is a process: a program, variables, and libraries that it opens one after
 are the link map, name by name in its order, which of the opens fail and over what, and to which file
 each reference is bound. As a program it does so for as many forests as wanted:
 
-    PYTHONPATH=tests python -m support.elf.check_forests FIRST LAST
+    PYTHONPATH=tests python -m support.elf.check_forests FIRST LAST [RELEASE]
 
-A part of the programs runs on CPUs of other kinds and makers, which qemu plays.
+A part of the programs runs on CPUs of other kinds and makers, which qemu plays. With a RELEASE of Debian, everything is
+for aarch64, and begun by the loader of that release.
 """
 
+import os
 import random
 import re
 import shutil
@@ -20,11 +22,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from support.elf.forest_parts import SYMBOLS, Parts, interpreter, make_parts
+from support.elf.forest_parts import SYMBOLS, Parts, interpreter, make_arm_parts, make_parts
 from support.elf.random_forest import Forest, fell, grow, search_entry
+from support.elf.zig import find_zig
+from support.machine.arm_root import EMULATOR as ARM_EMULATOR
+from support.machine.arm_root import arm_root, emulate, loader_of
 
+from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import level_of, list_level_features
+from fastinstall.elf.cpu_levels import level_of, list_auxiliary_features, list_level_features
 from fastinstall.elf.description import MissingLibrary
 from fastinstall.elf.loader.platforms import platform_of
 from fastinstall.elf.loader.process_settings import ProcessSettings, usable_hwcaps
@@ -38,7 +44,11 @@ HIDING = (
     *("-AVX2", "-AVX2", "-AVX2", "-FMA", "-BMI1", "-LZCNT,-MOVBE", "-POPCNT", "-OSXSAVE", "-XSAVE,-XSAVEC"),
     *("-AVX512VL", "-AVX512CD", "AVX2,-avx2"),
 )
-MASKS = ("0", "2", "0x4")
+MASKS = {X86_64.machine: ("0", "2", "0x4"), AARCH64.machine: ("0", "2", "0x100", "0x102", "0x103")}
+ARM_MODELS = ("max", "cortex-a53", "cortex-a72", "neoverse-n1", "a64fx")
+ARM_PACKAGES = ("libc6", "libc-bin", "libc6-dev")
+ARM_RELEASES = ("bookworm", "trixie")
+"""With glibc 2.36, the last that searches the older subdirectories, and with one that does not."""
 _BINDING = re.compile(r"binding file (.*) \[0\] to (.*) \[0\]: .* symbol `(forest_\d)'")
 _REJECTED = ("cannot open shared object file", "not found", "lower than required")
 
@@ -52,28 +62,46 @@ class Processor:
     Attributes:
         model: as qemu names it; empty: this machine.
         cpu: what it is, if nothing hides a part of it.
+        emulator: qemu.
+        loader: one of its programs.
     """
 
     model: str = ""
     cpu: Cpu
+    emulator: str = EMULATOR
+    loader: Path = field(default_factory=lambda: Path(interpreter()))
 
-    def command(self, variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    def command(
+        self, variables: Mapping[str, str], root: Path | None = None
+    ) -> tuple[list[str | Path], dict[str, str]]:
         """What begins a program with these variables: words to put before it, and the environment of the first."""
         if not self.model:
             return [], dict(variables)
         # The emulator has a loader, too, which must not search as the program's does; and it parts values at commas.
         own = {name: value for name, value in variables.items() if name == "GLIBC_TUNABLES"}
         words = (word for name in variables.keys() - own for word in ("-E", f"{name}={variables[name]}"))
-        return [EMULATOR, "-cpu", self.model, *words], own
+        over = ("-L", root) if root is not None else ()
+        return [self.emulator, "-cpu", self.model, *over, *words], own
 
     @cache  # noqa: B019 (there are few of them)
     def level(self, tunables: str) -> str | None:
         """The level by which the loader searches, in its own words."""
         words, environment = self.command({"GLIBC_TUNABLES": tunables})
         done = subprocess.run(
-            [*words, interpreter(), "--help"], env=environment, capture_output=True, text=True, check=False
+            [*words, self.loader, "--help"], env=environment, capture_output=True, text=True, check=False
         )
         return level_from_help(done.stdout) or self.cpu.level
+
+
+def make_arm_scene(directory: Path, cache: Path, release: str) -> tuple[Parts, tuple[Processor, ...]]:
+    """Compile everything for aarch64 and a release of Debian, and tell the CPUs to run it on."""
+    root = arm_root(cache, release, ARM_PACKAGES)
+    return make_arm_parts(directory, root, find_zig(cache)), emulated_arm(root)
+
+
+def default_cache() -> Path:
+    """Where the tests keep what they fetch."""
+    return Path(os.environ.get("FASTINSTALL_TEST_CACHE") or tempfile.mkdtemp(prefix="forests-cache-"))
 
 
 def this_machine() -> Processor:
@@ -90,6 +118,19 @@ def emulated() -> tuple[Processor, ...]:
         *(("EPYC", amd, "x86-64-v3", ""), ("Denverton", intel, "x86-64-v2", "")),
     )
     return tuple(_emulated(*each) for each in models) if EMULATOR else ()
+
+
+def emulated_arm(root: Path) -> tuple[Processor, ...]:
+    """CPUs of aarch64, whose features the emulator tells a program at its start."""
+    found = []
+    for model in ARM_MODELS:
+        words = emulate(root, loader_of(root), model=model)
+        done = subprocess.run([*words, "--list-diagnostics"], capture_output=True, text=True, check=True)
+        told = dict(re.findall(r"^(dl_hwcap2?)=(0x\w+)$", done.stdout, re.MULTILINE))
+        flags = list_auxiliary_features(AARCH64, int(told["dl_hwcap"], 16), int(told["dl_hwcap2"], 16))
+        cpu = Cpu(architecture=AARCH64.machine, flags=flags, level=AARCH64.levels[0].name)
+        found.append(Processor(model=model, cpu=cpu, emulator=ARM_EMULATOR, loader=loader_of(root)))
+    return tuple(found)
 
 
 def _emulated(model: str, vendor: str, level: str, missing: str) -> Processor:
@@ -142,12 +183,16 @@ class Outcome:
     own: Bindings = field(default_factory=dict)
 
 
-def main(first: int, last: int) -> int:
+def main(first: int, last: int, release: str = "") -> int:
     """Compare that many forests; 1 if any case is different."""
     cases = different = 0
     with tempfile.TemporaryDirectory(prefix="forests-") as directory:
-        parts = make_parts(Path(directory))
-        processors = (this_machine(), *emulated())
+        place = Path(directory)
+        place.joinpath("parts").mkdir()
+        if release:
+            parts, processors = make_arm_scene(place / "parts", default_cache(), release)
+        else:
+            parts, processors = make_parts(place / "parts"), (this_machine(), *emulated())
         for seed in range(first, last):
             base = Path(directory).resolve() / f"forest{seed}"
             for case, found in compare_forest(base, parts, seed, processors=processors):
@@ -187,15 +232,15 @@ def random_case(forest: Forest, processors: Sequence[Processor]) -> Case:
     if forest.happens(0.25):
         variables["LD_PRELOAD"] = chance.choice(" :").join(_opened(forest) for _ in range(chance.choice((1, 2))))
     if forest.happens(0.5):
-        variables["GLIBC_TUNABLES"] = _tunables(chance)
+        variables["GLIBC_TUNABLES"] = _tunables(chance, MASKS[forest.parts.architecture.machine])
     processor = processors[0] if forest.happens(0.4) else chance.choice(processors)
     host = chance.choice(forest.hosts)
     return Case(forest=forest, host=host, opens=tuple(opens), variables=variables, processor=processor)
 
 
-def _tunables(chance: random.Random) -> str:
+def _tunables(chance: random.Random, masks: Sequence[str]) -> str:
     settings = [f"glibc.cpu.hwcaps={chance.choice(HIDING)}" for _ in range(chance.choice((1, 1, 1, 2)))]
-    settings += [f"glibc.cpu.hwcap_mask={chance.choice(MASKS)}"] if chance.random() < 0.15 else []
+    settings += [f"glibc.cpu.hwcap_mask={chance.choice(masks)}"] if chance.random() < 0.15 else []
     return ":".join(settings)
 
 
@@ -226,7 +271,7 @@ def difference(case: Case) -> str:
 
 def really(case: Case) -> Outcome:
     """Run it."""
-    words, environment = case.processor.command({"LD_DEBUG": "bindings", **case.variables})
+    words, environment = case.processor.command({"LD_DEBUG": "bindings", **case.variables}, case.forest.root)
     done = subprocess.run(
         [*words, case.host, *case.opens],
         env=environment,
@@ -254,6 +299,7 @@ def simulated(case: Case) -> Outcome:
     process = start_process(
         ProcessSettings(
             program=case.host,
+            root=case.forest.root or Path("/"),
             library_path=case.variables.get("LD_LIBRARY_PATH", ""),
             preload=case.variables.get("LD_PRELOAD", ""),
             hwcaps=usable_hwcaps(case.processor.level(tunables)),

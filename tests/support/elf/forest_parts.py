@@ -1,11 +1,13 @@
 """What random forests of libraries are linked from: objects compiled once, and libraries that lend their names."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fastinstall.core.architecture import AARCH64, Architecture, architecture_of
 from fastinstall.elf.dynamic import read_dynamic
 
 NAMES = tuple(f"libz{letter}.so" for letter in "abcdefg")
@@ -53,11 +55,21 @@ class Parts:
         directory: where they are.
         loader: which programs ask for.
         libc: what programs start with, begin and end with, and are linked with.
+        architecture: which everything is for.
+        linker: what begins its command.
+        root: what stands for "/" where something is there; None: "/" itself.
     """
 
     directory: Path
     loader: str
     libc: tuple[str, ...]
+    architecture: Architecture
+    linker: tuple[str | Path, ...] = ("ld",)
+    root: Path | None = None
+
+    def link(self, *arguments: str | Path) -> None:
+        """Run the linker, which takes a tenth of the time that the compiler's driver takes for it."""
+        link(*arguments, linker=self.linker)
 
     def definition(self, symbol: str) -> Path:
         return self.directory / f"define-{symbol}.o"
@@ -70,7 +82,7 @@ class Parts:
         path = self.directory / "stubs" / name.replace("/", "%")
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
-            link("-shared", "-o", path, "-soname", name, self.directory / "empty.o")
+            self.link("-shared", "-o", path, "-soname", name, self.directory / "empty.o")
         return path
 
     def versioned_stub(self, name: str, version: str) -> Path:
@@ -80,7 +92,7 @@ class Parts:
             path.parent.mkdir(exist_ok=True)
             definitions = [self.definition(symbol) for symbol in SYMBOLS]
             script = f"--version-script={self.version_script((version,))}"
-            link("-shared", "-o", path, "-soname", name, script, *definitions)
+            self.link("-shared", "-o", path, "-soname", name, script, *definitions)
         return path
 
     def version_script(self, versions: Sequence[str]) -> Path:
@@ -94,6 +106,36 @@ class Parts:
 
 def make_parts(directory: Path, loader: str = "") -> Parts:
     """Compile everything that forests are linked from; for another loader than this machine's, if one is given."""
+    _compile_sources(directory, ("gcc",))
+    here = architecture_of(os.uname().machine)
+    return Parts(directory=directory, loader=loader or interpreter(), libc=_libc(), architecture=here)
+
+
+def make_arm_parts(directory: Path, root: Path, zig: Path) -> Parts:
+    """Compile the same for aarch64, by a compiler that has linkers for all machines.
+
+    Args:
+        directory: an empty one.
+        root: of a Debian for aarch64, with the headers of its C library.
+        zig: the program.
+    """
+    includes = (zig.parent / "lib/include", root / "usr/include", root / f"usr/include/{AARCH64.target}")
+    words = ["-nostdinc", *(word for include in includes for word in ("-isystem", include))]
+    target = f"{AARCH64.machine}-freestanding-none"  # for others Zig puts its own headers first
+    _compile_sources(directory, (zig, "cc", "-target", target, "-g0", "-fno-sanitize=undefined", *words))
+    libraries = root / "usr/lib" / AARCH64.target
+    names = ("Scrt1.o", "crti.o", "crtn.o", "libc.so.6")
+    return Parts(
+        directory=directory,
+        loader=AARCH64.loader,
+        libc=tuple(str(libraries / name) for name in names),
+        architecture=AARCH64,
+        linker=(zig, "ld.lld"),
+        root=root,
+    )
+
+
+def _compile_sources(directory: Path, compiler: Sequence[str | Path]) -> None:
     sources = {"empty": "", "host": HOST, "opener": OPENER}
     sources["versions"] = "#include <unistd.h>\nstatic int (*volatile get)(void) __attribute__((used)) = getpid;\n"
     sources |= {f"define-{symbol}": f"int {symbol}(void) {{ return 1; }}\n" for symbol in SYMBOLS}
@@ -105,13 +147,15 @@ def make_parts(directory: Path, loader: str = "") -> Parts:
     }
     for name, source in sources.items():
         (directory / f"{name}.c").write_text(source)
-    subprocess.run(["gcc", "-c", "-fPIC", "-O1", *(f"{name}.c" for name in sources)], cwd=directory, check=True)
-    return Parts(directory=directory, loader=loader or interpreter(), libc=_libc())
+        # Zig's compiler takes one at a time. The loader tells who opens a file by the address that it returns to.
+        words = (*compiler, "-c", "-fPIC", "-O1", "-fno-optimize-sibling-calls", f"{name}.c", "-o", f"{name}.o")
+        done = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
-def link(*arguments: str | Path) -> None:
+def link(*arguments: str | Path, linker: Sequence[str | Path] = ("ld",)) -> None:
     """Run the linker, which takes a tenth of the time that the compiler's driver takes for it."""
-    done = subprocess.run(["ld", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run([*linker, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"ld {' '.join(map(str, arguments))}\n{done.stderr}"
 
 

@@ -4,22 +4,25 @@ from pathlib import Path
 
 from support.elf.writer import Elf
 
+from fastinstall.core.architecture import X86_64, Architecture
 from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.elf.loader.search import MappedFile
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 
 CURRENT, BEFORE_PLATFORMS_WENT, BEFORE_LEVELS_CAME = "2.41", "2.36", ""
-LOADER = "/lib64/ld-linux-x86-64.so.2"
+LOADER = X86_64.loader
 
 
 class Target:
     """A root with a loader of glibc, whose default directories are /lib64 and /usr/lib64."""
 
-    def __init__(self, root: Path, *, version: str = CURRENT) -> None:
+    def __init__(self, root: Path, *, version: str = CURRENT, machine: Architecture = X86_64) -> None:
         self.root = root
+        self.machine = machine
         said = f"ld.so (GNU libc) stable release version {version}.\0" if version else ""
         strings = f"\0/lib64/\0/usr/lib64/\0{said}\0/etc/ld.so.cache\0/etc/ld.so.preload\0"
-        self.write(LOADER, Elf(soname="ld-linux-x86-64.so.2", constants=strings.encode()))
+        elf = Elf(machine=machine.elf_machine, soname=machine.loader_name, constants=strings.encode())
+        self.write(machine.loader, elf)
 
     def write(self, path: str, elf: Elf | None = None) -> str:
         """Write a file, a library of its own name if nothing else is said; its path in there."""
@@ -43,7 +46,8 @@ class Target:
 
     def start(self, program: Elf | str | None = None, **settings: object) -> SimulatedProcess:
         """Begin a program, one that needs nothing if nothing else is said."""
-        path = program if isinstance(program, str) else self.write("/bin/host", program or Elf(interpreter=LOADER))
+        usual = Elf(machine=self.machine.elf_machine, interpreter=self.machine.loader)
+        path = program if isinstance(program, str) else self.write("/bin/host", program or usual)
         return start_process(ProcessSettings(program=Path(path), root=self.root, **settings))  # type: ignore[arg-type]  # (setting by setting)
 
 

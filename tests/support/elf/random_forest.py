@@ -3,18 +3,29 @@
 import os
 import random
 import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.elf.forest_parts import NAMES, SYMBOLS, VERSIONED, VERSIONS, Parts, link
+from support.elf.forest_parts import NAMES, SYMBOLS, VERSIONED, VERSIONS, Parts
+from support.machine.arm_root import emulate
+
+from fastinstall.core.architecture import AARCH64, ARCHITECTURES, X86_64
 
 DIRECTORIES = ("d0", "d1", "d2", "d3")
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
-PLATFORMS = (
-    *("haswell", "haswell", "haswell/x86_64", "tls/haswell/avx512_1", "x86_64/avx512_1/x86_64", "avx512_1"),
-    *("tls", "x86_64", "tls/x86_64"),
-)
+PLATFORMS = {
+    X86_64.machine: (
+        *("haswell", "haswell", "haswell/x86_64", "tls/haswell/avx512_1", "x86_64/avx512_1/x86_64", "avx512_1"),
+        *("tls", "x86_64", "tls/x86_64"),
+    ),
+    AARCH64.machine: (
+        *("atomics", "atomics", "aarch64", "aarch64/atomics", "tls/aarch64/atomics", "tls/atomics", "asimd"),
+        *("tls", "tls/aarch64", "aarch64/aarch64", "atomics/asimd/fp"),
+    ),
+}
+"""What loaders of some age, or none, search by."""
 FOREIGN = ("machine", "class", "order")
 RUBBISH = ("empty", "short", "text", "directory", "dangling", "circle")
 
@@ -30,6 +41,7 @@ class Forest:
         places: directories by the names that search paths use.
         made: the libraries.
         hosts: the programs.
+        root: what stands for "/" where something is there, with a cache of the loader's now and then; None: "/" itself.
     """
 
     base: Path
@@ -38,6 +50,7 @@ class Forest:
     places: list[str] = field(default_factory=list)
     made: list[Path] = field(default_factory=list)
     hosts: list[Path] = field(default_factory=list)
+    root: Path | None = None
 
     def happens(self, probability: float) -> bool:
         return self.chance.random() < probability
@@ -54,17 +67,39 @@ def grow(base: Path, parts: Parts, chance: random.Random) -> Forest:
     _make_opener(forest)
     for number, needs in enumerate(((), chance.sample(NAMES, chance.choice((1, 2))))):
         _make_host(forest, base / f"host{number}", needs)
+    if parts.root is not None:
+        forest.root = _make_root(forest, parts.root)
     return forest
+
+
+def _make_root(forest: Forest, system: Path) -> Path:
+    """Lay the system over "/", and have its own `ldconfig` write a cache of what lies in a directory or two."""
+    root = forest.base / "root"
+    (root / "etc").mkdir(parents=True)
+    for name in ("lib", "usr"):
+        (root / name).symlink_to(system / name)
+    first = forest.base.parts[1]
+    (root / first).symlink_to(f"/{first}")
+    if forest.happens(0.4):
+        listed = forest.chance.sample([*DIRECTORIES, "store"], 2)
+        lines = [str(forest.base / place) for place in listed if (forest.base / place).is_dir()]
+        (root / "etc/ld.so.conf").write_text("\n".join([*lines, ""]))
+        program = (*emulate(system, system / "sbin/ldconfig"), "-X", "-C", root / "etc/ld.so.cache")
+        done = subprocess.run(
+            [*program, "-f", root / "etc/ld.so.conf"], capture_output=True, text=True, errors="replace", check=False
+        )
+        assert (root / "etc/ld.so.cache").is_file(), done.stderr
+    return root
 
 
 def _make_directories(forest: Forest) -> None:
     forest.base.mkdir(parents=True)
-    for name in (*DIRECTORIES, "lib64", "lib", "lib/x86_64-linux-gnu"):
+    for name in (*DIRECTORIES, "lib64", "lib", f"lib/{forest.parts.architecture.target}"):
         (forest.base / name).mkdir()
     for level in LEVELS:
         if forest.happens(0.25):
             (forest.base / "d0" / "glibc-hwcaps" / level).mkdir(parents=True)
-    for platform in forest.chance.sample(PLATFORMS, 4):
+    for platform in forest.chance.sample(PLATFORMS[forest.parts.architecture.machine], 4):
         (forest.base / forest.chance.choice(("d0", "d1")) / platform).mkdir(parents=True, exist_ok=True)
     forest.places = list(DIRECTORIES)
     if forest.happens(0.4):
@@ -75,7 +110,7 @@ def _make_directories(forest: Forest) -> None:
 def _make_copies(forest: Forest, name: str) -> None:
     places = forest.chance.sample(DIRECTORIES, forest.chance.choice((2, 3, 4, 4, 4)))
     special = [str(path.relative_to(forest.base)) for path in forest.base.glob("d?/**/") if path.parent != forest.base]
-    special += [".", "lib64", "lib/x86_64-linux-gnu"]
+    special += [".", "lib64", f"lib/{forest.parts.architecture.target}"]
     places += [place for place in special if forest.happens(0.35)]
     for place in places:
         path = forest.base / place / name
@@ -93,22 +128,23 @@ def _make_copies(forest: Forest, name: str) -> None:
 
 
 def _make_library(forest: Forest, path: Path, name: str) -> None:
+    parts = forest.parts
     arguments: list[str | Path] = ["-shared", "-o", path, "--no-as-needed", "--allow-shlib-undefined"]
     arguments += _soname(forest, name)
     arguments += _search(forest)
     arguments += ["-z", "nodefaultlib"] if forest.happens(0.06) else []
-    arguments += ["-z", forest.chance.choice(LEVELS)] if forest.happens(0.04) else []
+    arguments += ["-z", forest.chance.choice(LEVELS)] if forest.happens(0.04) and parts.architecture.hwcaps else []
     arguments += ["-Bsymbolic"] if forest.happens(0.1) else []
     if name in VERSIONED and forest.happens(0.7):
-        arguments += [f"--version-script={forest.parts.version_script(_versions(forest))}"]
+        arguments += [f"--version-script={parts.version_script(_versions(forest))}"]
     elif name in VERSIONED:
         # The loader aborts at a library that should have versions and has not even a table of them.
-        arguments += [forest.parts.directory / "versions.o", forest.parts.libc[-1]]
+        arguments += [parts.directory / "versions.o", parts.libc[-1]]
     symbols = [symbol for symbol in SYMBOLS if forest.happens(0.3)]
-    arguments += [forest.parts.definition(symbol) for symbol in symbols]
-    arguments += [forest.parts.reference(symbol) for symbol in SYMBOLS if forest.happens(0.3)]
-    arguments += [forest.parts.directory / "empty.o"]
-    link(*arguments, *_needs(forest, name))
+    arguments += [parts.definition(symbol) for symbol in symbols]
+    arguments += [parts.reference(symbol) for symbol in SYMBOLS if forest.happens(0.3)]
+    arguments += [parts.directory / "empty.o"]
+    parts.link(*arguments, *_needs(forest, name))
 
 
 def _versions(forest: Forest) -> tuple[str, ...]:
@@ -165,12 +201,13 @@ def _make_rubbish(forest: Forest) -> None:
         path.unlink()
     if path in forest.made:
         forest.made.remove(path)
-    _write_rubbish(path, forest.chance.choice((*FOREIGN, *RUBBISH)), forest.made[0].read_bytes())
+    other = next(each.elf_machine for each in ARCHITECTURES if each != forest.parts.architecture)
+    _write_rubbish(path, forest.chance.choice((*FOREIGN, *RUBBISH)), forest.made[0].read_bytes(), other)
     forest.made.append(path)
 
 
-def _write_rubbish(path: Path, kind: str, sound: bytes) -> None:
-    changed = {"machine": (18, 183), "class": (4, 1), "order": (5, 2)}
+def _write_rubbish(path: Path, kind: str, sound: bytes, other: int) -> None:
+    changed = {"machine": (18, other), "class": (4, 1), "order": (5, 2)}
     contents = {"empty": b"", "short": sound[:40], "text": b"INPUT(libc.so.6)\n" * 8}
     if kind in changed:
         offset, value = changed[kind]
@@ -186,7 +223,8 @@ def _write_rubbish(path: Path, kind: str, sound: bytes) -> None:
 def _make_opener(forest: Forest) -> None:
     """The library that opens others; it is found by its path, which is its soname."""
     path = forest.base / "libopener.so"
-    link("-shared", "-o", path, "-soname", str(path), *_search(forest), forest.parts.directory / "opener.o")
+    parts = forest.parts
+    parts.link("-shared", "-o", path, "-soname", str(path), *_search(forest), parts.directory / "opener.o")
 
 
 def _make_host(forest: Forest, path: Path, needs: Sequence[str]) -> None:
@@ -196,7 +234,7 @@ def _make_host(forest: Forest, path: Path, needs: Sequence[str]) -> None:
     if forest.happens(0.3):
         arguments += ["--export-dynamic", forest.parts.definition(forest.chance.choice(SYMBOLS))]
     arguments += [forest.parts.stub(name) for name in needs]
-    link(*arguments, forest.base / "libopener.so", libc, end)
+    forest.parts.link(*arguments, forest.base / "libopener.so", libc, end)
     forest.hosts.append(path)
 
 

@@ -20,7 +20,8 @@ _PROGRAM_HEADER = 56
 class Elf:
     """What to write: dynamic section, notes, symbols with their code, constants, recorded switches.
 
-    Symbols may have versions, as `elf_symbols.parse_symbol` reads them.
+    Symbols may have versions, as `elf_symbols.parse_symbol` reads them. With a page's size, what is behind the first
+    page of the file, nothing, is mapped one page further.
     """
 
     soname: str | None = None
@@ -42,6 +43,7 @@ class Elf:
     switches: tuple[str, ...] = ()
     system_v_hash: bool = False
     buckets: int = 1
+    page_size: int = 0
 
     def write(self, path: Path) -> Path:
         """Write it, with the directories that it needs."""
@@ -92,13 +94,15 @@ class _Writer:
         loaded = len(self.parts)
         sections = self._sections()
         load = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, loaded, loaded, 4096)
-        headers = b"".join([load, *self.segments])
+        page = self.elf.page_size
+        second = [struct.pack("<IIQQQQQQ", 1, 4, 0, page, page, 0, page, page)] if page else []
+        headers = b"".join([load, *second, *self.segments])
         self.parts[_HEADER : _HEADER + len(headers)] = headers
         self.parts[:_HEADER] = self._header(*sections)
         return bytes(self.parts)
 
     def _segment_count(self) -> int:
-        return 2 + (self.elf.interpreter is not None) + bool(_notes(self.elf))
+        return 2 + (self.elf.interpreter is not None) + bool(_notes(self.elf)) + bool(self.elf.page_size)
 
     def _header(self, sections: int, count: int) -> bytes:
         identity = b"\x7fELF\x02\x01\x01" + bytes(9)
@@ -200,11 +204,12 @@ def _notes(elf: Elf) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class CacheEntry:
-    """One line of a loader cache."""
+    """One line of a loader cache; `capabilities`: the bits of subdirectories that are older than glibc-hwcaps."""
 
     soname: str
     path: str
     subdirectory: str = ""
+    capabilities: int = 0
     flags: int = 0x0303
 
 
@@ -222,7 +227,7 @@ def loader_cache(*entries: CacheEntry, old_format_first: bool = False) -> bytes:
         struct.pack(
             "<iIIIQ",
             *(entry.flags, places[entry.soname], places[entry.path], 0),
-            (1 << 62) + levels.index(entry.subdirectory) if entry.subdirectory else 0,
+            (1 << 62) + levels.index(entry.subdirectory) if entry.subdirectory else entry.capabilities,
         )
         for entry in entries
     )

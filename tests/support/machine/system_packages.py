@@ -24,6 +24,7 @@ _MINOR = ".".join(map(str, sys.version_info[:2]))
 _COMPILER: dict[str, tuple[str, ...]] = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc", "glibc-devel")}
 _PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
     "qemu-x86_64": {"apt": ("qemu-user",), "dnf": ("qemu-user",)},
+    "qemu-aarch64": {"apt": ("qemu-user",), "dnf": ("qemu-user",)},
     "zsh": {"apt": ("zsh",), "dnf": ("zsh",)},
     "fish": {"apt": ("fish",), "dnf": ("fish",)},
     "groff": {"apt": ("groff-base",), "dnf": ("groff-base",)},

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.index.settings import settings_of_person, shared_settings
+from support.machine.debian_mirror import NoMirrorError, find_debian_mirror
 from support.suite.run_counts import VARIABLE
 
 from fastinstall.core.errors import FastinstallError
@@ -95,7 +96,7 @@ def in_bare_debian(here: Elsewhere) -> int:
     root = here.space / "root"
     try:
         _make_debian(root, here.variables)
-    except (NotHereError, FastinstallError, subprocess.CalledProcessError) as error:
+    except (NotHereError, NoMirrorError, FastinstallError, subprocess.CalledProcessError) as error:
         return _left_out(f"no minimal Debian: {error}", is_owed=bool(here.variables.get("CI")) and _is_debian_root())
     variables = {
         **{name: value for name, value in _network(here.variables).items() if _is_there(value, root)},
@@ -114,7 +115,7 @@ def _make_debian(root: Path, variables: Mapping[str, str]) -> None:
         raise NotHereError("it takes root on Debian")
     if shutil.which("debootstrap") is None:
         install_packages("apt", ("debootstrap",), lambda _event: None)
-    mirror = _mirror()
+    mirror = find_debian_mirror()
     words = ("debootstrap", "--variant=minbase", f"--include={','.join(_INCLUDED)}", SUITE, root, mirror)
     with (root.parent / "debootstrap.log").open("w+", encoding="utf-8") as log:
         made = subprocess.run(
@@ -139,19 +140,6 @@ def _furnish(root: Path) -> None:
     (root / "etc/apt/apt.conf.d/99host").write_text("\n".join([*kept, ""]), encoding="utf-8")
     for name in ("empty", "counts"):
         (root / name).mkdir()
-
-
-def _mirror() -> str:
-    """Return the address of the packages of Debian that apt of this machine has."""
-    wanted = ("Created-By: Packages", "Origin: Debian", "Component: main")
-    argv = ("apt-get", "indextargets", "--format", "$(REPO_URI)", *wanted)
-    for is_up_to_date in (False, True):
-        found = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
-        if found:
-            return found[0]
-        if not is_up_to_date:  # images of containers come without lists
-            subprocess.run(("apt-get", "update"), capture_output=True, check=True)
-    raise NotHereError("apt of this machine has no packages of Debian")
 
 
 def _is_debian_root() -> bool:

@@ -3,15 +3,18 @@
 import pytest
 from archspec.cpu import TARGETS
 
+from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import (
     LEVELS,
     find_masked_features,
     knows_levels,
     level_of,
+    list_auxiliary_features,
     list_level_features,
     list_missing_features,
     rank,
+    tunable_for,
 )
 from fastinstall.elf.loader.platforms import platform_of
 
@@ -37,6 +40,14 @@ def test_features_of_a_higher_level_do_not_make_up_for_a_lower_one() -> None:
 
 def test_no_level_without_long_mode() -> None:
     assert level_of(("fpu", "sse", "sse2")) is None
+
+
+def test_the_level_of_arm_needs_neon_and_is_the_only_one() -> None:
+    assert level_of(("fp", "asimd", "sve"), AARCH64) == "armv8-a"
+    assert level_of(("fp", "sse2"), AARCH64) is None
+    assert list_level_features("armv8-a") == ("fp", "asimd")
+    assert find_masked_features(("fp", "asimd"), "Neoverse N1", "armv8-a") == ()
+    assert tunable_for("armv8-a") == ""
 
 
 def test_a_feature_that_never_comes_alone_shows_what_is_masked() -> None:
@@ -119,6 +130,32 @@ def test_what_the_loader_calls_a_cpu(
 ) -> None:
     cpu = Cpu(architecture="x86_64", vendor=vendor, flags=(*list_level_features(level), *more))
     assert platform_of(cpu, tunables) == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "tunables", "capabilities"),
+    [
+        ("fp asimd", "", ()),
+        ("fp asimd crc32 atomics sve", "", ("atomics",)),
+        ("fp asimd atomics", "glibc.cpu.hwcap_mask=0", ()),
+        ("fp asimd atomics", "glibc.cpu.hwcap_mask=0x103", ("atomics", "asimd", "fp")),
+        ("fp asimd atomics", "glibc.cpu.hwcaps=-AVX2", ("atomics",)),
+    ],
+)
+def test_what_the_loader_calls_a_cpu_of_arm(flags: str, tunables: str, capabilities: tuple[str, ...]) -> None:
+    cpu = Cpu(architecture="aarch64", flags=tuple(flags.split()))
+    assert platform_of(cpu, tunables) == ("aarch64", capabilities)
+
+
+def test_features_that_the_kernel_tells_a_program_are_named_as_in_cpuinfo() -> None:
+    told = list_auxiliary_features(AARCH64, 0xECFFFFFB, 0x7F877FFF)
+    assert {"fp", "asimd", "atomics", "asimddp", "fphp", "sve", "sve2", "i8mm"} <= {*told}
+    assert "evtstrm" not in told
+    assert list_auxiliary_features(AARCH64, 0x8FB, 0) == (
+        *("fp", "asimd", "aes", "pmull", "sha1", "sha2", "crc32", "cpuid"),
+    )
+    assert list_auxiliary_features(AARCH64, 0, 1 << 63) == ()
+    assert list_auxiliary_features(X86_64, -1, -1) == ()
 
 
 @pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])

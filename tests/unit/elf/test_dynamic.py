@@ -39,6 +39,11 @@ def test_what_is_not_there_is_none(tmp_path: Path) -> None:
     assert read_dynamic(Elf(machine=183).write(tmp_path / "lib.so")) == DynamicFile(machine="aarch64")
 
 
+@pytest.mark.parametrize("size", [0, 4096, 65536])
+def test_the_largest_pages_follow_from_the_distances_of_addresses_and_offsets(tmp_path: Path, size: int) -> None:
+    assert read_dynamic(Elf(page_size=size).write(tmp_path / "lib.so")).page_size == size
+
+
 @pytest.mark.parametrize("level", ISA_LEVELS)
 def test_the_note_names_the_highest_level_needed(tmp_path: Path, level: str) -> None:
     assert read_dynamic(Elf(isa=level).write(tmp_path / "lib.so")).isa_needed == level

@@ -6,6 +6,7 @@ import pytest
 from support.elf.loader_target import BEFORE_LEVELS_CAME, BEFORE_PLATFORMS_WENT, CURRENT, LOADER, Target, program
 from support.elf.writer import CacheEntry, Elf, loader_cache
 
+from fastinstall.core.architecture import AARCH64
 from fastinstall.elf.loader.loader_build import read_build
 from fastinstall.elf.loader.process_settings import usable_hwcaps
 
@@ -210,3 +211,66 @@ def test_a_loader_that_is_not_there_counts_as_a_current_one(tmp_path: Path) -> N
     build = read_build(tmp_path / "ld.so", "aarch64")
     assert build.directories[0] == "/lib/aarch64-linux-gnu/"
     assert (build.knows_levels, build.knows_platforms) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("version", "bits", "is_taken"),
+    [
+        (BEFORE_PLATFORMS_WENT, 1 << 8, True),
+        (BEFORE_PLATFORMS_WENT, 1 << 8 | 1 << 63, True),
+        (BEFORE_PLATFORMS_WENT, 1 << 63, True),
+        (BEFORE_PLATFORMS_WENT, 1 << 1, False),
+        (BEFORE_PLATFORMS_WENT, 1 << 8 | 1 << 1, False),
+        (CURRENT, 1 << 8, False),
+        (CURRENT, 1 << 63, False),
+    ],
+)
+def test_older_subdirectories_in_the_cache_count_by_the_loaders_version_and_what_the_cpu_has(
+    tmp_path: Path, version: str, bits: int, *, is_taken: bool
+) -> None:
+    target = Target(tmp_path, version=version, machine=AARCH64)
+    target.write(CORE, Elf(machine=AARCH64.elf_machine, needed=("liba.so",)))
+    for path in ("/srv/atomics/liba.so", "/srv/liba.so"):
+        target.write(path, Elf(machine=AARCH64.elf_machine, soname="liba.so"))
+    lines = (("/srv/atomics/liba.so", bits), ("/srv/liba.so", 0))
+    flags = AARCH64.cache_flags or 0
+    entries = (CacheEntry(soname="liba.so", path=path, capabilities=bits, flags=flags) for path, bits in lines)
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "ld.so.cache").write_bytes(loader_cache(*entries))
+    expected = "/srv/atomics/liba.so" if is_taken else "/srv/liba.so"
+    assert found(target, capabilities=("atomics",)) == expected
+
+
+def test_a_loader_of_another_machine_searches_by_what_its_cpus_have(tmp_path: Path) -> None:
+    target = Target(tmp_path, version=BEFORE_PLATFORMS_WENT, machine=AARCH64)
+    target.write(CORE, Elf(machine=AARCH64.elf_machine, needed=("liba.so",), runpath="/opt/$PLATFORM"))
+    order = ("tls/aarch64/atomics", "tls/atomics", "aarch64/atomics", "aarch64", "atomics", "")
+    for subdirectory in (*order, "aarch64/aarch64", "glibc-hwcaps/armv8-a"):
+        path = f"/opt/aarch64/{subdirectory}/liba.so".replace("//", "/")
+        target.write(path, Elf(machine=AARCH64.elf_machine, soname="liba.so"))
+    assert found(target) == "/opt/aarch64/aarch64/liba.so"
+    for subdirectory in order:
+        path = f"/opt/aarch64/{subdirectory}/liba.so".replace("//", "/")
+        assert found(target, capabilities=("atomics",), hwcaps=usable_hwcaps("armv8-a")) == path
+        (tmp_path / path.lstrip("/")).unlink()
+
+
+@pytest.mark.parametrize(
+    ("made_for", "pages", "is_refused"),
+    [
+        (0x1000, 0, False),
+        (0x1000, 0x1000, False),
+        (0x1000, 0x4000, True),
+        (0x10000, 0x10000, False),
+        (0, 1 << 16, False),
+    ],
+)
+def test_a_file_for_smaller_pages_than_the_kernels_is_refused(
+    target: Target, made_for: int, pages: int, *, is_refused: bool
+) -> None:
+    target.write(CORE, Elf(page_size=made_for))
+    opened = target.start(page_size=pages).open(CORE)
+    assert (opened.file is None) is is_refused
+    assert [str(made_for) in each.problem and str(pages) in each.problem for each in opened.missing] == [
+        True
+    ] * is_refused

@@ -1,13 +1,15 @@
 """Processors of captured machines."""
 
+import struct
 from pathlib import Path
 
 import pytest
 from support.values.builders import changed, healthy_facts
 
+from fastinstall.core.architecture import AARCH64
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import LEVELS
-from fastinstall.observe.cpu import find_hiding_tunables, level_from_help, observe_cpu
+from fastinstall.observe.cpu import find_hiding_tunables, level_from_help, observe_cpu, parse_auxiliary, parse_cpuinfo
 from fastinstall.observe.observation import list_searched_levels
 
 MACHINES = Path(__file__).parents[2] / "cases" / "machines"
@@ -37,17 +39,18 @@ def _observe(machine: str) -> Cpu:
         ("piledriver-desktop", "x86-64-v2"),
         ("haswell-desktop", "x86-64-v3"),
         ("zen4-container", "x86-64-v4"),
-        ("graviton", None),
+        ("graviton", "armv8-a"),
     ],
 )
-def test_the_level_follows_from_the_flags(machine: str, level: str | None) -> None:
+def test_the_level_follows_from_the_flags(machine: str, level: str) -> None:
     cpu = _observe(machine)
     assert cpu.level == level
-    assert cpu.level_source == ("/proc/cpuinfo" if level else "")
+    assert cpu.level_source == "/proc/cpuinfo"
 
 
 def test_architecture_vendor_and_name_are_read() -> None:
-    assert _observe("graviton").architecture == "aarch64"
+    graviton = _observe("graviton")
+    assert (graviton.architecture, graviton.vendor, graviton.name) == ("aarch64", "ARM", "Neoverse N1")
     cpu = _observe("piledriver-desktop")
     assert (cpu.architecture, cpu.vendor) == ("x86_64", "AuthenticAMD")
     assert cpu.name == "AMD FX(tm)-8350 Eight-Core Processor"
@@ -84,6 +87,42 @@ def test_flags_that_only_some_processors_have_do_not_count(tmp_path: Path) -> No
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/cpuinfo").write_text(f"{first}\n\n{second.replace(' avx2', '')}\n\n")
     assert observe_cpu(root=tmp_path, allowed_cores=2).level == "x86-64-v2"
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        (("0x41 0xd4f",), "Neoverse V2"),
+        (("0x41 0xd0b", "0x41 0xd0b", "0x41 0xd05"), "Cortex-A76 + Cortex-A55"),
+        (("0x61 0x000",), "Apple (virtual)"),
+        (("0x41 0xfff",), "ARM part 0xfff"),
+        (("0x77 0x001",), "implementer 0x77 part 0x1"),
+        (("odd 0xd4f",), ""),
+        (("0x41 0xd4f", "odd odd"), "Neoverse V2"),
+    ],
+)
+def test_processors_of_arm_are_named_by_their_numbers(parts: tuple[str, ...], name: str) -> None:
+    blocks = (part.split() for part in parts)
+    text = "\n\n".join(
+        f"processor: 0\nFeatures: fp asimd\nCPU implementer: {implementer}\nCPU architecture: 8\nCPU part: {part}"
+        for implementer, part in blocks
+    )
+    cpu = parse_cpuinfo(text)
+    assert (cpu.architecture, cpu.level, cpu.name) == ("aarch64", "armv8-a", name)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "flags"),
+    [
+        (((16, 0x103), (26, 1 << 13), (0, 0)), ("fp", "asimd", "atomics", "i8mm")),
+        (((16, 0x3),), ("fp", "asimd")),
+        ((), ()),
+    ],
+)
+def test_features_are_read_from_the_auxiliary_vector(pairs: tuple[tuple[int, int], ...], flags: tuple[str]) -> None:
+    content = b"".join(struct.pack("=QQ", *pair) for pair in pairs)
+    assert parse_auxiliary(content, AARCH64) == flags
+    assert parse_auxiliary(content + b"cut", AARCH64) == flags
 
 
 def test_a_machine_without_cpuinfo_is_unknown_and_no_failure(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_redacted_one_does_too(tmp_path: Path) -> None:
         ("nehalem-server", "x86_64", "x86-64-v2"),
         ("haswell-desktop", "x86_64", "x86-64-v3"),
         ("core2-desktop", "x86_64", "x86-64-v1"),
-        ("graviton", "aarch64", None),
+        ("graviton", "aarch64", "armv8-a"),
     ],
 )
 def test_a_copy_of_cpuinfo_describes_a_host(machine: str, architecture: str, level: str | None) -> None:
