@@ -80,7 +80,7 @@ blur_columns(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
         }
         const Bytes *blurred = blur_lanes(lanes, lanes + in->ysize, in->ysize, radius, passes);
         for (int y = 0; y < in->ysize; y++) {
-            store_bytes((UINT8 *)out->image[y] + x, blurred[y], in->linesize - x);
+            copy_some((UINT8 *)out->image[y] + x, &blurred[y], in->linesize - x, LANES);
         }
     }
 }

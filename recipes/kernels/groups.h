@@ -109,7 +109,7 @@ INLINE void
 NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int at, int left) {
     const Bytes *lanes = (const Bytes *)from;
     for (int i = 0; i < LANES_OF(1) && i * step < many; i++) {
-        store_bytes(rows[i * step] + at, lanes[i], left);
+        copy_some(rows[i * step] + at, &lanes[i], left, LANES);
     }
 }
 
@@ -167,11 +167,7 @@ NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, 
         for (behind = larger(behind, spans[x].first / 4 * 4); behind < spans[last].end; behind += 4) {
             Part *window = (Part *)weights->window + (behind & weights->mask) * SIDE;
             int from = behind * 4 * size, rest = width * size - from;
-            if (rest >= 16 * size) {
-                NAME(group_strip)(window, rows, from, 16 * size, size);
-            } else {
-                NAME(group_strip)(window, rows, from, rest, size);
-            }
+            NAME(group_strip)(window, rows, from, rest, size);
         }
         for (int i = 0; i < at_once; i++) {
             for (int v = 0; v < SIDE; v += BATCH) {
@@ -188,21 +184,8 @@ NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, 
 
 static void
 NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start, int end) {
-    if (job->in->image8) {
-        NAME(resize_strip)(to, job, y, start, end, 1);
-    } else {
-        NAME(resize_strip)(to, job, y, start, end, 4);
-    }
-}
-
-/* At most a vector; a copy of constant size needs no call. */
-INLINE void
-NAME(copy_part)(void *to, const void *from, int count) {
-    if (count >= WIDTH) {
-        memcpy(to, from, WIDTH);
-    } else {
-        memcpy(to, from, count);
-    }
+    int size = job->in->pixelsize;
+    EITHER(size, 1, 4, NAME(resize_strip)(to, job, y, start, end, size));
 }
 
 /* WIDTH bytes of four rows: a sum for each column. Narrowed, they are in order. */
@@ -210,7 +193,7 @@ INLINE void
 NAME(group_rows)(Part *to, const UINT8 *const *rows, int from, int left) {
     Part quads[4] = {0};
     for (int i = 0; i < 4; i++) {
-        NAME(copy_part)(&quads[i], rows[i] + from, left);
+        copy_some(&quads[i], rows[i] + from, left, WIDTH);
     }
     NAME(transpose_words)(quads);
     NAME(transpose_bytes)(quads);

@@ -48,14 +48,9 @@ rank_rows(Imaging out, Imaging in, int size, int rank) {
     Lane window[MOST];
     for (int y = 0; y < out->ysize; y++) {
         for (int x = 0; x < out->xsize; x += sizeof(Lane)) {
-            int count = out->xsize - x < (int)sizeof(Lane) ? out->xsize - x : (int)sizeof(Lane);
+            int count = smaller(out->xsize - x, sizeof(Lane));
             for (int i = 0; i < size * size; i++) {
-                const UINT8 *from = in->image8[y + i / size] + x + i % size;
-                if (count == sizeof(Lane)) {
-                    memcpy(&window[i], from, sizeof(Lane));
-                } else {
-                    memcpy(&window[i], from, count);
-                }
+                copy_some(&window[i], in->image8[y + i / size] + x + i % size, count, sizeof(Lane));
             }
             sort_lanes(window, size * size);
             memcpy(out->image8[y] + x, &window[rank], count);
@@ -74,11 +69,7 @@ ImagingRankFilter(Imaging im, int size, int rank) {
     if (!out) {
         return NULL;
     }
-    if (size == 3) {
-        rank_rows(out, im, 3, rank);
-    } else {
-        rank_rows(out, im, 5, rank);
-    }
+    EITHER(size, 3, 5, rank_rows(out, im, size, rank));
     ImagingCopyPalette(out, im);
     return out;
 }

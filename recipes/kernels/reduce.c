@@ -93,7 +93,8 @@ divide_sums(UINT8 *restrict out, const UINT16 *restrict sums, int count, int pix
         memcpy(&sum, sums + x, sizeof(sum));
         sum += (UINT16)(pixels / 2);
         Halves quotients = (sum * (UINT16)(multiplier >> 16) + multiply_high(sum, low)) >> 8;
-        store_bytes(out + x, __builtin_convertvector(quotients, Bytes), count - x);
+        Bytes bytes = __builtin_convertvector(quotients, Bytes);
+        copy_some(out + x, &bytes, count - x, LANES);
     }
 }
 

@@ -58,11 +58,7 @@ set_pixel(void *out, Imaging im, double xin, double yin, int taps) {
         levels = MINIMUM(MAXIMUM(levels, (Levels){0}), (Levels){0} + 255);
     }
     Channels pixel = __builtin_convertvector(levels, Channels);
-    if (im->bands == 4) {
-        memcpy(out, &pixel, 4);
-    } else {
-        memcpy(out, &pixel, im->bands);
-    }
+    copy_some(out, &pixel, im->bands, sizeof(pixel));
     return 1;
 }
 
@@ -143,11 +139,7 @@ affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double
             memset(out, 0, (size_t)first * size);
             memset(out + (size_t)end * size, 0, (size_t)(x1 - x0 - end) * size);
         }
-        if (size == 1) {
-            copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, 1);
-        } else {
-            copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, 4);
-        }
+        EITHER(size, 1, 4, copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, size));
         xx += TO_FIXED(a[1]);
         yy += TO_FIXED(a[4]);
     }

@@ -28,25 +28,34 @@ larger(int a, int b) {
     return a > b ? a : b;
 }
 
+/* A call that is compiled for each of two values of a variable, a constant there. */
+#define EITHER(name, a, b, call)   \
+    do {                           \
+        if (name == (a)) {         \
+            enum { name = (a) };   \
+            call;                  \
+        } else {                   \
+            enum { name = (b) };   \
+            call;                  \
+        }                          \
+    } while (0)
+
+/* At most `most` bytes: a constant, with which no function is called. */
+INLINE void
+copy_some(void *to, const void *from, int count, int most) {
+    if (count >= most) {
+        memcpy(to, from, most);
+    } else if (count > 0) {
+        memcpy(to, from, count);
+    }
+}
+
 /* At most sixteen bytes; the others are 0. */
 INLINE Bytes
 load_bytes(const UINT8 *from, int count) {
     Bytes value = {0};
-    if (count >= LANES) {
-        memcpy(&value, from, LANES);
-    } else if (count > 0) {
-        memcpy(&value, from, count);
-    }
+    copy_some(&value, from, count, LANES);
     return value;
-}
-
-INLINE void
-store_bytes(UINT8 *to, Bytes value, int count) {
-    if (count >= LANES) {
-        memcpy(to, &value, sizeof(value));
-    } else {
-        memcpy(to, &value, count);
-    }
 }
 
 /* Lanes of a and b, by their indexes in both. */
@@ -65,6 +74,34 @@ transpose_block(Bytes block[LANES]) {
             Bytes a = block[i], b = block[i + LANES / 2];
             mixed[2 * i] = SHUFFLE(Bytes, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
             mixed[2 * i + 1] = SHUFFLE(Bytes, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        memcpy(block, mixed, sizeof(mixed));
+    }
+}
+
+/* A function from pixels of `before` bytes to others of `after` bytes: four at a time, by the indexes of their bytes; from 16
+   on bytes are 255. Vectors reach into the next four, so that six must be left. The source's own does the rest. */
+#define SHUFFLE_PIXELS(function, before, after, ...)          \
+    void function(UINT8 *out, const UINT8 *in, int pixels) {  \
+        for (; pixels >= 6; pixels -= 4) {                    \
+            Bytes four = load_bytes(in, LANES);               \
+            four = SHUFFLE(Bytes, four, ~(Bytes){0}, __VA_ARGS__); \
+            memcpy(out, &four, LANES);                        \
+            in += 4 * before;                                 \
+            out += 4 * after;                                 \
+        }                                                     \
+        function##__source(out, in, pixels);                  \
+    }
+
+/* Transposes four rows of four words, by two. */
+INLINE void
+transpose_pixels(Bytes block[4]) {
+    Four mixed[4];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2; i++) {
+            Four a = (Four)block[i], b = (Four)block[i + 2];
+            mixed[2 * i] = SHUFFLE(Four, a, b, 0, 4, 1, 5);
+            mixed[2 * i + 1] = SHUFFLE(Four, a, b, 2, 6, 3, 7);
         }
         memcpy(block, mixed, sizeof(mixed));
     }
@@ -90,7 +127,7 @@ columns_to_rows(UINT8 **rows, int count, const Bytes *columns, int width) {
         memcpy(block, columns + x, sizeof(Bytes) * (width - x < LANES ? width - x : LANES));
         transpose_block(block);
         for (int i = 0; i < count; i++) {
-            store_bytes(rows[i] + x, block[i], width - x);
+            copy_some(rows[i] + x, &block[i], width - x, LANES);
         }
     }
 }
@@ -148,6 +185,20 @@ multiply_high(Halves a, Halves b) {
     Halves high;
     for (int i = 0; i < 16; i++) {
         high[i] = (UINT32)a[i] * b[i] >> 16;
+    }
+    return high;
+#endif
+}
+
+typedef INT16 Signed16 __attribute__((vector_size(32)));
+static inline Signed16
+multiply_high_signed(Signed16 a, Signed16 b) {
+#if defined(__x86_64__)
+    return (Signed16)INSTRUCTION(mulhi_epi16, a, b);
+#else
+    Signed16 high;
+    for (int i = 0; i < 16; i++) {
+        high[i] = a[i] * b[i] >> 16;
     }
     return high;
 #endif
