@@ -25,12 +25,22 @@
 typedef struct {
     Imaging out, in;
     Weights across, down;
-    UINT8 **resized; /* four strips of rows, for the columns */
+    UINT8 **resized; /* a ring of four strips of rows, for the columns */
+    int ring;        /* rows of it */
     int rows;        /* of `in` */
     int step;        /* rows of a strip */
     int block;       /* bytes of a row that go through the columns together */
     UINT32 used;
 } Job;
+
+/* Rows from `first` on, which the columns are made of, and behind the last that one again. */
+static inline void
+list_rows(const UINT8 **rows, const Job *job, int first, int count, int from) {
+    for (int i = 0; i < count; i++) {
+        int row = smaller(first + i, job->rows - 1);
+        rows[i] = (job->resized ? job->resized[row % job->ring] : (UINT8 *)job->in->image[row]) + from;
+    }
+}
 
 /* Names of types and of x86's intrinsics for vectors of WIDTH bytes, which groups.h is included for. */
 #define JOIN(a, b) JOIN_NAMES(a, b)
@@ -159,9 +169,10 @@ prepare(Job *job, const Pass *across, const Pass *down) {
     }
     if (across && down) {
         size_t row = bytes + 64;
-        job->resized = malloc(4 * job->step * (sizeof(UINT8 *) + row));
-        for (int i = 0; job->resized && i < 4 * job->step; i++) {
-            job->resized[i] = (UINT8 *)(job->resized + 4 * job->step) + i * row;
+        job->ring = 4 * job->step;
+        job->resized = malloc(job->ring * (sizeof(UINT8 *) + row));
+        for (int i = 0; job->resized && i < job->ring; i++) {
+            job->resized[i] = (UINT8 *)(job->resized + job->ring) + i * row;
         }
     }
     return (!across || job->across.window) && (!down || job->down.window) && (!across || !down || job->resized);

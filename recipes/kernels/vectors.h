@@ -28,16 +28,27 @@ larger(int a, int b) {
     return a > b ? a : b;
 }
 
-/* A call that is compiled for each of two values of a variable, a constant there. */
-#define EITHER(name, a, b, call)   \
-    do {                           \
-        if (name == (a)) {         \
-            enum { name = (a) };   \
-            call;                  \
-        } else {                   \
-            enum { name = (b) };   \
-            call;                  \
-        }                          \
+/* A call, compiled once more for a value of a variable that is common: there it is a constant. */
+#define SPECIALIZE(name, value, call)   \
+    do {                                \
+        if (name == (value)) {          \
+            const int name = (value);   \
+            call;                       \
+        } else {                        \
+            call;                       \
+        }                               \
+    } while (0)
+
+/* The same for the two values that it may have. */
+#define EITHER(name, a, b, call)        \
+    do {                                \
+        if (name == (a)) {              \
+            const int name = (a);       \
+            call;                       \
+        } else {                        \
+            const int name = (b);       \
+            call;                       \
+        }                               \
     } while (0)
 
 /* At most `most` bytes: a constant, with which no function is called. */
