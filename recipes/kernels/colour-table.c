@@ -1,13 +1,10 @@
 /* Three-dimensional colour tables, four pixels at a time. The same interpolation as Pillow's, of the same integers:
    (a * (32768 - shift) + b * shift) >> 15, which is a + ((b - a) * shift >> 15). */
 
-#include <stdint.h>
-
 #include "vectors.h"
 
 #define BLOCK 64 /* pixels whose places in the table are found at once */
 
-typedef INT16 Entries __attribute__((vector_size(32)));
 typedef uint64_t Quarters __attribute__((vector_size(32))); /* four entries each */
 
 /* Where pixels lie in the table: the first entry, and twice the shift in each dimension, as a pair of equal numbers. */
@@ -22,8 +19,7 @@ typedef struct {
     INT16 *entries; /* four for each place */
 } Table;
 
-INLINE void
-find_places(Places *restrict places, const Table *table, const UINT32 *restrict pixels) {
+INLINE void find_places(Places *restrict places, const Table *table, const UINT32 *restrict pixels) {
     memset(places->cells, 0, sizeof(places->cells));
     for (int i = 0; i < 3; i++) {
         for (int x = 0; x < BLOCK; x++) {
@@ -36,19 +32,17 @@ find_places(Places *restrict places, const Table *table, const UINT32 *restrict 
 }
 
 /* What lies between a and b. From 32768 on, twice a shift is negative: what lacks is b - a. */
-INLINE Entries
-mix(Entries a, Entries b, Pairs shifts) {
-    Entries twice = (Entries)shifts, upper = twice >> 15;
+INLINE Shorts mix(Shorts a, Shorts b, Pairs shifts) {
+    Shorts twice = (Shorts)shifts, upper = twice >> 15;
     return ((b & upper) | (a & ~upper)) + multiply_high_signed(b - a, twice);
 }
 
-#define PICK(a, b, ...) (Entries) SHUFFLE(Quarters, (Quarters)(a), (Quarters)(b), __VA_ARGS__)
+#define PICK(a, b, ...) (Shorts) SHUFFLE(Quarters, (Quarters)(a), (Quarters)(b), __VA_ARGS__)
 
 /* The corners of a pixel's cell, mixed in the first dimension: the third one's neighbours are in the upper half. */
-INLINE Entries
-mix_corners(const Table *table, const Places *places, int x) {
+INLINE Shorts mix_corners(const Table *table, const Places *places, int x) {
     const INT16 *cell = table->entries + places->cells[x];
-    Entries near, far;
+    Shorts near, far;
     memcpy(&near, cell, 16);
     memcpy((INT16 *)&near + 8, cell + table->steps[2], 16);
     memcpy(&far, cell + table->steps[1], 16);
@@ -57,10 +51,9 @@ mix_corners(const Table *table, const Places *places, int x) {
 }
 
 /* Of four pixels. */
-INLINE Entries
-look_up(const Table *table, const Places *places, int x) {
-    Entries a = mix_corners(table, places, x), b = mix_corners(table, places, x + 1);
-    Entries c = mix_corners(table, places, x + 2), d = mix_corners(table, places, x + 3);
+INLINE Shorts look_up(const Table *table, const Places *places, int x) {
+    Shorts a = mix_corners(table, places, x), b = mix_corners(table, places, x + 1);
+    Shorts c = mix_corners(table, places, x + 2), d = mix_corners(table, places, x + 3);
     Pairs second = {0}, third = {0};
     memcpy(&second, places->shifts[1] + x, 16);
     memcpy(&third, places->shifts[2] + x, 16);
@@ -69,15 +62,13 @@ look_up(const Table *table, const Places *places, int x) {
     return mix(PICK(a, c, 0, 1, 4, 5), PICK(a, c, 2, 3, 6, 7), SHUFFLE(Pairs, third, third, 0, 0, 1, 1, 2, 2, 3, 3));
 }
 
-INLINE Bytes
-clip_entries(Entries entries) {
-    const Entries zero = {0}, half = zero + (1 << (PRECISION_BITS - 1));
-    Entries values = (MINIMUM(entries, 32767 - half) + half) >> PRECISION_BITS;
+INLINE Bytes clip_entries(Shorts entries) {
+    const Shorts zero = {0}, half = zero + (1 << (PRECISION_BITS - 1));
+    Shorts values = (MINIMUM(entries, 32767 - half) + half) >> PRECISION_BITS;
     return __builtin_convertvector(MINIMUM(MAXIMUM(values, zero), zero + 255), Bytes);
 }
 
-static void
-look_up_row(UINT32 *out, const UINT32 *in, int width, const Table *table, UINT32 keep) {
+static void look_up_row(UINT32 *out, const UINT32 *in, int width, const Table *table, UINT32 keep) {
     Places places;
     UINT32 pixels[BLOCK] = {0};
     for (int first = 0; first < width; first += BLOCK) {
@@ -96,8 +87,7 @@ look_up_row(UINT32 *out, const UINT32 *in, int width, const Table *table, UINT32
 
 /* A copy with four entries for each place, the last of three being the next place's first; NULL if differences have more
    than 16 bits. */
-static INT16 *
-copy_table(const INT16 *table, int places, int channels) {
+static INT16 *copy_table(const INT16 *table, int places, int channels) {
     INT16 *copy = calloc(places, 4 * sizeof(*copy)), least = 0, most = 0;
     for (int i = 0; i < places * channels; i++) {
         least = table[i] < least ? table[i] : least;

@@ -8,7 +8,7 @@
 #define TAPS 26 /* of 5x5, and an even number */
 #define STEP 64 /* bytes at a time */
 
-typedef float Numbers __attribute__((vector_size(64)));
+typedef float Values __attribute__((vector_size(64)));
 typedef INT32 Levels __attribute__((vector_size(64)));
 
 /* The weights that are not zero: the last row is the first one of the image. */
@@ -23,8 +23,7 @@ typedef struct {
     UINT16 start, bias, reciprocal, shift;
 } Integers;
 
-static Kernel
-list_taps(const float *weights, float offset, int size) {
+static Kernel list_taps(const float *weights, float offset, int size) {
     Kernel kernel = {.size = size, .offset = offset};
     for (int i = 0; i < size * size; i++) {
         if (weights[i] != 0) {
@@ -37,8 +36,7 @@ list_taps(const float *weights, float offset, int size) {
 }
 
 /* Whether all weights are integers divided by the scale, the sums of whose products have 16 bits. */
-static int
-fits_scale(Integers *made, const Kernel *kernel, int scale) {
+static int fits_scale(Integers *made, const Kernel *kernel, int scale) {
     int least = scale / 2 + (int)kernel->offset * scale, most = least;
     for (int i = 0; i < kernel->count; i++) {
         float number = rintf(kernel->weight[i] * scale);
@@ -62,8 +60,7 @@ fits_scale(Integers *made, const Kernel *kernel, int scale) {
    that it is not: Pillow rounds at most 12 times, so its error is less than 2 ** -20 of the sum of all terms, which is less
    than 2 ** 17 / s, that is 1 / 8 s. The quotient: reciprocal * s = 2 ** (16 + shift) + e, so n is divided exactly if
    (n + 1) * e < 2 ** (16 + shift). Below 256 s that holds, for e < s < 128 and s <= 2 ** (shift + 1); the rest is clipped. */
-static int
-find_integers(Integers *made, const Kernel *kernel) {
+static int find_integers(Integers *made, const Kernel *kernel) {
     if (!(fabsf(kernel->offset) < 65536) || kernel->offset != (int)kernel->offset) {
         return 0;
     }
@@ -84,15 +81,13 @@ find_integers(Integers *made, const Kernel *kernel) {
             i + 7, i + 39, i + 16, i + 48, i + 17, i + 49, i + 18, i + 50, i + 19, i + 51, i + 20, i + 52, i + 21, i + 53,   \
             i + 22, i + 54, i + 23, i + 55)
 
-INLINE Wide
-divide_sums(Halves sums, const Integers *kernel) {
+INLINE Wide divide_sums(Halves sums, const Integers *kernel) {
     Halves above = MAXIMUM(sums, (Halves){0} + kernel->bias) - kernel->bias;
     return (Wide)MINIMUM(multiply_high(above, (Halves){0} + kernel->reciprocal) >> kernel->shift, (Halves){0} + 255);
 }
 
 /* Of 64 bytes. */
-INLINE void
-filter_integers(UINT8 *out, const UINT8 *const *from, int x, const Integers *kernel, int count, Wide used) {
+INLINE void filter_integers(UINT8 *out, const UINT8 *const *from, int x, const Integers *kernel, int count, Wide used) {
     Halves sums[4];
     for (int i = 0; i < 4; i++) {
         sums[i] = (Halves){0} + kernel->start;
@@ -116,8 +111,7 @@ filter_integers(UINT8 *out, const UINT8 *const *from, int x, const Integers *ker
     }
 }
 
-static void
-filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers *integers) {
+static void filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers *integers) {
     int step = in->pixelsize, margin = kernel->size / 2, last = (in->xsize - margin) * step - STEP;
     Wide used = (Wide)((Pairs){0} + (step == 1 ? ~0u : used_bytes(in)));
     for (int y = margin; y < in->ysize - margin; y++) {
@@ -132,10 +126,9 @@ filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers
 }
 
 /* Of 64 bytes: the products of each row are added up apart, as in Pillow; what is not weighed would add zeros. */
-INLINE void
-filter_numbers(UINT8 *out, const float *const *from, int x, const Kernel *kernel, Four used) {
-    const Numbers none = {0}, offset = none + kernel->offset;
-    Numbers sums[4] = {offset, offset, offset, offset}, row[4] = {0}, values[4];
+INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Kernel *kernel, Four used) {
+    const Values none = {0}, offset = none + kernel->offset;
+    Values sums[4] = {offset, offset, offset, offset}, row[4] = {0}, values[4];
     for (int tap = 0; tap < kernel->count; tap++) {
         memcpy(values, from[tap] + x, sizeof(values));
         for (int i = 0; i < 4; i++) {
@@ -149,15 +142,14 @@ filter_numbers(UINT8 *out, const float *const *from, int x, const Kernel *kernel
         }
     }
     for (int i = 0; i < 4; i++) {
-        Numbers clipped = MINIMUM(MAXIMUM(sums[i], none), none + 255);
+        Values clipped = MINIMUM(MAXIMUM(sums[i], none), none + 255);
         Bytes bytes = __builtin_convertvector(__builtin_convertvector(clipped, Levels), Bytes) & (Bytes)used;
         memcpy(out + x + i * LANES, &bytes, LANES);
     }
 }
 
 /* With a ring of rows as numbers. */
-INLINE void
-filter_numbered_rows(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
+INLINE void filter_numbered_rows(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
     int step = in->pixelsize, size = kernel->size, margin = size / 2, last = (in->xsize - margin) * step - STEP, made = 0;
     Four used = (Four){0} + (step == 1 ? ~0u : used_bytes(in));
     for (int y = margin; y < in->ysize - margin; y++) {
@@ -177,20 +169,17 @@ filter_numbered_rows(Imaging out, Imaging in, const Kernel *kernel, float *ring)
     }
 }
 
-static void
-filter_by_numbers(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
+static void filter_by_numbers(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
     filter_numbered_rows(out, in, kernel, ring);
 }
 
 BEGIN_TARGET(AVX512)
-static void
-filter_by_numbers_wide(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
+static void filter_by_numbers_wide(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
     filter_numbered_rows(out, in, kernel, ring);
 }
 END_TARGET
 
-static void
-copy_margin(Imaging out, Imaging in, int margin) {
+static void copy_margin(Imaging out, Imaging in, int margin) {
     int count = margin * in->pixelsize, last = in->linesize - count;
     for (int y = 0; y < in->ysize; y++) {
         if (y < margin || y >= in->ysize - margin) {
@@ -202,8 +191,7 @@ copy_margin(Imaging out, Imaging in, int margin) {
     }
 }
 
-Imaging
-ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, FLOAT32 offset) {
+Imaging ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, FLOAT32 offset) {
     ImagingSectionCookie cookie;
     int bytes = (im->xsize - xsize + 1) * im->pixelsize;
     if (im->type != IMAGING_TYPE_UINT8 || (xsize != 3 && xsize != 5) || xsize != ysize || bytes < STEP || im->ysize < ysize) {

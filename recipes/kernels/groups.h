@@ -18,8 +18,7 @@ typedef UINT32 Word __attribute__((vector_size(WIDTH)));
 typedef uint64_t Long __attribute__((vector_size(WIDTH)));
 
 /* Sums of `many` vectors side by side, from `at` on in a window where all quads of a place are `step` vectors. */
-INLINE void
-NAME(weigh)(Word *out, const Weights *weights, const Span *span, int at, int step, int many) {
+INLINE void NAME(weigh)(Word *out, const Weights *weights, const Span *span, int at, int step, int many) {
     const Word half = (Word){0} + (1 << (PRECISION_BITS - 1));
     const UINT32 *digits = span->digits;
     Word sums[BATCH][SUMS] = {0};
@@ -55,8 +54,7 @@ NAME(weigh)(Word *out, const Weights *weights, const Span *span, int at, int ste
 }
 
 /* Four vectors of sums as bytes, each lane of 16 bytes by itself. */
-INLINE Part
-NAME(narrow)(const Word *sums, int step) {
+INLINE Part NAME(narrow)(const Word *sums, int step) {
 #if defined(__x86_64__)
     Vector shifted[4];
     for (int i = 0; i < 4; i++) {
@@ -74,8 +72,7 @@ NAME(narrow)(const Word *sums, int step) {
 }
 
 /* Transpose four rows of four words in every lane. */
-INLINE void
-NAME(transpose_words)(Part *rows) {
+INLINE void NAME(transpose_words)(Part *rows) {
     Part a = LOW(Word, rows[0], rows[1], 4), b = HIGH(Word, rows[0], rows[1], 4);
     Part c = LOW(Word, rows[2], rows[3], 4), d = HIGH(Word, rows[2], rows[3], 4);
     rows[0] = LOW(Long, a, c, 2);
@@ -85,16 +82,14 @@ NAME(transpose_words)(Part *rows) {
 }
 
 /* Transpose four words of four bytes in every lane. */
-INLINE void
-NAME(transpose_bytes)(Part *words) {
+INLINE void NAME(transpose_bytes)(Part *words) {
     for (int i = 0; i < 4; i++) {
         words[i] = SHUFFLE(Part, words[i], words[i], EACH(TRANSPOSED, 16));
     }
 }
 
 /* Sixteen bytes of a row in each lane; the row of the next lane is `step` rows further. */
-INLINE Part
-NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
+INLINE Part NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
     union {
         Bytes lanes[WIDTH / 16];
         Part all;
@@ -105,8 +100,7 @@ NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
     return value.all;
 }
 
-INLINE void
-NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int at, int left) {
+INLINE void NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int at, int left) {
     const Bytes *lanes = (const Bytes *)from;
     for (int i = 0; i < LANES_OF(1) && i * step < many; i++) {
         copy_some(rows[i * step] + at, &lanes[i], left, LANES);
@@ -114,8 +108,7 @@ NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int 
 }
 
 /* Quads of all rows of a strip, sixteen neighbours from `from` on: a sum for each byte of a pixel of each row. */
-INLINE void
-NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int size) {
+INLINE void NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int size) {
     for (int v = 0; v < SIDE; v++) {
         Part quads[4];
         for (int i = 0; i < 4; i++) {
@@ -130,8 +123,7 @@ NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int si
 }
 
 /* What sixteen bytes of each row have as sums, back to rows. */
-INLINE void
-NAME(store_strip)(UINT8 *const *to, const Word *sums, int x, int left, int many, int size, UINT32 used) {
+INLINE void NAME(store_strip)(UINT8 *const *to, const Word *sums, int x, int left, int many, int size, UINT32 used) {
     for (int v = 0; v < SIDE; v++) {
         Part rows[4];
         if (size == 4) {
@@ -151,8 +143,7 @@ NAME(store_strip)(UINT8 *const *to, const Word *sums, int x, int left, int many,
 }
 
 /* A strip of rows from `y` on, some columns of it, from left to right. What the next sums need is a window of quads. */
-INLINE void
-NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, int size) {
+INLINE void NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, int size) {
     const int step = ROWS * 4 / size, at_once = 16 / size, width = job->in->xsize;
     const int many = job->rows - y < step ? job->rows - y : step;
     const Weights across = job->across, *weights = &across; /* a copy that no store changes */
@@ -182,15 +173,13 @@ NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, 
     }
 }
 
-static void
-NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start, int end) {
+static void NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start, int end) {
     int size = job->in->pixelsize;
     EITHER(size, 1, 4, NAME(resize_strip)(to, job, y, start, end, size));
 }
 
 /* WIDTH bytes of four rows: a sum for each column. Narrowed, they are in order. */
-INLINE void
-NAME(group_rows)(Part *to, const UINT8 *const *rows, int from, int left) {
+INLINE void NAME(group_rows)(Part *to, const UINT8 *const *rows, int from, int left) {
     Part four[4] = {0};
     for (int i = 0; i < 4; i++) {
         copy_some(&four[i], rows[i] + from, left, WIDTH);
@@ -204,8 +193,7 @@ NAME(group_rows)(Part *to, const UINT8 *const *rows, int from, int left) {
 }
 
 /* Resize the strips with the rows from `first` on, but for those that are `made`. Returns how many are. */
-INLINE int
-NAME(make_rows)(const Job *job, int made, int first, int end, int from, int width) {
+INLINE int NAME(make_rows)(const Job *job, int made, int first, int end, int from, int width) {
     int pixel = job->in->pixelsize;
     for (made = larger(made, first / job->step * job->step); job->resized && made < end; made += job->step) {
         NAME(resize_rows)(job->resized + made % job->ring, job, made, from / pixel, (from + width) / pixel);
@@ -214,8 +202,7 @@ NAME(make_rows)(const Job *job, int made, int first, int end, int from, int widt
 }
 
 /* Some columns, from top to bottom. What the next row needs is a window of quads, of rows that are resized before. */
-static void
-NAME(resize_columns)(const Job *job, int from, int width) {
+static void NAME(resize_columns)(const Job *job, int from, int width) {
     const Weights down = job->down, *weights = &down; /* a copy that no store changes */
     const int step = job->block / WIDTH * 4;
     int behind = 0, made = 0; /* quads of the window; rows that are resized */
@@ -242,8 +229,7 @@ NAME(resize_columns)(const Job *job, int from, int width) {
 
 #if defined(PAIRS)
 /* A vector of columns, of a few rows: two at a time, without a window. */
-INLINE Part
-NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
+INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
     const Part none = {0};
     Word sums[4], half = (Word){0} + (1 << (PRECISION_BITS - 1));
     Half high[2] = {0};
@@ -278,8 +264,7 @@ NAME(weigh_few)(UINT8 *out, const UINT8 *const *rows, int width, const UINT32 *d
 }
 
 /* All columns where a sum has few neighbours. The most common numbers are constants, so that digits stay in registers. */
-static void
-NAME(resize_few)(const Job *job) {
+static void NAME(resize_few)(const Job *job) {
     int width = job->out->xsize * job->in->pixelsize, made = 0;
     for (int y = 0; y < job->out->ysize; y++) {
         const Span *span = &job->down.spans[y];
@@ -294,8 +279,7 @@ NAME(resize_few)(const Job *job) {
 }
 #endif
 
-static void
-NAME(resize)(const Job *job, int offset) {
+static void NAME(resize)(const Job *job, int offset) {
     if (!job->down.window) {
         for (int y = 0; y < job->out->ysize; y += job->step) {
             NAME(resize_rows)((UINT8 **)job->out->image + y, job, offset + y, 0, job->out->xsize);

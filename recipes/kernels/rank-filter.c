@@ -15,8 +15,7 @@
 
 typedef UINT8 Lane __attribute__((vector_size(WIDTH)));
 
-INLINE void
-order_pair(Lane *a, Lane *b) {
+INLINE void order_pair(Lane *a, Lane *b) {
     Lane low = MINIMUM(*a, *b);
     *b = MAXIMUM(*a, *b);
     *a = low;
@@ -24,8 +23,7 @@ order_pair(Lane *a, Lane *b) {
 
 /* K. E. Batcher, "Sorting Networks and Their Applications", 1968: odd-even merges. Comparisons beyond the
    end are left out, as if the largest values were there. Unrolled, the lanes are registers: 5 times as fast. */
-INLINE void
-sort_lanes(Lane *lanes, int count) {
+INLINE void sort_lanes(Lane *lanes, int count) {
 #pragma GCC unroll 32
     for (int width = 1; width < count; width *= 2) {
 #pragma GCC unroll 32
@@ -43,8 +41,7 @@ sort_lanes(Lane *lanes, int count) {
     }
 }
 
-INLINE void
-rank_rows(Imaging out, Imaging in, int size, int rank) {
+INLINE void rank_rows(Imaging out, Imaging in, int size, int rank) {
     Lane window[MOST];
     for (int y = 0; y < out->ysize; y++) {
         for (int x = 0; x < out->xsize; x += sizeof(Lane)) {
@@ -58,8 +55,7 @@ rank_rows(Imaging out, Imaging in, int size, int rank) {
     }
 }
 
-Imaging
-ImagingRankFilter(Imaging im, int size, int rank) {
+Imaging ImagingRankFilter(Imaging im, int size, int rank) {
     int margin = size / 2;
     if (!im || im->bands != 1 || !im->image8 || im->type != IMAGING_TYPE_UINT8 || (size != 3 && size != 5) ||
         rank < 0 || rank >= size * size) {

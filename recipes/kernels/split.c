@@ -3,8 +3,7 @@
 #include "vectors.h"
 
 /* Of two bands, the first and the last of four. */
-INLINE void
-split_row(UINT8 *const *bands, const UINT8 *in, int count, int width) {
+INLINE void split_row(UINT8 *const *bands, const UINT8 *in, int count, int width) {
     int x = 0, step = count == 2 ? 3 : 1;
     for (; x <= width - LANES; x += LANES) {
         Bytes fours[4];
@@ -24,8 +23,7 @@ split_row(UINT8 *const *bands, const UINT8 *in, int count, int width) {
     }
 }
 
-int
-ImagingSplit(Imaging imIn, Imaging bands[4]) {
+int ImagingSplit(Imaging imIn, Imaging bands[4]) {
     if (!imIn || imIn->type != IMAGING_TYPE_UINT8 || imIn->bands == 1) {
         return ImagingSplit__source(imIn, bands);
     }

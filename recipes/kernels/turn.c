@@ -11,8 +11,7 @@ typedef struct {
 } Turn;
 
 /* Turn `size` rows of as many pixels. */
-INLINE void
-turn_block(const Turn *turn, int x, int y, int size, int pixel) {
+INLINE void turn_block(const Turn *turn, int x, int y, int size, int pixel) {
     Imaging out = turn->out, in = turn->in;
     Bytes block[LANES];
     for (int i = 0; i < size; i++) {
@@ -28,8 +27,7 @@ turn_block(const Turn *turn, int x, int y, int size, int pixel) {
 }
 
 /* Blocks below each other fill lines of the cache; then what is beside the blocks. */
-INLINE void
-turn_blocks(const Turn *turn, int size, int pixel) {
+INLINE void turn_blocks(const Turn *turn, int size, int pixel) {
     int width = turn->in->xsize / size * size, height = turn->in->ysize / size * size, line = LINE / pixel;
     for (int top = 0; top < height; top += line) {
         for (int x = 0; x < width; x += size) {
@@ -46,8 +44,7 @@ turn_blocks(const Turn *turn, int size, int pixel) {
 }
 
 /* Returns 0 to leave it to Pillow's own code: what it refuses, and pixels of two bytes. */
-static int
-turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
+static int turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
     ImagingSectionCookie cookie;
     Turn turn = {out, in, mirror_x, mirror_y};
     int pixel = in ? in->pixelsize : 0;

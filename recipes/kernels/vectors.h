@@ -3,57 +3,57 @@
 #ifndef FASTINSTALL_VECTORS_H
 #define FASTINSTALL_VECTORS_H
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
-#include <stdlib.h>
 #endif
 
-#define LANES 16
+#define LANES 16 /* bytes of a vector */
+#define PIXELS 8 /* of a vector of 32 bytes */
 #define INLINE static inline __attribute__((always_inline))
 #define FEWEST (LANES / 2) /* rows or columns; below this, one at a time is faster */
 
 typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
-typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
+typedef UINT32 Pairs __attribute__((vector_size(32)));
+typedef UINT16 Halves __attribute__((vector_size(32)));
+typedef UINT8 Wide __attribute__((vector_size(32)));
+typedef INT32 Numbers __attribute__((vector_size(32)));
+typedef INT16 Shorts __attribute__((vector_size(32)));
+typedef float Floats __attribute__((vector_size(32)));
 
-INLINE int
-smaller(int a, int b) {
+INLINE int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
-INLINE int
-larger(int a, int b) {
+INLINE int larger(int a, int b) {
     return a > b ? a : b;
 }
 
-/* A call, compiled once more for a value of a variable that is common: there it is a constant. */
-#define SPECIALIZE(name, value, call)   \
-    do {                                \
-        if (name == (value)) {          \
-            const int name = (value);   \
-            call;                       \
-        } else {                        \
-            call;                       \
-        }                               \
-    } while (0)
+/* A call that is compiled once more where a variable has a common value: there it is a constant. */
+#define SPECIALIZE(name, value, call) \
+    if (name == (value)) {            \
+        const int name = (value);     \
+        call;                         \
+    } else {                          \
+        call;                         \
+    }
 
 /* The same for the two values that it may have. */
-#define EITHER(name, a, b, call)        \
-    do {                                \
-        if (name == (a)) {              \
-            const int name = (a);       \
-            call;                       \
-        } else {                        \
-            const int name = (b);       \
-            call;                       \
-        }                               \
-    } while (0)
+#define EITHER(name, a, b, call)      \
+    if (name == (a)) {                \
+        const int name = (a);         \
+        call;                         \
+    } else {                          \
+        const int name = (b);         \
+        call;                         \
+    }
 
 /* At most `most` bytes: a constant, with which no function is called. */
-INLINE void
-copy_some(void *to, const void *from, int count, int most) {
+INLINE void copy_some(void *to, const void *from, int count, int most) {
     if (count >= most) {
         memcpy(to, from, most);
     } else if (count > 0) {
@@ -62,8 +62,7 @@ copy_some(void *to, const void *from, int count, int most) {
 }
 
 /* At most sixteen bytes; the others are 0. */
-INLINE Bytes
-load_bytes(const UINT8 *from, int count) {
+INLINE Bytes load_bytes(const UINT8 *from, int count) {
     Bytes value = {0};
     copy_some(&value, from, count, LANES);
     return value;
@@ -77,8 +76,7 @@ load_bytes(const UINT8 *from, int count) {
 #endif
 
 /* Four perfect shuffles transpose rows to columns. */
-static inline void
-transpose_block(Bytes block[LANES]) {
+static inline void transpose_block(Bytes block[LANES]) {
     Bytes mixed[LANES];
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < LANES / 2; i++) {
@@ -89,6 +87,13 @@ transpose_block(Bytes block[LANES]) {
         memcpy(block, mixed, sizeof(mixed));
     }
 }
+
+/* Each pixel's four bytes, by their indexes in the first pixel; from 32 on zeros. */
+#define SHUFFLE_EACH(pixels, ...) SHUFFLE(Wide, (Wide)(pixels), (Wide){0}, EIGHT(__VA_ARGS__))
+#define EIGHT(a, b, c, d)                                                                                  \
+    TWO(a, b, c, d), TWO((a) + 8, (b) + 8, (c) + 8, (d) + 8), TWO((a) + 16, (b) + 16, (c) + 16, (d) + 16), \
+        TWO((a) + 24, (b) + 24, (c) + 24, (d) + 24)
+#define TWO(a, b, c, d) a, b, c, d, (a) + 4, (b) + 4, (c) + 4, (d) + 4
 
 /* A function from pixels of `before` bytes to others of `after` bytes: four at a time, by the indexes of their bytes; from 16
    on bytes are 255. Vectors reach into the next four, so that six must be left. The source's own does the rest. */
@@ -105,8 +110,7 @@ transpose_block(Bytes block[LANES]) {
     }
 
 /* Transposes four rows of four words, by two. */
-INLINE void
-transpose_pixels(Bytes block[4]) {
+INLINE void transpose_pixels(Bytes block[4]) {
     Four mixed[4];
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 2; i++) {
@@ -119,8 +123,7 @@ transpose_pixels(Bytes block[4]) {
 }
 
 /* Sixteen rows (or fewer: the last is repeated) as columns of sixteen bytes. */
-static inline void
-rows_to_columns(Bytes *columns, UINT8 *const *rows, int count, int width) {
+static inline void rows_to_columns(Bytes *columns, UINT8 *const *rows, int count, int width) {
     Bytes block[LANES];
     for (int x = 0; x < width; x += LANES) {
         for (int i = 0; i < LANES; i++) {
@@ -131,8 +134,7 @@ rows_to_columns(Bytes *columns, UINT8 *const *rows, int count, int width) {
     }
 }
 
-static inline void
-columns_to_rows(UINT8 **rows, int count, const Bytes *columns, int width) {
+static inline void columns_to_rows(UINT8 **rows, int count, const Bytes *columns, int width) {
     Bytes block[LANES] = {{0}};
     for (int x = 0; x < width; x += LANES) {
         memcpy(block, columns + x, sizeof(Bytes) * (width - x < LANES ? width - x : LANES));
@@ -143,77 +145,49 @@ columns_to_rows(UINT8 **rows, int count, const Bytes *columns, int width) {
     }
 }
 
-typedef UINT32 Pairs __attribute__((vector_size(32)));
-typedef UINT16 Halves __attribute__((vector_size(32)));
-typedef UINT8 Wide __attribute__((vector_size(32)));
-
-/* An instruction of x86 for vectors of 32 bytes; in two halves if there is none. */
+/* dot_pairs: the sums of two products of 16-bit numbers each. dot_bytes: of bytes and of signed bytes; no sum may have more
+   than 16 bits. multiply_high: the upper halves of products of 16-bit numbers, without sign and with. */
+#if defined(__x86_64__)
+#define dot_pairs(a, b) (Pairs) INSTRUCTION(madd_epi16, a, b)
+#define dot_bytes(a, b) (Halves) INSTRUCTION(maddubs_epi16, a, b)
+#define multiply_high(a, b) (Halves) INSTRUCTION(mulhi_epu16, a, b)
+#define multiply_high_signed(a, b) (Shorts) INSTRUCTION(mulhi_epi16, a, b)
 #if defined(__AVX2__)
 #define INSTRUCTION(name, a, b) _mm256_##name((__m256i)(a), (__m256i)(b))
-#elif defined(__x86_64__)
-#define INSTRUCTION(name, a, b)                             \
-    ({                                                      \
-        union {                                             \
-            Pairs all;                                      \
-            __m128i half[2];                                \
-        } x = {(Pairs)(a)}, y = {(Pairs)(b)};               \
-        x.half[0] = _mm_##name(x.half[0], y.half[0]);       \
-        x.half[1] = _mm_##name(x.half[1], y.half[1]);       \
-        x.all;                                              \
+#else
+#define INSTRUCTION(name, a, b)                       \
+    ({                                                \
+        union {                                       \
+            Pairs all;                                \
+            __m128i half[2];                          \
+        } x = {(Pairs)(a)}, y = {(Pairs)(b)};         \
+        x.half[0] = _mm_##name(x.half[0], y.half[0]); \
+        x.half[1] = _mm_##name(x.half[1], y.half[1]); \
+        x.all;                                        \
     })
 #endif
-
-/* The sums of two products of 16-bit numbers each. */
-static inline Pairs
-dot_pairs(Pairs a, Pairs b) {
-#if defined(__x86_64__)
-    return (Pairs)INSTRUCTION(madd_epi16, a, b);
 #else
-    typedef INT32 Numbers __attribute__((vector_size(32)));
+static inline Pairs dot_pairs(Pairs a, Pairs b) {
     Numbers low = ((Numbers)a << 16 >> 16) * ((Numbers)b << 16 >> 16);
     return (Pairs)(low + ((Numbers)a >> 16) * ((Numbers)b >> 16));
-#endif
 }
 
-/* The sums of two products each, of bytes and of signed bytes. No sum may have more than 16 bits. */
-static inline Halves
-dot_bytes(Wide a, Wide b) {
-#if defined(__x86_64__)
-    return (Halves)INSTRUCTION(maddubs_epi16, a, b);
-#else
-    typedef INT16 Numbers __attribute__((vector_size(32)));
-    Numbers low = (Numbers)((Halves)a & 255) * ((Numbers)b << 8 >> 8);
-    return (Halves)(low + (Numbers)((Halves)a >> 8) * ((Numbers)b >> 8));
-#endif
+static inline Halves dot_bytes(Wide a, Wide b) {
+    Shorts low = (Shorts)((Halves)a & 255) * ((Shorts)b << 8 >> 8);
+    return (Halves)(low + (Shorts)((Halves)a >> 8) * ((Shorts)b >> 8));
 }
 
-/* The upper halves of products of 16-bit numbers. */
-static inline Halves
-multiply_high(Halves a, Halves b) {
-#if defined(__x86_64__)
-    return (Halves)INSTRUCTION(mulhi_epu16, a, b);
-#else
-    Halves high;
-    for (int i = 0; i < 16; i++) {
-        high[i] = (UINT32)a[i] * b[i] >> 16;
-    }
-    return high;
+#define UPPER_HALF(type, a, b)                 \
+    ({                                         \
+        type high, x = (a), y = (b);           \
+        for (int i = 0; i < 16; i++) {         \
+            high[i] = (int64_t)x[i] * y[i] >> 16; \
+        }                                      \
+        high;                                  \
+    })
+#define multiply_high(a, b) UPPER_HALF(Halves, a, b)
+#define multiply_high_signed(a, b) UPPER_HALF(Shorts, a, b)
 #endif
-}
-
-typedef INT16 Signed16 __attribute__((vector_size(32)));
-static inline Signed16
-multiply_high_signed(Signed16 a, Signed16 b) {
-#if defined(__x86_64__)
-    return (Signed16)INSTRUCTION(mulhi_epi16, a, b);
-#else
-    Signed16 high;
-    for (int i = 0; i < 16; i++) {
-        high[i] = a[i] * b[i] >> 16;
-    }
-    return high;
-#endif
-}
 
 #if defined(__clang__)
 #define MINIMUM(a, b) __builtin_elementwise_min(a, b)
@@ -224,12 +198,11 @@ multiply_high_signed(Signed16 a, Signed16 b) {
 #endif
 
 #if defined(__x86_64__)
-#if defined(__clang__)
 #define TO_PRAGMA(words) _Pragma(#words)
+#if defined(__clang__)
 #define BEGIN_TARGET(features) TO_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
 #define END_TARGET _Pragma("clang attribute pop")
 #else
-#define TO_PRAGMA(words) _Pragma(#words)
 #define BEGIN_TARGET(features) _Pragma("GCC push_options") TO_PRAGMA(GCC target(features))
 #define END_TARGET _Pragma("GCC pop_options")
 #endif
@@ -237,8 +210,7 @@ multiply_high_signed(Signed16 a, Signed16 b) {
 
 /* The width in bytes of the vectors with which the CPU multiplies bytes four at a time: 64 (AVX-512 F, DQ, BW, VL and VNNI),
    32 (AVX2 and AVX-VNNI), or 0. The system must keep such registers. Source: Intel SDM, volume 1, 15.2 to 15.4. */
-static inline int
-ask_cpu(int most) {
+static inline int ask_cpu(int most) {
     const UINT32 foundation = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
     UINT32 a, b, c, d, kept, high, more = 0;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
@@ -258,8 +230,7 @@ ask_cpu(int most) {
 }
 
 /* CPUID leaves a virtual machine, so it is asked once. FASTINSTALL_VNNI is for tests: at most as many bytes. */
-static inline int
-find_vnni(void) {
+static inline int find_vnni(void) {
     static _Atomic int known = -1;
     if (known < 0) {
         const char *told = getenv("FASTINSTALL_VNNI");
@@ -274,8 +245,7 @@ find_vnni(void) {
 #endif
 
 /* Whether all eight words have this value. */
-static inline int
-are_all(Pairs words, UINT32 value) {
+static inline int are_all(Pairs words, UINT32 value) {
     unsigned long long quads[4];
     words ^= value;
     memcpy(quads, &words, sizeof(quads));
@@ -283,8 +253,7 @@ are_all(Pairs words, UINT32 value) {
 }
 
 /* The bytes of a pixel that a mode uses; Pillow leaves zeros in the others. */
-static inline UINT32
-used_bytes(Imaging image) {
+static inline UINT32 used_bytes(Imaging image) {
     return image->bands == 3   ? MAKE_UINT32(255, 255, 255, 0)
            : image->bands == 2 ? MAKE_UINT32(255, 0, 0, 255)
                                : MAKE_UINT32(255, 255, 255, 255);

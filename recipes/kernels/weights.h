@@ -25,15 +25,13 @@ typedef struct {
 } Pass;
 
 /* As Pillow rounds. */
-static inline INT32
-round_coefficient(double coefficient) {
+static inline INT32 round_coefficient(double coefficient) {
     double value = coefficient * (1 << PRECISION_BITS);
     return (int)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
 /* Add a coefficient to the digits of its sum; `stride` as in Weights. Returns whether they suffice. */
-static int
-set_digits(UINT32 *digits, int tap, INT32 coefficient, int stride, int *room) {
+static int set_digits(UINT32 *digits, int tap, INT32 coefficient, int stride, int *room) {
     UINT32 *quad = digits + tap / 4 * DIGITS;
 #if DIGITS == 4
     quad[tap % 4] = coefficient;
@@ -59,8 +57,7 @@ set_digits(UINT32 *digits, int tap, INT32 coefficient, int stride, int *room) {
 }
 
 /* The coefficient that all neighbours of a sum have that have any, or 0. */
-static INT32
-find_same(const double *coefficients, int count) {
+static INT32 find_same(const double *coefficients, int count) {
     INT32 same = 0;
     for (int i = 0; i < count; i++) {
         INT32 coefficient = round_coefficient(coefficients[i]);
@@ -90,8 +87,7 @@ split_coefficients(const Weights *weights, Span *span, UINT32 *digits, const dou
 }
 
 /* Where the neighbours of each sum are, and how many quads the window needs for `at_once` sums. */
-static void
-find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
+static void find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
     int reach = 0, stride = weights->stride;
     for (int x = 0; x < count; x++) {
         int start = pass->bounds[2 * x], first = start / stride, end = start + pass->bounds[2 * x + 1];
@@ -109,8 +105,7 @@ find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
 }
 
 /* Returns whether the digits suffice, and there is memory. */
-static int
-make_weights(Weights *weights, const Pass *pass, int count, int at_once) {
+static int make_weights(Weights *weights, const Pass *pass, int count, int at_once) {
     weights->spans = malloc(sizeof(Span) * count);
     if (!weights->spans) {
         return 0;
