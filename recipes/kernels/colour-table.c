@@ -76,9 +76,8 @@ static void look_up_row(UINT32 *out, const UINT32 *in, int width, const Table *t
         memcpy(pixels, in + first, bytes);
         find_places(&places, table, pixels);
         for (int x = 0; 4 * x < bytes; x += 4) {
-            Four made = (Four)clip_entries(look_up(table, &places, x)), from;
-            memcpy(&from, pixels + x, sizeof(from));
-            made = (made & ~keep) | (from & keep);
+            Four made = (Four)clip_entries(look_up(table, &places, x));
+            made = (made & ~keep) | (LOAD(Four, pixels + x) & keep);
             memcpy(pixels + x, &made, sizeof(made));
         }
         memcpy(out + first, pixels, bytes);

@@ -7,12 +7,6 @@
 #define BLOCK 64 /* pixels at a time */
 #define FULL (255 << PRECISION_BITS)
 
-INLINE Pairs load_pixels(const UINT32 *from) {
-    Pairs pixels;
-    memcpy(&pixels, from, sizeof(pixels));
-    return pixels;
-}
-
 /* What both pixels count, in halves; `whole` is 255 times the alpha that results. The quotient is cut off: that of
    floating-point numbers is exact or, while a block is composited, rounded towards zero. */
 INLINE Pairs find_shares(Pairs alpha, Pairs whole) {
@@ -42,15 +36,15 @@ INLINE Pairs blend_pixels(Pairs from, Pairs onto, Pairs whole, Pairs shares) {
 INLINE int is_translucent(const UINT32 *from) {
     Pairs other = {0};
     for (int x = 0; x < BLOCK; x += PIXELS) {
-        other |= load_pixels(from + x) + (1 << 24);
+        other |= LOAD(Pairs, from + x) + (1 << 24);
     }
     return !are_all(other & 0xfe000000, 0);
 }
 
 INLINE void copy_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
     for (int x = 0; x < BLOCK; x += PIXELS) {
-        Pairs above = load_pixels(from + x), opaque = (Pairs)((Numbers)above >> 31);
-        above = (above & opaque) | (load_pixels(onto + x) & ~opaque);
+        Pairs above = LOAD(Pairs, from + x), opaque = (Pairs)((Numbers)above >> 31);
+        above = (above & opaque) | (LOAD(Pairs, onto + x) & ~opaque);
         memcpy(out + x, &above, sizeof(above));
     }
 }
@@ -58,12 +52,12 @@ INLINE void copy_block(UINT32 *restrict out, const UINT32 *restrict onto, const 
 INLINE void blend_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
     Pairs wholes[BLOCK / PIXELS], shares[BLOCK / PIXELS];
     for (int i = 0; i < BLOCK / PIXELS; i++) {
-        Pairs alpha = load_pixels(from + i * PIXELS) >> 24, beneath = load_pixels(onto + i * PIXELS) >> 24;
+        Pairs alpha = LOAD(Pairs, from + i * PIXELS) >> 24, beneath = LOAD(Pairs, onto + i * PIXELS) >> 24;
         wholes[i] = alpha * 255 + (Pairs)((Halves)beneath * (Halves)(255 - alpha));
         shares[i] = find_shares(alpha, wholes[i]);
     }
     for (int i = 0; i < BLOCK / PIXELS; i++) {
-        Pairs above = load_pixels(from + i * PIXELS), below = load_pixels(onto + i * PIXELS);
+        Pairs above = LOAD(Pairs, from + i * PIXELS), below = LOAD(Pairs, onto + i * PIXELS);
         above = blend_pixels(above, below, wholes[i], shares[i]);
         memcpy(out + i * PIXELS, &above, sizeof(above));
     }

@@ -93,12 +93,9 @@ INLINE void filter_integers(UINT8 *out, const UINT8 *const *from, int x, const I
         sums[i] = (Halves){0} + kernel->start;
     }
     for (int tap = 0; tap < count; tap += 2) {
-        UINT32 pair;
-        memcpy(&pair, kernel->weights[tap / 2], sizeof(pair));
+        UINT32 pair = LOAD(UINT32, kernel->weights[tap / 2]);
         for (int i = 0; i < 2; i++) {
-            Wide a, b;
-            memcpy(&a, from[tap] + x + 32 * i, sizeof(a));
-            memcpy(&b, from[tap + 1] + x + 32 * i, sizeof(b));
+            Wide a = LOAD(Wide, from[tap] + x + 32 * i), b = LOAD(Wide, from[tap + 1] + x + 32 * i);
             sums[2 * i] += dot_bytes(INTERLEAVE(a, b, 0), (Wide)((Pairs){0} + pair));
             sums[2 * i + 1] += dot_bytes(INTERLEAVE(a, b, 8), (Wide)((Pairs){0} + pair));
         }
@@ -128,11 +125,10 @@ static void filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, co
 /* Of 64 bytes: the products of each row are added up apart, as in Pillow; what is not weighed would add zeros. */
 INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Kernel *kernel, Four used) {
     const Values none = {0}, offset = none + kernel->offset;
-    Values sums[4] = {offset, offset, offset, offset}, row[4] = {0}, values[4];
+    Values sums[4] = {offset, offset, offset, offset}, row[4] = {0};
     for (int tap = 0; tap < kernel->count; tap++) {
-        memcpy(values, from[tap] + x, sizeof(values));
         for (int i = 0; i < 4; i++) {
-            row[i] += values[i] * kernel->weight[tap];
+            row[i] += LOAD(Values, from[tap] + x + i * LANES) * kernel->weight[tap];
         }
         if (tap + 1 == kernel->count || kernel->row[tap] != kernel->row[tap + 1]) {
             for (int i = 0; i < 4; i++) {
@@ -149,7 +145,7 @@ INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Ke
 }
 
 /* With a ring of rows as numbers. */
-INLINE void filter_numbered_rows(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
+INLINE void filter_by_numbers(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
     int step = in->pixelsize, size = kernel->size, margin = size / 2, last = (in->xsize - margin) * step - STEP, made = 0;
     Four used = (Four){0} + (step == 1 ? ~0u : used_bytes(in));
     for (int y = margin; y < in->ysize - margin; y++) {
@@ -169,13 +165,9 @@ INLINE void filter_numbered_rows(Imaging out, Imaging in, const Kernel *kernel, 
     }
 }
 
-static void filter_by_numbers(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
-    filter_numbered_rows(out, in, kernel, ring);
-}
-
 BEGIN_TARGET(AVX512)
 static void filter_by_numbers_wide(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
-    filter_numbered_rows(out, in, kernel, ring);
+    filter_by_numbers(out, in, kernel, ring);
 }
 END_TARGET
 

@@ -237,9 +237,7 @@ INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digi
         sums[i] = half;
     }
     for (int t = 0; t < pairs; t++, digits += 2) {
-        Part a, b;
-        memcpy(&a, rows[2 * t] + x, WIDTH);
-        memcpy(&b, rows[2 * t + 1] + x, WIDTH);
+        Part a = LOAD(Part, rows[2 * t] + x), b = LOAD(Part, rows[2 * t + 1] + x);
         Part mixed[2] = {LOW(Part, a, b, 16), HIGH(Part, a, b, 16)};
         for (int i = 0; i < 2; i++) {
             sums[2 * i] += PAIRS(LOW(Part, mixed[i], none, 16), digits[0]);

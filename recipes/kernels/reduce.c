@@ -68,11 +68,9 @@ INLINE void add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, in
             }
             out[x] = sum;
         } else {
-            Pixel sum, next;
-            memcpy(&sum, sums + x * factor * 4, sizeof(sum));
+            Pixel sum = LOAD(Pixel, sums + x * factor * 4);
             for (int i = 1; i < factor; i++) {
-                memcpy(&next, sums + (x * factor + i) * 4, sizeof(next));
-                sum += next;
+                sum += LOAD(Pixel, sums + (x * factor + i) * 4);
             }
             memcpy(out + x * 4, &sum, sizeof(sum));
         }
@@ -84,9 +82,7 @@ static void divide_sums(UINT8 *restrict out, const UINT16 *restrict sums, int co
     UINT32 multiplier = division_UINT32(pixels, 8);
     Halves low = (Halves){0} + (UINT16)multiplier;
     for (int x = 0; x < count; x += LANES) {
-        Halves sum;
-        memcpy(&sum, sums + x, sizeof(sum));
-        sum += (UINT16)(pixels / 2);
+        Halves sum = LOAD(Halves, sums + x) + (UINT16)(pixels / 2);
         Halves quotients = (sum * (UINT16)(multiplier >> 16) + multiply_high(sum, low)) >> 8;
         Bytes bytes = __builtin_convertvector(quotients, Bytes);
         copy_some(out + x, &bytes, count - x, LANES);

@@ -7,9 +7,9 @@ INLINE void split_row(UINT8 *const *bands, const UINT8 *in, int count, int width
     int x = 0, step = count == 2 ? 3 : 1;
     for (; x <= width - LANES; x += LANES) {
         Bytes fours[4];
-        memcpy(fours, in + 4 * x, sizeof(fours));
         for (int i = 0; i < 4; i++) {
-            fours[i] = SHUFFLE(Bytes, fours[i], fours[i], 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            Bytes four = LOAD(Bytes, in + 4 * x + LANES * i);
+            fours[i] = SHUFFLE(Bytes, four, four, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         }
         transpose_pixels(fours);
         for (int band = 0; band < count; band++) {
@@ -42,11 +42,7 @@ int ImagingSplit(Imaging imIn, Imaging bands[4]) {
         for (int i = 0; i < count; i++) {
             rows[i] = bands[i]->image8[y];
         }
-        if (count == 2) {
-            split_row(rows, in, 2, width);
-        } else {
-            EITHER(count, 3, 4, split_row(rows, in, count, width));
-        }
+        SPECIALIZE(count, 2, SPECIALIZE(count, 3, SPECIALIZE(count, 4, split_row(rows, in, count, width))));
     }
     return 0;
 }

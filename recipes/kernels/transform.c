@@ -15,9 +15,7 @@ typedef INT32 Levels __attribute__((vector_size(16)));
 typedef double Values __attribute__((vector_size(32)));
 
 INLINE Values load_values(const INT32 *row, int x) {
-    Channels pixel;
-    memcpy(&pixel, row + x, sizeof(pixel));
-    return __builtin_convertvector(__builtin_convertvector(pixel, Levels), Values);
+    return __builtin_convertvector(__builtin_convertvector(LOAD(Channels, row + x), Levels), Values);
 }
 
 INLINE int limit(int value, int size) {

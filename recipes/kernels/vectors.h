@@ -52,6 +52,13 @@ INLINE int larger(int a, int b) {
         call;                         \
     }
 
+#define LOAD(type, from)                      \
+    ({                                        \
+        type value;                           \
+        memcpy(&value, from, sizeof(value));  \
+        value;                                \
+    })
+
 /* At most `most` bytes: a constant, with which no function is called. */
 INLINE void copy_some(void *to, const void *from, int count, int most) {
     if (count >= most) {
