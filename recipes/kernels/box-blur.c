@@ -45,28 +45,12 @@ static Bytes *blur_lanes(Bytes *lanes, Bytes *spare, int length, float radius, i
 
 /* Sixteen rows of bytes, or four of pixels, as columns of sixteen bytes. */
 static void blur_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
-    int step = in->image8 ? LANES : 4, width = in->xsize;
+    int pixel = in->pixelsize, step = LANES / pixel, width = in->xsize;
     for (int y = 0; y < in->ysize; y += step) {
         int rows = smaller(in->ysize - y, step);
-        if (in->image8) {
-            rows_to_columns(lanes, in->image8 + y, rows, width);
-        }
-        for (int x = 0; x < width && !in->image8; x++) {
-            Four pixels = {0};
-            for (int i = 0; i < 4; i++) {
-                pixels[i] = in->image32[y + (i < rows ? i : 0)][x];
-            }
-            lanes[x] = (Bytes)pixels;
-        }
+        EITHER(pixel, 1, 4, rows_to_columns(lanes, (UINT8 **)in->image + y, rows, width, pixel));
         const Bytes *blurred = blur_lanes(lanes, lanes + width, width, radius, passes);
-        if (in->image8) {
-            columns_to_rows(out->image8 + y, rows, blurred, width);
-        }
-        for (int x = 0; x < width && !in->image8; x++) {
-            for (int i = 0; i < rows; i++) {
-                out->image32[y + i][x] = ((Four)blurred[x])[i];
-            }
-        }
+        EITHER(pixel, 1, 4, columns_to_rows((UINT8 **)out->image + y, rows, blurred, width, pixel));
     }
 }
 

@@ -102,16 +102,11 @@ INLINE void reduce_row(UINT8 *out, UINT16 *sums, UINT16 *made, int width, int fa
     }
 }
 
-static void keep_bytes(INT32 *pixels, UINT32 used, int count) {
-    for (int x = 0; x < count; x++) {
-        pixels[x] &= used;
-    }
-}
-
 Imaging ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
     ImagingSectionCookie cookie;
     Imaging out = NULL;
     UINT16 *sums = NULL;
+    UINT32 used = used_bytes(imIn);
     int width = box[2] * imIn->pixelsize, plain = imIn->mode != IMAGING_MODE_P && imIn->mode != IMAGING_MODE_1;
     if (imIn->type == IMAGING_TYPE_UINT8 && plain && xscale <= MOST && yscale <= MOST && xscale * yscale <= MOST) {
         sums = malloc(2 * ((size_t)width + STEP) * sizeof(*sums));
@@ -137,8 +132,9 @@ Imaging ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
             }
             add_rows(sums, from, left + squares * 8, rows, width - squares * 8);
             reduce_row(to + squares * 4, sums, sums + width + STEP, box[2] - squares * 2, xscale, rows, 4);
-            if (rows == yscale) { /* Pillow computes all bytes of what is not a whole factor */
-                keep_bytes(out->image32[y], used_bytes(out), box[2] / xscale);
+            /* Pillow computes all bytes of what is not a whole factor. */
+            for (int x = 0, whole = rows == yscale ? box[2] / xscale : 0; x < whole; x++) {
+                ((UINT32 *)to)[x] &= used;
             }
         }
     }

@@ -129,25 +129,27 @@ INLINE void transpose_pixels(Bytes block[4]) {
     }
 }
 
-/* Sixteen rows (or fewer: the last is repeated) as columns of sixteen bytes. */
-static inline void rows_to_columns(Bytes *columns, UINT8 *const *rows, int count, int width) {
-    Bytes block[LANES];
-    for (int x = 0; x < width; x += LANES) {
-        for (int i = 0; i < LANES; i++) {
-            block[i] = load_bytes(rows[i < count ? i : count - 1] + x, width - x);
+/* Rows of pixels of one byte or four as columns of sixteen bytes. They are sixteen or four, or fewer: the last is repeated. */
+INLINE void rows_to_columns(Bytes *columns, UINT8 *const *rows, int count, int width, int pixel) {
+    int step = LANES / pixel;
+    for (int x = 0; x < width; x += step) {
+        Bytes block[LANES];
+        for (int i = 0; i < step; i++) {
+            block[i] = load_bytes(rows[smaller(i, count - 1)] + x * pixel, (width - x) * pixel);
         }
-        transpose_block(block);
-        memcpy(columns + x, block, sizeof(Bytes) * (width - x < LANES ? width - x : LANES));
+        (pixel == 1 ? transpose_block : transpose_pixels)(block);
+        memcpy(columns + x, block, sizeof(Bytes) * smaller(width - x, step));
     }
 }
 
-static inline void columns_to_rows(UINT8 **rows, int count, const Bytes *columns, int width) {
-    Bytes block[LANES] = {{0}};
-    for (int x = 0; x < width; x += LANES) {
-        memcpy(block, columns + x, sizeof(Bytes) * (width - x < LANES ? width - x : LANES));
-        transpose_block(block);
+INLINE void columns_to_rows(UINT8 *const *rows, int count, const Bytes *columns, int width, int pixel) {
+    int step = LANES / pixel;
+    for (int x = 0; x < width; x += step) {
+        Bytes block[LANES] = {{0}};
+        memcpy(block, columns + x, sizeof(Bytes) * smaller(width - x, step));
+        (pixel == 1 ? transpose_block : transpose_pixels)(block);
         for (int i = 0; i < count; i++) {
-            copy_some(rows[i] + x, &block[i], width - x, LANES);
+            copy_some(rows[i] + x * pixel, &block[i], (width - x) * pixel, LANES);
         }
     }
 }
