@@ -3,14 +3,14 @@
 
 #include "vectors.h"
 
-static inline Counts
-count_bytes(Bytes bytes) {
+typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
+
+static inline Counts count_bytes(Bytes bytes) {
     return __builtin_convertvector(bytes, Counts);
 }
 
 /* One pass along a column of vectors. Outside values count as the first or the last one. */
-static inline void
-blur_pass(Bytes *to, const Bytes *from, int length, int radius, UINT32 weight, UINT32 edge_weight) {
+static inline void blur_pass(Bytes *to, const Bytes *from, int length, int radius, UINT32 weight, UINT32 edge_weight) {
     int last = length - 1;
     Counts sum = count_bytes(from[0]) * (UINT32)(radius + 1);
     for (int i = 0; i < radius && i <= last; i++) {
@@ -30,8 +30,7 @@ blur_pass(Bytes *to, const Bytes *from, int length, int radius, UINT32 weight, U
 }
 
 /* All passes, alternating between the buffers. Returns the last one's output. */
-static Bytes *
-blur_lanes(Bytes *lanes, Bytes *spare, int length, float radius, int passes) {
+static Bytes *blur_lanes(Bytes *lanes, Bytes *spare, int length, float radius, int passes) {
     int whole = (int)radius;
     UINT32 weight = (UINT32)(1 << 24) / (radius * 2 + 1);
     UINT32 edge_weight = ((1 << 24) - (whole * 2 + 1) * weight) / 2;
@@ -45,49 +44,30 @@ blur_lanes(Bytes *lanes, Bytes *spare, int length, float radius, int passes) {
 }
 
 /* Sixteen rows of bytes, or four of pixels, as columns of sixteen bytes. */
-static void
-blur_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
-    int step = in->image8 ? LANES : 4, width = in->xsize;
+static void blur_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
+    int pixel = in->pixelsize, step = LANES / pixel, width = in->xsize;
     for (int y = 0; y < in->ysize; y += step) {
         int rows = smaller(in->ysize - y, step);
-        if (in->image8) {
-            rows_to_columns(lanes, in->image8 + y, rows, width);
-        }
-        for (int x = 0; x < width && !in->image8; x++) {
-            Four pixels = {0};
-            for (int i = 0; i < 4; i++) {
-                pixels[i] = in->image32[y + (i < rows ? i : 0)][x];
-            }
-            lanes[x] = (Bytes)pixels;
-        }
+        EITHER(pixel, 1, 4, rows_to_columns(lanes, (UINT8 **)in->image + y, rows, width, pixel));
         const Bytes *blurred = blur_lanes(lanes, lanes + width, width, radius, passes);
-        if (in->image8) {
-            columns_to_rows(out->image8 + y, rows, blurred, width);
-        }
-        for (int x = 0; x < width && !in->image8; x++) {
-            for (int i = 0; i < rows; i++) {
-                out->image32[y + i][x] = ((Four)blurred[x])[i];
-            }
-        }
+        EITHER(pixel, 1, 4, columns_to_rows((UINT8 **)out->image + y, rows, blurred, width, pixel));
     }
 }
 
-static void
-blur_columns(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
+static void blur_columns(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
     for (int x = 0; x < in->linesize; x += LANES) {
         for (int y = 0; y < in->ysize; y++) {
             lanes[y] = load_bytes((UINT8 *)in->image[y] + x, in->linesize - x);
         }
         const Bytes *blurred = blur_lanes(lanes, lanes + in->ysize, in->ysize, radius, passes);
         for (int y = 0; y < in->ysize; y++) {
-            store_bytes((UINT8 *)out->image[y] + x, blurred[y], in->linesize - x);
+            copy_some((UINT8 *)out->image[y] + x, &blurred[y], in->linesize - x, LANES);
         }
     }
 }
 
 /* Pillow's own code handles what it refuses. */
-static int
-is_ours(Imaging out, Imaging in, float xradius, float yradius, int passes) {
+static int is_ours(Imaging out, Imaging in, float xradius, float yradius, int passes) {
     ModeID modes[] = {IMAGING_MODE_L,    IMAGING_MODE_LA,   IMAGING_MODE_La,   IMAGING_MODE_RGB,
                       IMAGING_MODE_RGBA, IMAGING_MODE_RGBa, IMAGING_MODE_RGBX, IMAGING_MODE_CMYK};
     int known = 0;
@@ -99,8 +79,7 @@ is_ours(Imaging out, Imaging in, float xradius, float yradius, int passes) {
            xradius < 1e6f && yradius < 1e6f;
 }
 
-Imaging
-ImagingBoxBlur(Imaging imOut, Imaging imIn, float xradius, float yradius, int n) {
+Imaging ImagingBoxBlur(Imaging imOut, Imaging imIn, float xradius, float yradius, int n) {
     ImagingSectionCookie cookie;
     Bytes *lanes = NULL;
     if (is_ours(imOut, imIn, xradius, yradius, n)) {

@@ -1,120 +1,104 @@
-/* Three-dimensional colour tables, the bands of a pixel at once. The same interpolation as Pillow's, of the same
-   integers: (a * (32768 - shift) + b * shift) >> 15, by products of 16-bit pairs. 32768 has no 16 bits, so the factors'
-   signs are changed, and with them those of every second result. */
+/* Three-dimensional colour tables, four pixels at a time. The same interpolation as Pillow's, of the same integers:
+   (a * (32768 - shift) + b * shift) >> 15, which is a + ((b - a) * shift >> 15). */
 
 #include "vectors.h"
 
 #define BLOCK 64 /* pixels whose places in the table are found at once */
 
-typedef INT16 Entries __attribute__((vector_size(32)));
-typedef INT32 Sums __attribute__((vector_size(32)));
+typedef uint64_t Quarters __attribute__((vector_size(32))); /* four entries each */
 
-/* Where pixels lie in the table: the first entry, and what each dimension's next one counts, as a pair of factors. */
+/* Where pixels lie in the table: the first entry, and twice the shift in each dimension, as a pair of equal numbers. */
 typedef struct {
     int cells[BLOCK];
-    UINT32 factors[3][BLOCK];
+    UINT32 shifts[3][BLOCK];
 } Places;
 
 typedef struct {
     int steps[3]; /* between neighbours */
     UINT32 scale[3];
-    INT16 *entries;
+    INT16 *entries; /* four for each place */
 } Table;
 
-static inline void
-find_places(Places *restrict places, const Table *table, const UINT8 *pixels, int count) {
-    for (int x = 0; x < count; x++) {
-        places->cells[x] = 0;
-    }
+INLINE void find_places(Places *restrict places, const Table *table, const UINT32 *restrict pixels) {
+    memset(places->cells, 0, sizeof(places->cells));
     for (int i = 0; i < 3; i++) {
-        UINT32 scale = table->scale[i];
-        int step = table->steps[i];
-        for (int x = 0; x < count; x++) {
-            UINT32 index = pixels[4 * x + i] * scale;
+        for (int x = 0; x < BLOCK; x++) {
+            UINT32 index = (pixels[x] >> 8 * i & 255) * table->scale[i];
             UINT32 shift = (SCALE_MASK & index) >> (SCALE_BITS - SHIFT_BITS);
-            places->cells[x] += (int)(index >> SCALE_BITS) * step;
-            places->factors[i][x] = ((shift - 32768) & 0xffff) | -shift << 16;
+            places->cells[x] += (int)(index >> SCALE_BITS) * table->steps[i];
+            places->shifts[i][x] = shift * 0x20002;
         }
     }
 }
 
-/* Negative sums of the pairs' products. */
-INLINE Sums
-mix_pairs(Sums pairs, Pairs factors) {
-    return (Sums)dot_pairs((Pairs)pairs, factors);
+/* What lies between a and b. From 32768 on, twice a shift is negative: what lacks is b - a. */
+INLINE Shorts mix(Shorts a, Shorts b, Pairs shifts) {
+    Shorts twice = (Shorts)shifts, upper = twice >> 15;
+    return ((b & upper) | (a & ~upper)) + multiply_high_signed(b - a, twice);
 }
 
-/* Four entries of a cell and of its neighbour in the first dimension, here and one step of the third one away, as pairs. */
-INLINE Sums
-load_cells(const INT16 *here, int channels, int third) {
-    Entries cells;
-    memcpy(&cells, here, 16);
-    memcpy((INT16 *)&cells + 8, here + third, 16);
-    return channels == 4
-               ? (Sums)SHUFFLE(Entries, cells, cells, 0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15)
-               : (Sums)SHUFFLE(Entries, cells, cells, 0, 3, 1, 4, 2, 5, 2, 5, 8, 11, 9, 12, 10, 13, 10, 13);
-}
+#define PICK(a, b, ...) (Shorts) SHUFFLE(Quarters, (Quarters)(a), (Quarters)(b), __VA_ARGS__)
 
-/* Pairs of negative sums divided by 32768: the lower and the upper half of a number. */
-INLINE Sums
-pair_sums(Sums near, Sums far) {
-    return (Sums)SHUFFLE(Entries, (Entries)(near >> SHIFT_BITS), (Entries)(far << (16 - SHIFT_BITS)), 0, 17, 2, 19, 4, 21,
-                         6, 23, 8, 25, 10, 27, 12, 29, 14, 31);
-}
-
-/* Mixed in two dimensions, here and one step of the third one away. */
-INLINE Sums
-mix_cells(const Table *table, const Places *places, int x, int channels) {
+/* The corners of a pixel's cell, mixed in the first dimension: the third one's neighbours are in the upper half. */
+INLINE Shorts mix_corners(const Table *table, const Places *places, int x) {
     const INT16 *cell = table->entries + places->cells[x];
-    Sums near = mix_pairs(load_cells(cell, channels, table->steps[2]), (Pairs){0} + places->factors[0][x]);
-    Sums far = mix_pairs(load_cells(cell + table->steps[1], channels, table->steps[2]), (Pairs){0} + places->factors[0][x]);
-    return mix_pairs(pair_sums(near + 32767, far + 32767), (Pairs){0} + places->factors[1][x]);
+    Shorts near, far;
+    memcpy(&near, cell, 16);
+    memcpy((INT16 *)&near + 8, cell + table->steps[2], 16);
+    memcpy(&far, cell + table->steps[1], 16);
+    memcpy((INT16 *)&far + 8, cell + table->steps[1] + table->steps[2], 16);
+    return mix(PICK(near, far, 0, 4, 2, 6), PICK(near, far, 1, 5, 3, 7), (Pairs){0} + places->shifts[0][x]);
 }
 
-/* Of two pixels. */
-INLINE void
-look_up(Sums *out, const Table *table, const Places *places, int x, int channels) {
-    Sums a = mix_cells(table, places, x, channels), b = mix_cells(table, places, x + 1, channels);
-    UINT32 f = places->factors[2][x], g = places->factors[2][x + 1];
-    Sums near = SHUFFLE(Sums, a, b, 0, 1, 2, 3, 8, 9, 10, 11), far = SHUFFLE(Sums, a, b, 4, 5, 6, 7, 12, 13, 14, 15);
-    *out = mix_pairs(pair_sums(near, far), (Pairs){f, f, f, f, g, g, g, g});
+/* Of four pixels. */
+INLINE Shorts look_up(const Table *table, const Places *places, int x) {
+    Shorts a = mix_corners(table, places, x), b = mix_corners(table, places, x + 1);
+    Shorts c = mix_corners(table, places, x + 2), d = mix_corners(table, places, x + 3);
+    Pairs second = {0}, third = {0};
+    memcpy(&second, places->shifts[1] + x, 16);
+    memcpy(&third, places->shifts[2] + x, 16);
+    a = mix(PICK(a, b, 0, 4, 2, 6), PICK(a, b, 1, 5, 3, 7), SHUFFLE(Pairs, second, second, 0, 0, 1, 1, 0, 0, 1, 1));
+    c = mix(PICK(c, d, 0, 4, 2, 6), PICK(c, d, 1, 5, 3, 7), SHUFFLE(Pairs, second, second, 2, 2, 3, 3, 2, 2, 3, 3));
+    return mix(PICK(a, c, 0, 1, 4, 5), PICK(a, c, 2, 3, 6, 7), SHUFFLE(Pairs, third, third, 0, 0, 1, 1, 2, 2, 3, 3));
 }
 
-INLINE void
-look_up_rows(Imaging out, Imaging in, const Table *table, int channels) {
-    const int shift = SHIFT_BITS + PRECISION_BITS;
-    UINT32 keep = channels == 3 ? MAKE_UINT32(0, 0, 0, 255) : 0, made[BLOCK];
-    Places places = {0};
-    Sums sums[BLOCK / 2];
-    for (int y = 0; y < out->ysize; y++) {
-        for (int first = 0; first < out->xsize; first += BLOCK) {
-            const UINT32 *from = (UINT32 *)in->image32[y] + first;
-            UINT32 *to = (UINT32 *)out->image32[y] + first;
-            int count = out->xsize - first < BLOCK ? out->xsize - first : BLOCK;
-            find_places(&places, table, (UINT8 *)from, count);
-            for (int x = 0; x < count; x += 2) {
-                look_up(&sums[x / 2], table, &places, x, channels);
-            }
-            for (int i = 0; i < 4 * count; i++) {
-                INT32 value = ((1 << (shift - 1)) - ((INT32 *)sums)[i]) >> shift;
-                ((UINT8 *)made)[i] = value < 0 ? 0 : value > 255 ? 255 : value;
-            }
-            for (int x = 0; x < count; x++) {
-                to[x] = (made[x] & ~keep) | (from[x] & keep);
-            }
+INLINE Bytes clip_entries(Shorts entries) {
+    const Shorts zero = {0}, half = zero + (1 << (PRECISION_BITS - 1));
+    Shorts values = (MINIMUM(entries, 32767 - half) + half) >> PRECISION_BITS;
+    return __builtin_convertvector(MINIMUM(MAXIMUM(values, zero), zero + 255), Bytes);
+}
+
+static void look_up_row(UINT32 *out, const UINT32 *in, int width, const Table *table, UINT32 keep) {
+    Places places;
+    UINT32 pixels[BLOCK] = {0};
+    for (int first = 0; first < width; first += BLOCK) {
+        int bytes = 4 * smaller(width - first, BLOCK);
+        memcpy(pixels, in + first, bytes);
+        find_places(&places, table, pixels);
+        for (int x = 0; 4 * x < bytes; x += 4) {
+            Four made = (Four)clip_entries(look_up(table, &places, x));
+            made = (made & ~keep) | (LOAD(Four, pixels + x) & keep);
+            memcpy(pixels + x, &made, sizeof(made));
         }
+        memcpy(out + first, pixels, bytes);
     }
 }
 
-/* A copy behind whose end four entries may be read; NULL if one is -32768, whose negative has no 16 bits. */
-static INT16 *
-copy_table(const INT16 *table, int count) {
-    INT16 *copy = calloc(count + 2, sizeof(*copy)), least = 0;
-    for (int i = 0; copy && i < count; i++) {
+/* A copy with four entries for each place, the last of three being the next place's first; NULL if differences have more
+   than 16 bits. */
+static INT16 *copy_table(const INT16 *table, int places, int channels) {
+    INT16 *copy = calloc(places, 4 * sizeof(*copy)), least = 0, most = 0;
+    for (int i = 0; i < places * channels; i++) {
         least = table[i] < least ? table[i] : least;
-        copy[i] = table[i];
+        most = table[i] > most ? table[i] : most;
     }
-    if (least == -32768) {
+    for (int i = 0; copy && i < places - 1; i++) {
+        memcpy(copy + 4 * i, table + channels * i, 4 * sizeof(*copy));
+    }
+    if (copy) {
+        memcpy(copy + 4 * (places - 1), table + channels * (places - 1), channels * sizeof(*copy));
+    }
+    if (most - least > 32767) {
         free(copy);
         return NULL;
     }
@@ -125,9 +109,9 @@ Imaging
 ImagingColorLUT3D_linear(Imaging imOut, Imaging imIn, int table_channels, int size1D, int size2D, int size3D, INT16 *table) {
     ImagingSectionCookie cookie;
     const int sizes[3] = {size1D, size2D, size3D};
-    Table used = {{table_channels, table_channels * size1D, table_channels * size1D * size2D}, {0}, NULL};
+    Table used = {{4, 4 * size1D, 4 * size1D * size2D}, {0}, NULL};
     if (table_channels == 3 || table_channels == 4) {
-        used.entries = copy_table(table, table_channels * size1D * size2D * size3D);
+        used.entries = copy_table(table, size1D * size2D * size3D, table_channels);
     }
     if (!used.entries || imIn->type != IMAGING_TYPE_UINT8 || imOut->type != IMAGING_TYPE_UINT8 || imIn->bands < 3 ||
         imOut->bands < table_channels || (imOut->bands > table_channels && imOut->bands > imIn->bands)) {
@@ -138,10 +122,9 @@ ImagingColorLUT3D_linear(Imaging imOut, Imaging imIn, int table_channels, int si
         used.scale[i] = (sizes[i] - 1) / 255.0 * (1 << SCALE_BITS);
     }
     ImagingSectionEnter(&cookie);
-    if (table_channels == 3) {
-        look_up_rows(imOut, imIn, &used, 3);
-    } else {
-        look_up_rows(imOut, imIn, &used, 4);
+    for (int y = 0; y < imOut->ysize; y++) {
+        look_up_row((UINT32 *)imOut->image[y], (UINT32 *)imIn->image[y], imOut->xsize, &used,
+                    table_channels == 3 ? MAKE_UINT32(0, 0, 0, 255) : 0);
     }
     ImagingSectionLeave(&cookie);
     free(used.entries);

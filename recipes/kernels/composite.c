@@ -4,44 +4,28 @@
 
 #include "vectors.h"
 
-typedef INT32 Signed __attribute__((vector_size(32)));
-typedef float Numbers __attribute__((vector_size(32)));
-
-#define PIXELS 8 /* of a vector */
 #define BLOCK 64 /* pixels at a time */
 #define FULL (255 << PRECISION_BITS)
 
-INLINE Pairs
-load_pixels(const UINT32 *from) {
-    Pairs pixels;
-    memcpy(&pixels, from, sizeof(pixels));
-    return pixels;
-}
-
 /* What both pixels count, in halves; `whole` is 255 times the alpha that results. The quotient is cut off: that of
    floating-point numbers is exact or, while a block is composited, rounded towards zero. */
-INLINE Pairs
-find_shares(Pairs alpha, Pairs whole) {
-    Numbers value = __builtin_convertvector((Signed)alpha, Numbers) * (255 * FULL);
-    Numbers by = __builtin_convertvector((Signed)MAXIMUM(whole, (Pairs){0} + 1), Numbers);
-    Pairs share = (Pairs)__builtin_convertvector(value / by, Signed);
+INLINE Pairs find_shares(Pairs alpha, Pairs whole) {
+    Floats value = __builtin_convertvector((Numbers)alpha, Floats) * (255 * FULL);
+    Floats by = __builtin_convertvector((Numbers)MAXIMUM(whole, (Pairs){0} + 1), Floats);
+    Pairs share = (Pairs)__builtin_convertvector(value / by, Numbers);
     return (FULL << 16) - (share << 16) + share;
 }
 
 /* A byte of each half, twice: 257 times itself. */
-#define TWICE(i) i, i, (i) + 2, (i) + 2, (i) + 4, (i) + 4, (i) + 6, (i) + 6
-#define DOUBLE(halves, i) \
-    SHUFFLE(Wide, (Wide)(halves), (Wide)(halves), TWICE(i), TWICE((i) + 8), TWICE((i) + 16), TWICE((i) + 24))
+#define DOUBLE(halves, i) SHUFFLE_EACH(halves, i, i, (i) + 2, (i) + 2)
 
 /* One band of both. With a sum t of the products and a half, Pillow's (t + t / 256) / 2**15 is 257 t / 2**23. Doubled
    bytes less 32768 are signed. As shares add up to FULL, 32768 * FULL are missing then, and 257 times the half. */
-INLINE Pairs
-blend_band(Wide doubled, Pairs shares) {
+INLINE Pairs blend_band(Wide doubled, Pairs shares) {
     return (dot_pairs((Pairs)doubled ^ 0x80008000, shares) + 0x40004000) >> 23;
 }
 
-INLINE Pairs
-blend_pixels(Pairs from, Pairs onto, Pairs whole, Pairs shares) {
+INLINE Pairs blend_pixels(Pairs from, Pairs onto, Pairs whole, Pairs shares) {
     Pairs first = (from & 0xffff) | onto << 16, second = from >> 16 | (onto & 0xffff0000); /* two bands of both */
     Pairs alpha = (Pairs)multiply_high((Halves)(whole + 0x80), (Halves){0} + 257);
     return blend_band(DOUBLE(first, 0), shares) | blend_band(DOUBLE(first, 1), shares) << 8 |
@@ -49,34 +33,31 @@ blend_pixels(Pairs from, Pairs onto, Pairs whole, Pairs shares) {
 }
 
 /* Most pictures are opaque or transparent nearly everywhere. */
-INLINE int
-is_translucent(const UINT32 *from) {
+INLINE int is_translucent(const UINT32 *from) {
     Pairs other = {0};
     for (int x = 0; x < BLOCK; x += PIXELS) {
-        other |= load_pixels(from + x) + (1 << 24);
+        other |= LOAD(Pairs, from + x) + (1 << 24);
     }
     return !are_all(other & 0xfe000000, 0);
 }
 
-INLINE void
-copy_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
+INLINE void copy_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
     for (int x = 0; x < BLOCK; x += PIXELS) {
-        Pairs above = load_pixels(from + x), opaque = (Pairs)((Signed)above >> 31);
-        above = (above & opaque) | (load_pixels(onto + x) & ~opaque);
+        Pairs above = LOAD(Pairs, from + x), opaque = (Pairs)((Numbers)above >> 31);
+        above = (above & opaque) | (LOAD(Pairs, onto + x) & ~opaque);
         memcpy(out + x, &above, sizeof(above));
     }
 }
 
-INLINE void
-blend_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
+INLINE void blend_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
     Pairs wholes[BLOCK / PIXELS], shares[BLOCK / PIXELS];
     for (int i = 0; i < BLOCK / PIXELS; i++) {
-        Pairs alpha = load_pixels(from + i * PIXELS) >> 24, beneath = load_pixels(onto + i * PIXELS) >> 24;
+        Pairs alpha = LOAD(Pairs, from + i * PIXELS) >> 24, beneath = LOAD(Pairs, onto + i * PIXELS) >> 24;
         wholes[i] = alpha * 255 + (Pairs)((Halves)beneath * (Halves)(255 - alpha));
         shares[i] = find_shares(alpha, wholes[i]);
     }
     for (int i = 0; i < BLOCK / PIXELS; i++) {
-        Pairs above = load_pixels(from + i * PIXELS), below = load_pixels(onto + i * PIXELS);
+        Pairs above = LOAD(Pairs, from + i * PIXELS), below = LOAD(Pairs, onto + i * PIXELS);
         above = blend_pixels(above, below, wholes[i], shares[i]);
         memcpy(out + i * PIXELS, &above, sizeof(above));
     }
@@ -95,8 +76,7 @@ composite_row(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *r
     }
 }
 
-Imaging
-ImagingAlphaComposite(Imaging imDst, Imaging imSrc) {
+Imaging ImagingAlphaComposite(Imaging imDst, Imaging imSrc) {
     int rounding = fegetround();
     if (!imDst || !imSrc || (imDst->mode != IMAGING_MODE_RGBA && imDst->mode != IMAGING_MODE_LA) ||
         imDst->mode != imSrc->mode || imDst->xsize != imSrc->xsize || imDst->ysize != imSrc->ysize ||

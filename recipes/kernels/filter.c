@@ -5,12 +5,11 @@
 
 #include "vectors.h"
 
-#define LARGEST 5
-#define TAPS (LARGEST * LARGEST + 1) /* an even number */
-#define STEP 64                      /* bytes at a time */
-#define BLOCK 1024                   /* bytes of a row, so that the rows of numbers stay in the first cache */
+#define TAPS 26 /* of 5x5, and an even number */
+#define STEP 64 /* bytes at a time */
 
-typedef float Row[BLOCK + (LARGEST - 1) * 4];
+typedef float Values __attribute__((vector_size(64)));
+typedef INT32 Levels __attribute__((vector_size(64)));
 
 /* The weights that are not zero: the last row is the first one of the image. */
 typedef struct {
@@ -24,8 +23,7 @@ typedef struct {
     UINT16 start, bias, reciprocal, shift;
 } Integers;
 
-static Kernel
-list_taps(const float *weights, float offset, int size) {
+static Kernel list_taps(const float *weights, float offset, int size) {
     Kernel kernel = {.size = size, .offset = offset};
     for (int i = 0; i < size * size; i++) {
         if (weights[i] != 0) {
@@ -38,8 +36,7 @@ list_taps(const float *weights, float offset, int size) {
 }
 
 /* Whether all weights are integers divided by the scale, the sums of whose products have 16 bits. */
-static int
-fits_scale(Integers *made, const Kernel *kernel, int scale) {
+static int fits_scale(Integers *made, const Kernel *kernel, int scale) {
     int least = scale / 2 + (int)kernel->offset * scale, most = least;
     for (int i = 0; i < kernel->count; i++) {
         float number = rintf(kernel->weight[i] * scale);
@@ -63,8 +60,7 @@ fits_scale(Integers *made, const Kernel *kernel, int scale) {
    that it is not: Pillow rounds at most 12 times, so its error is less than 2 ** -20 of the sum of all terms, which is less
    than 2 ** 17 / s, that is 1 / 8 s. The quotient: reciprocal * s = 2 ** (16 + shift) + e, so n is divided exactly if
    (n + 1) * e < 2 ** (16 + shift). Below 256 s that holds, for e < s < 128 and s <= 2 ** (shift + 1); the rest is clipped. */
-static int
-find_integers(Integers *made, const Kernel *kernel) {
+static int find_integers(Integers *made, const Kernel *kernel) {
     if (!(fabsf(kernel->offset) < 65536) || kernel->offset != (int)kernel->offset) {
         return 0;
     }
@@ -85,31 +81,21 @@ find_integers(Integers *made, const Kernel *kernel) {
             i + 7, i + 39, i + 16, i + 48, i + 17, i + 49, i + 18, i + 50, i + 19, i + 51, i + 20, i + 52, i + 21, i + 53,   \
             i + 22, i + 54, i + 23, i + 55)
 
-INLINE Wide
-load_wide(const UINT8 *from) {
-    Wide value;
-    memcpy(&value, from, sizeof(value));
-    return value;
-}
-
-INLINE Wide
-divide_sums(Halves sums, const Integers *kernel) {
+INLINE Wide divide_sums(Halves sums, const Integers *kernel) {
     Halves above = MAXIMUM(sums, (Halves){0} + kernel->bias) - kernel->bias;
     return (Wide)MINIMUM(multiply_high(above, (Halves){0} + kernel->reciprocal) >> kernel->shift, (Halves){0} + 255);
 }
 
 /* Of 64 bytes. */
-INLINE void
-filter_integers(UINT8 *out, const UINT8 *const *from, int x, const Integers *kernel, int count, Wide used) {
+INLINE void filter_integers(UINT8 *out, const UINT8 *const *from, int x, const Integers *kernel, int count, Wide used) {
     Halves sums[4];
     for (int i = 0; i < 4; i++) {
         sums[i] = (Halves){0} + kernel->start;
     }
     for (int tap = 0; tap < count; tap += 2) {
-        UINT32 pair;
-        memcpy(&pair, kernel->weights[tap / 2], sizeof(pair));
+        UINT32 pair = LOAD(UINT32, kernel->weights[tap / 2]);
         for (int i = 0; i < 2; i++) {
-            Wide a = load_wide(from[tap] + x + 32 * i), b = load_wide(from[tap + 1] + x + 32 * i);
+            Wide a = LOAD(Wide, from[tap] + x + 32 * i), b = LOAD(Wide, from[tap + 1] + x + 32 * i);
             sums[2 * i] += dot_bytes(INTERLEAVE(a, b, 0), (Wide)((Pairs){0} + pair));
             sums[2 * i + 1] += dot_bytes(INTERLEAVE(a, b, 8), (Wide)((Pairs){0} + pair));
         }
@@ -122,8 +108,7 @@ filter_integers(UINT8 *out, const UINT8 *const *from, int x, const Integers *ker
     }
 }
 
-static void
-filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers *integers) {
+static void filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers *integers) {
     int step = in->pixelsize, margin = kernel->size / 2, last = (in->xsize - margin) * step - STEP;
     Wide used = (Wide)((Pairs){0} + (step == 1 ? ~0u : used_bytes(in)));
     for (int y = margin; y < in->ysize - margin; y++) {
@@ -131,80 +116,62 @@ filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers
         for (int tap = 0; tap <= kernel->count; tap++) {
             from[tap] = (UINT8 *)in->image[y - margin + kernel->row[tap]] + (kernel->column[tap] - margin) * step;
         }
-        for (int x = margin * step; x < last; x += STEP) {
-            filter_integers((UINT8 *)out->image[y], from, x, integers, kernel->count, used);
+        for (int x = margin * step; x < last + STEP; x += STEP) { /* the last bytes together with some before */
+            filter_integers((UINT8 *)out->image[y], from, smaller(x, last), integers, kernel->count, used);
         }
-        filter_integers((UINT8 *)out->image[y], from, last, integers, kernel->count, used);
     }
 }
 
-INLINE void
-convert_row(float *restrict to, const UINT8 *restrict from, int count) {
-    for (int x = 0; x < count; x++) {
-        to[x] = from[x];
-    }
-}
-
-INLINE void
-filter_row(UINT8 *restrict out, const float *const *rows, int count, const float *kernel, float offset, int size) {
-    for (int x = 0; x < count; x++) {
-        float sum = offset;
-        for (int row = size - 1; row >= 0; row--) {
-            const float *values = rows[row] + x, *weights = kernel + (size - 1 - row) * size;
-            float part = values[0] * weights[0];
-            for (int i = 1; i < size; i++) {
-                part += values[i * 4] * weights[i];
+/* Of 64 bytes: the products of each row are added up apart, as in Pillow; what is not weighed would add zeros. */
+INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Kernel *kernel, Four used) {
+    const Values none = {0}, offset = none + kernel->offset;
+    Values sums[4] = {offset, offset, offset, offset}, row[4] = {0};
+    for (int tap = 0; tap < kernel->count; tap++) {
+        for (int i = 0; i < 4; i++) {
+            row[i] += LOAD(Values, from[tap] + x + i * LANES) * kernel->weight[tap];
+        }
+        if (tap + 1 == kernel->count || kernel->row[tap] != kernel->row[tap + 1]) {
+            for (int i = 0; i < 4; i++) {
+                sums[i] += row[i];
+                row[i] = none;
             }
-            sum += part;
         }
-        out[x] = clip8(sum);
+    }
+    for (int i = 0; i < 4; i++) {
+        Values clipped = MINIMUM(MAXIMUM(sums[i], none), none + 255);
+        Bytes bytes = __builtin_convertvector(__builtin_convertvector(clipped, Levels), Bytes) & (Bytes)used;
+        memcpy(out + x + i * LANES, &bytes, LANES);
     }
 }
 
-/* Some columns of all rows, from top to bottom. `first` is the byte at which they begin. */
-INLINE void
-filter_columns(Imaging out, Imaging in, int first, int count, const float *kernel, float offset, int size) {
-    Row window[LARGEST];
-    UINT32 used = used_bytes(in);
-    int margin = size / 2, behind = 0;
+/* With a ring of rows as numbers. */
+INLINE void filter_by_numbers(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
+    int step = in->pixelsize, size = kernel->size, margin = size / 2, last = (in->xsize - margin) * step - STEP, made = 0;
+    Four used = (Four){0} + (step == 1 ? ~0u : used_bytes(in));
     for (int y = margin; y < in->ysize - margin; y++) {
-        const float *rows[LARGEST];
-        for (; behind <= y + margin; behind++) {
-            convert_row(window[behind % size], (UINT8 *)in->image[behind] + first - margin * 4, count + margin * 8);
+        const float *from[TAPS];
+        for (; made <= y + margin; made++) {
+            for (int x = 0; x < in->linesize; x++) {
+                ring[made % size * in->linesize + x] = ((UINT8 *)in->image[made])[x];
+            }
         }
-        for (int i = 0; i < size; i++) {
-            rows[i] = window[(y - margin + i) % size];
+        for (int tap = 0; tap < kernel->count; tap++) {
+            int row = (y - margin + kernel->row[tap]) % size;
+            from[tap] = ring + row * in->linesize + (kernel->column[tap] - margin) * step;
         }
-        filter_row((UINT8 *)out->image[y] + first, rows, count, kernel, offset, size);
-        for (int x = first / 4; used != ~0u && x < (first + count) / 4; x++) {
-            out->image32[y][x] &= used;
+        for (int x = margin * step; x < last + STEP; x += STEP) {
+            filter_numbers((UINT8 *)out->image[y], from, smaller(x, last), kernel, used);
         }
-    }
-}
-
-INLINE void
-filter_by_numbers(Imaging out, Imaging in, const float *kernel, float offset, int size) {
-    int first = size / 2 * 4, behind = in->xsize * 4 - first;
-    float weights[LARGEST * LARGEST];
-    memcpy(weights, kernel, size * size * sizeof(*kernel));
-    for (; first < behind; first += BLOCK) {
-        filter_columns(out, in, first, behind - first < BLOCK ? behind - first : BLOCK, weights, offset + 0.5, size);
     }
 }
 
 BEGIN_TARGET(AVX512)
-static void
-filter_by_numbers_wide(Imaging out, Imaging in, const float *kernel, float offset, int size) {
-    if (size == 3) {
-        filter_by_numbers(out, in, kernel, offset, 3);
-    } else {
-        filter_by_numbers(out, in, kernel, offset, 5);
-    }
+static void filter_by_numbers_wide(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
+    filter_by_numbers(out, in, kernel, ring);
 }
 END_TARGET
 
-static void
-copy_margin(Imaging out, Imaging in, int margin) {
+static void copy_margin(Imaging out, Imaging in, int margin) {
     int count = margin * in->pixelsize, last = in->linesize - count;
     for (int y = 0; y < in->ysize; y++) {
         if (y < margin || y >= in->ysize - margin) {
@@ -216,37 +183,32 @@ copy_margin(Imaging out, Imaging in, int margin) {
     }
 }
 
-Imaging
-ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, FLOAT32 offset) {
+Imaging ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, FLOAT32 offset) {
     ImagingSectionCookie cookie;
-    Kernel taps;
+    int bytes = (im->xsize - xsize + 1) * im->pixelsize;
+    if (im->type != IMAGING_TYPE_UINT8 || (xsize != 3 && xsize != 5) || xsize != ysize || bytes < STEP || im->ysize < ysize) {
+        return ImagingFilter__source(im, xsize, ysize, kernel, offset);
+    }
+    Kernel taps = list_taps(kernel, offset, xsize);
     Integers integers = {0};
-    int bytes = (im->xsize - xsize + 1) * im->pixelsize, whole;
-    if (im->type != IMAGING_TYPE_UINT8 || (xsize != 3 && xsize != 5) || xsize != ysize || bytes <= 0 || im->ysize < ysize) {
-        return ImagingFilter__source(im, xsize, ysize, kernel, offset);
-    }
-    taps = list_taps(kernel, offset, xsize);
-    whole = bytes >= STEP && find_integers(&integers, &taps);
-    if (im->bands == 1 && !whole) {
-        return ImagingFilter__source(im, xsize, ysize, kernel, offset);
-    }
-    Imaging out = ImagingNewDirty(im->mode, im->xsize, im->ysize);
+    int whole = find_integers(&integers, &taps);
+    float *ring = whole ? NULL : malloc(sizeof(*ring) * xsize * im->linesize);
+    Imaging out = whole || ring ? ImagingNewDirty(im->mode, im->xsize, im->ysize) : NULL;
     if (!out) {
-        return NULL;
+        free(ring);
+        return ImagingFilter__source(im, xsize, ysize, kernel, offset);
     }
     ImagingSectionEnter(&cookie);
     MUTEX_LOCK(&im->mutex);
     copy_margin(out, im, xsize / 2);
     if (whole) {
         filter_by_integers(out, im, &taps, &integers);
-    } else if (find_vnni() == 64) {
-        filter_by_numbers_wide(out, im, kernel, offset, xsize);
-    } else if (xsize == 3) {
-        filter_by_numbers(out, im, kernel, offset, 3);
     } else {
-        filter_by_numbers(out, im, kernel, offset, 5);
+        taps.offset += 0.5;
+        (find_vnni() == 64 ? filter_by_numbers_wide : filter_by_numbers)(out, im, &taps, ring);
     }
     MUTEX_UNLOCK(&im->mutex);
     ImagingSectionLeave(&cookie);
+    free(ring);
     return out;
 }

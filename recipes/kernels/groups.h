@@ -18,8 +18,7 @@ typedef UINT32 Word __attribute__((vector_size(WIDTH)));
 typedef uint64_t Long __attribute__((vector_size(WIDTH)));
 
 /* Sums of `many` vectors side by side, from `at` on in a window where all quads of a place are `step` vectors. */
-INLINE void
-NAME(weigh)(Word *out, const Weights *weights, const Span *span, int at, int step, int many) {
+INLINE void NAME(weigh)(Word *out, const Weights *weights, const Span *span, int at, int step, int many) {
     const Word half = (Word){0} + (1 << (PRECISION_BITS - 1));
     const UINT32 *digits = span->digits;
     Word sums[BATCH][SUMS] = {0};
@@ -55,8 +54,7 @@ NAME(weigh)(Word *out, const Weights *weights, const Span *span, int at, int ste
 }
 
 /* Four vectors of sums as bytes, each lane of 16 bytes by itself. */
-INLINE Part
-NAME(narrow)(const Word *sums, int step) {
+INLINE Part NAME(narrow)(const Word *sums, int step) {
 #if defined(__x86_64__)
     Vector shifted[4];
     for (int i = 0; i < 4; i++) {
@@ -74,8 +72,7 @@ NAME(narrow)(const Word *sums, int step) {
 }
 
 /* Transpose four rows of four words in every lane. */
-INLINE void
-NAME(transpose_words)(Part *rows) {
+INLINE void NAME(transpose_words)(Part *rows) {
     Part a = LOW(Word, rows[0], rows[1], 4), b = HIGH(Word, rows[0], rows[1], 4);
     Part c = LOW(Word, rows[2], rows[3], 4), d = HIGH(Word, rows[2], rows[3], 4);
     rows[0] = LOW(Long, a, c, 2);
@@ -85,16 +82,14 @@ NAME(transpose_words)(Part *rows) {
 }
 
 /* Transpose four words of four bytes in every lane. */
-INLINE void
-NAME(transpose_bytes)(Part *words) {
+INLINE void NAME(transpose_bytes)(Part *words) {
     for (int i = 0; i < 4; i++) {
         words[i] = SHUFFLE(Part, words[i], words[i], EACH(TRANSPOSED, 16));
     }
 }
 
 /* Sixteen bytes of a row in each lane; the row of the next lane is `step` rows further. */
-INLINE Part
-NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
+INLINE Part NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
     union {
         Bytes lanes[WIDTH / 16];
         Part all;
@@ -105,17 +100,15 @@ NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
     return value.all;
 }
 
-INLINE void
-NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int at, int left) {
+INLINE void NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int at, int left) {
     const Bytes *lanes = (const Bytes *)from;
     for (int i = 0; i < LANES_OF(1) && i * step < many; i++) {
-        store_bytes(rows[i * step] + at, lanes[i], left);
+        copy_some(rows[i * step] + at, &lanes[i], left, LANES);
     }
 }
 
 /* Quads of all rows of a strip, sixteen neighbours from `from` on: a sum for each byte of a pixel of each row. */
-INLINE void
-NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int size) {
+INLINE void NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int size) {
     for (int v = 0; v < SIDE; v++) {
         Part quads[4];
         for (int i = 0; i < 4; i++) {
@@ -130,8 +123,7 @@ NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int si
 }
 
 /* What sixteen bytes of each row have as sums, back to rows. */
-INLINE void
-NAME(store_strip)(UINT8 *const *to, const Word *sums, int x, int left, int many, int size, UINT32 used) {
+INLINE void NAME(store_strip)(UINT8 *const *to, const Word *sums, int x, int left, int many, int size, UINT32 used) {
     for (int v = 0; v < SIDE; v++) {
         Part rows[4];
         if (size == 4) {
@@ -151,8 +143,7 @@ NAME(store_strip)(UINT8 *const *to, const Word *sums, int x, int left, int many,
 }
 
 /* A strip of rows from `y` on, some columns of it, from left to right. What the next sums need is a window of quads. */
-INLINE void
-NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, int size) {
+INLINE void NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, int size) {
     const int step = ROWS * 4 / size, at_once = 16 / size, width = job->in->xsize;
     const int many = job->rows - y < step ? job->rows - y : step;
     const Weights across = job->across, *weights = &across; /* a copy that no store changes */
@@ -166,12 +157,8 @@ NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, 
         int left = end - x, last = left < at_once ? end - 1 : x + at_once - 1;
         for (behind = larger(behind, spans[x].first / 4 * 4); behind < spans[last].end; behind += 4) {
             Part *window = (Part *)weights->window + (behind & weights->mask) * SIDE;
-            int from = behind * 4 * size, rest = width * size - from;
-            if (rest >= 16 * size) {
-                NAME(group_strip)(window, rows, from, 16 * size, size);
-            } else {
-                NAME(group_strip)(window, rows, from, rest, size);
-            }
+            int from = behind * 4 * size, rest = smaller(width * size - from, 16 * size);
+            SPECIALIZE(rest, 16 * size, NAME(group_strip)(window, rows, from, rest, size));
         }
         for (int i = 0; i < at_once; i++) {
             for (int v = 0; v < SIDE; v += BATCH) {
@@ -186,101 +173,76 @@ NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, 
     }
 }
 
-static void
-NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start, int end) {
-    if (job->in->image8) {
-        NAME(resize_strip)(to, job, y, start, end, 1);
-    } else {
-        NAME(resize_strip)(to, job, y, start, end, 4);
-    }
-}
-
-/* At most a vector; a copy of constant size needs no call. */
-INLINE void
-NAME(copy_part)(void *to, const void *from, int count) {
-    if (count >= WIDTH) {
-        memcpy(to, from, WIDTH);
-    } else {
-        memcpy(to, from, count);
-    }
+static void NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start, int end) {
+    int size = job->in->pixelsize;
+    EITHER(size, 1, 4, NAME(resize_strip)(to, job, y, start, end, size));
 }
 
 /* WIDTH bytes of four rows: a sum for each column. Narrowed, they are in order. */
-INLINE void
-NAME(group_rows)(Part *to, const UINT8 *const *rows, int from, int left) {
-    Part quads[4] = {0};
+INLINE void NAME(group_rows)(Part *to, const UINT8 *const *rows, int from, int left) {
+    Part four[4] = {0};
     for (int i = 0; i < 4; i++) {
-        NAME(copy_part)(&quads[i], rows[i] + from, left);
+        copy_some(&four[i], rows[i] + from, left, WIDTH);
     }
-    NAME(transpose_words)(quads);
-    NAME(transpose_bytes)(quads);
-    memcpy(to, quads, sizeof(quads));
+    Part a = LOW(Part, four[0], four[1], 16), b = LOW(Part, four[2], four[3], 16);
+    Part c = HIGH(Part, four[0], four[1], 16), d = HIGH(Part, four[2], four[3], 16);
+    to[0] = LOW(Half, a, b, 8);
+    to[1] = HIGH(Half, a, b, 8);
+    to[2] = LOW(Half, c, d, 8);
+    to[3] = HIGH(Half, c, d, 8);
 }
 
-INLINE Part
-NAME(weigh_column)(const Weights *weights, const Span *span, int x, int step, UINT32 used) {
-    Word sums[4];
-    NAME(weigh)(sums, weights, span, x / WIDTH * 4, step, 4);
-    return (Part)((Word)NAME(narrow)(sums, 1) & used);
+/* Resize the strips with the rows from `first` on, but for those that are `made`. Returns how many are. */
+INLINE int NAME(make_rows)(const Job *job, int made, int first, int end, int from, int width) {
+    int pixel = job->in->pixelsize;
+    for (made = larger(made, first / job->step * job->step); job->resized && made < end; made += job->step) {
+        NAME(resize_rows)(job->resized + made % job->ring, job, made, from / pixel, (from + width) / pixel);
+    }
+    return made;
 }
 
 /* Some columns, from top to bottom. What the next row needs is a window of quads, of rows that are resized before. */
-static void
-NAME(resize_columns)(const Job *job, int from, int width) {
+static void NAME(resize_columns)(const Job *job, int from, int width) {
     const Weights down = job->down, *weights = &down; /* a copy that no store changes */
-    const int step = job->block / WIDTH * 4, pixel = job->in->pixelsize;
-    int behind = 0, made = -1; /* quads of the window; the strip that is resized */
+    const int step = job->block / WIDTH * 4;
+    int behind = 0, made = 0; /* quads of the window; rows that are resized */
     for (int y = 0; y < job->out->ysize; y++) {
         const Span *span = &weights->spans[y];
-        UINT8 *out = (UINT8 *)job->out->image[y] + from;
         for (behind = larger(behind, span->first); behind < span->end; behind++) {
             Part *window = (Part *)weights->window + (size_t)(behind & weights->mask) * step;
             const UINT8 *rows[4];
-            int strip = behind * 4 / job->step;
-            if (job->resized && strip != made) {
-                NAME(resize_rows)(job->resized, job, strip * job->step, from / pixel, (from + width) / pixel);
-                made = strip;
-            }
-            for (int i = 0; i < 4; i++) {
-                int row = smaller(behind * 4 + i, job->rows - 1);
-                rows[i] = (job->resized ? job->resized[row % job->step] : (UINT8 *)job->in->image[row]) + from;
-            }
+            made = NAME(make_rows)(job, made, behind * 4, smaller(behind * 4 + 4, job->rows), from, width);
+            list_rows(rows, job, behind * 4, 4, from);
             for (int x = 0; x < width; x += WIDTH, window += 4) {
                 NAME(group_rows)(window, rows, x, width - x);
             }
         }
-        int x = 0;
-        for (; x <= width - WIDTH; x += WIDTH) {
-            Part values = NAME(weigh_column)(weights, span, x, step, job->used);
-            memcpy(out + x, &values, WIDTH);
-        }
-        if (x < width) {
-            Part values = NAME(weigh_column)(weights, span, x, step, job->used);
-            memcpy(out + x, &values, width - x);
+        UINT8 *out = (UINT8 *)job->out->image[y] + from;
+        for (int x = 0; x < width; x += WIDTH) {
+            Word sums[4];
+            NAME(weigh)(sums, weights, span, x / WIDTH * 4, step, 4);
+            Part values = (Part)((Word)NAME(narrow)(sums, 1) & job->used);
+            copy_some(out + x, &values, width - x, WIDTH);
         }
     }
 }
 
 #if defined(PAIRS)
 /* A vector of columns, of a few rows: two at a time, without a window. */
-INLINE Part
-NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
+INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
     const Part none = {0};
     Word sums[4], half = (Word){0} + (1 << (PRECISION_BITS - 1));
     Half high[2] = {0};
     for (int i = 0; i < 4; i++) {
         sums[i] = half;
     }
-    for (int t = 0; t < pairs; t++) {
-        Part two[2], mixed[2];
-        memcpy(&two[0], rows[2 * t] + x, WIDTH);
-        memcpy(&two[1], rows[2 * t + 1] + x, WIDTH);
-        mixed[0] = LOW(Part, two[0], two[1], 16);
-        mixed[1] = HIGH(Part, two[0], two[1], 16);
+    for (int t = 0; t < pairs; t++, digits += 2) {
+        Part a = LOAD(Part, rows[2 * t] + x), b = LOAD(Part, rows[2 * t + 1] + x);
+        Part mixed[2] = {LOW(Part, a, b, 16), HIGH(Part, a, b, 16)};
         for (int i = 0; i < 2; i++) {
-            sums[2 * i] += PAIRS(LOW(Part, mixed[i], none, 16), digits[2 * t]);
-            sums[2 * i + 1] += PAIRS(HIGH(Part, mixed[i], none, 16), digits[2 * t]);
-            high[i] += (Half)MM(maddubs_epi16)((Vector)mixed[i], SET(digits[2 * t + 1]));
+            sums[2 * i] += PAIRS(LOW(Part, mixed[i], none, 16), digits[0]);
+            sums[2 * i + 1] += PAIRS(HIGH(Part, mixed[i], none, 16), digits[0]);
+            high[i] += (Half)MM(maddubs_epi16)((Vector)mixed[i], SET(digits[1]));
         }
     }
     for (int i = 0; i < 2; i++) {
@@ -299,47 +261,23 @@ NAME(weigh_few)(UINT8 *out, const UINT8 *const *rows, int width, const UINT32 *d
     }
 }
 
-/* All columns where a sum has few neighbours. */
-static void
-NAME(resize_few)(const Job *job) {
-    int width = job->out->xsize * job->in->pixelsize, ring = 4 * job->step, made = 0;
+/* All columns where a sum has few neighbours. The most common numbers are constants, so that digits stay in registers. */
+static void NAME(resize_few)(const Job *job) {
+    int width = job->out->xsize * job->in->pixelsize, made = 0;
     for (int y = 0; y < job->out->ysize; y++) {
         const Span *span = &job->down.spans[y];
         const UINT8 *rows[FEW];
-        UINT32 digits[FEW] = {0};
-        int end = smaller(span->end, job->rows), pairs = (span->end - span->first + 1) / 2;
-        for (made = larger(made, span->first / job->step * job->step); job->resized && made < end; made += job->step) {
-            NAME(resize_rows)(job->resized + made % ring, job, made, 0, job->out->xsize);
-        }
-        for (int i = 0; i < 2 * pairs; i++) {
-            int row = smaller(span->first + i, job->rows - 1);
-            rows[i] = job->resized ? job->resized[row % ring] : (const UINT8 *)job->in->image[row];
-        }
-        for (int t = 0; t < pairs; t++) {
-            const UINT32 *quad = span->digits + t / 2 * DIGITS;
-            digits[2 * t] = t % 2 ? quad[0] >> 16 | (quad[1] & 0xffff0000) : (quad[0] & 0xffff) | quad[1] << 16;
-            digits[2 * t + 1] = (quad[2] >> t % 2 * 16 & 0xffff) * 0x10001;
-        }
         UINT8 *out = (UINT8 *)job->out->image[y];
-        switch (pairs) { /* the most common are constants, so that digits stay in registers */
-            case 1:
-                NAME(weigh_few)(out, rows, width, digits, 1, job->used);
-                break;
-            case 2:
-                NAME(weigh_few)(out, rows, width, digits, 2, job->used);
-                break;
-            case 3:
-                NAME(weigh_few)(out, rows, width, digits, 3, job->used);
-                break;
-            default:
-                NAME(weigh_few)(out, rows, width, digits, pairs, job->used);
-        }
+        int pairs = (span->end - span->first + 1) / 2;
+        made = NAME(make_rows)(job, made, span->first, smaller(span->end, job->rows), 0, width);
+        list_rows(rows, job, span->first, 2 * pairs, 0);
+#define WEIGH_FEW NAME(weigh_few)(out, rows, width, span->digits, pairs, job->used)
+        SPECIALIZE(pairs, 1, SPECIALIZE(pairs, 2, SPECIALIZE(pairs, 3, WEIGH_FEW)));
     }
 }
 #endif
 
-static void
-NAME(resize)(const Job *job, int offset) {
+static void NAME(resize)(const Job *job, int offset) {
     if (!job->down.window) {
         for (int y = 0; y < job->out->ysize; y += job->step) {
             NAME(resize_rows)((UINT8 **)job->out->image + y, job, offset + y, 0, job->out->xsize);

@@ -19,8 +19,7 @@ typedef struct {
     UINT8 row[];
 } Row;
 
-static int
-belongs_into_picture(const Row *row) {
+static int belongs_into_picture(const Row *row) {
     const struct jpeg_decompress_struct *info = &((JPEGSTATE *)row->state->context)->cinfo;
     int is_copy = row->shuffle == ImagingFindUnpacker(IMAGING_MODE_L, IMAGING_RAWMODE_L, NULL) ||
                   row->shuffle == ImagingFindUnpacker(IMAGING_MODE_RGB, IMAGING_RAWMODE_RGBX, NULL);
@@ -29,8 +28,7 @@ belongs_into_picture(const Row *row) {
 }
 
 /* The source calls this with a row that it read; the rows behind it are read here. Errors jump into the source. */
-static void
-take_row(UINT8 *out, const UINT8 *in, int pixels) {
+static void take_row(UINT8 *out, const UINT8 *in, int pixels) {
     const Row *row = (const Row *)(in - offsetof(Row, row));
     Imaging im = row->im;
     ImagingCodecState state = row->state;
@@ -46,8 +44,7 @@ take_row(UINT8 *out, const UINT8 *in, int pixels) {
     }
 }
 
-int
-ImagingJpegDecode(Imaging im, ImagingCodecState state, UINT8 *buf, Py_ssize_t bytes) {
+int ImagingJpegDecode(Imaging im, ImagingCodecState state, UINT8 *buf, Py_ssize_t bytes) {
     UINT8 *buffer = state->buffer, *memory = calloc(1, sizeof(Row) + state->bytes + ALIGNED);
     ImagingShuffler shuffle = state->shuffle;
     if (memory) {

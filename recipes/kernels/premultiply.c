@@ -2,33 +2,18 @@
 
 #include "vectors.h"
 
-typedef INT32 Signed __attribute__((vector_size(32)));
-typedef float Numbers __attribute__((vector_size(32)));
-
-#define PIXELS 8 /* of such a vector */
 #define EVEN 0x00ff00ff
 
-/* Of each pixel four bytes, by their indexes in the first; from 32 on zeros. */
-#define TWO(a, b, c, d) a, b, c, d, (a) + 4, (b) + 4, (c) + 4, (d) + 4
-#define EIGHT(a, b, c, d)                                                            \
-    TWO(a, b, c, d), TWO((a) + 8, (b) + 8, (c) + 8, (d) + 8), TWO((a) + 16, (b) + 16, (c) + 16, (d) + 16), \
-        TWO((a) + 24, (b) + 24, (c) + 24, (d) + 24)
-#define EACH(pixels, ...) SHUFFLE(Wide, pixels, (Wide){0}, EIGHT(__VA_ARGS__))
-
 /* Divided by 255 and rounded, times 256; the low bytes are left over. */
-INLINE Pairs
-multiply_bytes(Pairs values, Pairs by) {
+INLINE Pairs multiply_bytes(Pairs values, Pairs by) {
     Halves product = (Halves)values * (Halves)by + 128;
     return (Pairs)(product + (product >> 8));
 }
 
-static void
-rgbA2rgba(UINT8 *out, const UINT8 *in, int xsize) {
+static void rgbA2rgba(UINT8 *out, const UINT8 *in, int xsize) {
     int x = 0;
     for (; x <= xsize - PIXELS; x += PIXELS) {
-        Pairs pixels;
-        memcpy(&pixels, in + 4 * x, sizeof(pixels));
-        Pairs alpha = pixels >> 24; /* itself is multiplied by 255 */
+        Pairs pixels = LOAD(Pairs, in + 4 * x), alpha = pixels >> 24; /* itself is multiplied by 255 */
         Pairs even = multiply_bytes(pixels & EVEN, alpha | alpha << 16);
         Pairs odd = multiply_bytes(pixels >> 8 & EVEN, alpha | 255 << 16);
         pixels = (even >> 8 & EVEN) | (odd & ~EVEN);
@@ -37,32 +22,21 @@ rgbA2rgba(UINT8 *out, const UINT8 *in, int xsize) {
     rgbA2rgba__source(out + 4 * x, in + 4 * x, xsize - x);
 }
 
-/* Bytes of a where those of the mask are 255, and of b where they are zero. */
-INLINE Wide
-choose_bytes(Wide mask, Wide a, Wide b) {
-#if defined(__AVX2__)
-    return (Wide)_mm256_blendv_epi8((__m256i)b, (__m256i)a, (__m256i)mask);
-#else
-    return (a & mask) | (b & ~mask);
-#endif
-}
-
 /* Values above alpha are alpha: their quotients are 255. The reciprocal, of 255 times 65536, is cut off, but by 254 / alpha
    too large: never too small, and too large for no value and alpha. */
-static void
-rgba2rgbA(UINT8 *out, const UINT8 *in, int xsize) {
+static void rgba2rgbA(UINT8 *out, const UINT8 *in, int xsize) {
     int x = 0;
     for (; x <= xsize - PIXELS; x += PIXELS) {
-        Wide pixels;
-        memcpy(&pixels, in + 4 * x, sizeof(pixels));
-        Wide alphas = EACH(pixels, 3, 3, 3, 32), values = MINIMUM(pixels, alphas);
-        Numbers quotients = ((255 << 16) + 254) / __builtin_convertvector((Signed)((Pairs)pixels >> 24), Numbers);
-        Wide reciprocal = (Wide)__builtin_convertvector(quotients, Signed);
-        Halves whole = (Halves)EACH(reciprocal, 2, 3, 2, 3), fraction = (Halves)EACH(reciprocal, 0, 1, 0, 1);
+        Wide pixels = LOAD(Wide, in + 4 * x);
+        Wide alphas = SHUFFLE_EACH(pixels, 3, 3, 3, 32), values = MINIMUM(pixels, alphas);
+        Floats quotients = ((255 << 16) + 254) / __builtin_convertvector((Numbers)((Pairs)pixels >> 24), Floats);
+        Wide reciprocal = (Wide)__builtin_convertvector(quotients, Numbers);
+        Halves whole = (Halves)SHUFFLE_EACH(reciprocal, 2, 3, 2, 3), fraction = (Halves)SHUFFLE_EACH(reciprocal, 0, 1, 0, 1);
         Halves even = (Halves)values & 255, odd = (Halves)values & 0xff00; /* times 256 */
         even = even * whole + multiply_high(even, fraction);
         odd = odd * whole + multiply_high(odd, fraction);
-        pixels = choose_bytes((Wide)(alphas == 0), pixels, choose_bytes((Wide)((Pairs){0} + EVEN), (Wide)even, (Wide)odd));
+        Wide none = (Wide)(alphas == 0), divided = (Wide)(((Pairs)even & EVEN) | ((Pairs)odd & ~EVEN));
+        pixels = (pixels & none) | (divided & ~none);
         memcpy(out + 4 * x, &pixels, sizeof(pixels));
     }
     rgba2rgbA__source(out + 4 * x, in + 4 * x, xsize - x);

@@ -15,8 +15,7 @@
 
 typedef UINT8 Lane __attribute__((vector_size(WIDTH)));
 
-INLINE void
-order_pair(Lane *a, Lane *b) {
+INLINE void order_pair(Lane *a, Lane *b) {
     Lane low = MINIMUM(*a, *b);
     *b = MAXIMUM(*a, *b);
     *a = low;
@@ -24,8 +23,7 @@ order_pair(Lane *a, Lane *b) {
 
 /* K. E. Batcher, "Sorting Networks and Their Applications", 1968: odd-even merges. Comparisons beyond the
    end are left out, as if the largest values were there. Unrolled, the lanes are registers: 5 times as fast. */
-INLINE void
-sort_lanes(Lane *lanes, int count) {
+INLINE void sort_lanes(Lane *lanes, int count) {
 #pragma GCC unroll 32
     for (int width = 1; width < count; width *= 2) {
 #pragma GCC unroll 32
@@ -43,19 +41,13 @@ sort_lanes(Lane *lanes, int count) {
     }
 }
 
-INLINE void
-rank_rows(Imaging out, Imaging in, int size, int rank) {
+INLINE void rank_rows(Imaging out, Imaging in, int size, int rank) {
     Lane window[MOST];
     for (int y = 0; y < out->ysize; y++) {
         for (int x = 0; x < out->xsize; x += sizeof(Lane)) {
-            int count = out->xsize - x < (int)sizeof(Lane) ? out->xsize - x : (int)sizeof(Lane);
+            int count = smaller(out->xsize - x, sizeof(Lane));
             for (int i = 0; i < size * size; i++) {
-                const UINT8 *from = in->image8[y + i / size] + x + i % size;
-                if (count == sizeof(Lane)) {
-                    memcpy(&window[i], from, sizeof(Lane));
-                } else {
-                    memcpy(&window[i], from, count);
-                }
+                copy_some(&window[i], in->image8[y + i / size] + x + i % size, count, sizeof(Lane));
             }
             sort_lanes(window, size * size);
             memcpy(out->image8[y] + x, &window[rank], count);
@@ -63,8 +55,7 @@ rank_rows(Imaging out, Imaging in, int size, int rank) {
     }
 }
 
-Imaging
-ImagingRankFilter(Imaging im, int size, int rank) {
+Imaging ImagingRankFilter(Imaging im, int size, int rank) {
     int margin = size / 2;
     if (!im || im->bands != 1 || !im->image8 || im->type != IMAGING_TYPE_UINT8 || (size != 3 && size != 5) ||
         rank < 0 || rank >= size * size) {
@@ -74,11 +65,7 @@ ImagingRankFilter(Imaging im, int size, int rank) {
     if (!out) {
         return NULL;
     }
-    if (size == 3) {
-        rank_rows(out, im, 3, rank);
-    } else {
-        rank_rows(out, im, 5, rank);
-    }
+    EITHER(size, 3, 5, rank_rows(out, im, size, rank));
     ImagingCopyPalette(out, im);
     return out;
 }

@@ -9,8 +9,7 @@
 #define STEP 64  /* bytes of rows that are added together */
 
 /* Sums of `width` bytes; up to STEP - 1 more are zeros. */
-INLINE void
-add_some(UINT16 *sums, UINT8 *const *rows, int left, int count, int bytes) {
+INLINE void add_some(UINT16 *sums, UINT8 *const *rows, int left, int count, int bytes) {
     Halves even[STEP / 32] = {0}, odd[STEP / 32] = {0};
     for (int i = 0; i < count; i++) {
         Halves row[STEP / 32] = {0};
@@ -28,8 +27,7 @@ add_some(UINT16 *sums, UINT8 *const *rows, int left, int count, int bytes) {
     }
 }
 
-static void
-add_rows(UINT16 *sums, UINT8 *const *rows, int left, int count, int width) {
+static void add_rows(UINT16 *sums, UINT8 *const *rows, int left, int count, int width) {
     if (width < STEP) {
         add_some(sums, rows, left, count, width);
     } else {
@@ -41,8 +39,7 @@ add_rows(UINT16 *sums, UINT8 *const *rows, int left, int count, int width) {
 }
 
 /* Squares of two by two pixels, eight at a time: bytes 0 and 2 of the pixels together, then 1 and 3. Returns how many. */
-static int
-reduce_squares(UINT8 *restrict out, const UINT8 *above, const UINT8 *below, int count) {
+static int reduce_squares(UINT8 *restrict out, const UINT8 *above, const UINT8 *below, int count) {
     int x = 0;
     for (; x <= count - 8; x += 8) {
         Pairs rows[4], made = {0};
@@ -61,8 +58,7 @@ reduce_squares(UINT8 *restrict out, const UINT8 *above, const UINT8 *below, int 
     return x;
 }
 
-INLINE void
-add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, int count, int factor, int size) {
+INLINE void add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, int count, int factor, int size) {
     typedef UINT16 Pixel __attribute__((vector_size(8)));
     for (int x = 0; x < count; x++) {
         if (size == 1) {
@@ -72,11 +68,9 @@ add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, int count, int
             }
             out[x] = sum;
         } else {
-            Pixel sum, next;
-            memcpy(&sum, sums + x * factor * 4, sizeof(sum));
+            Pixel sum = LOAD(Pixel, sums + x * factor * 4);
             for (int i = 1; i < factor; i++) {
-                memcpy(&next, sums + (x * factor + i) * 4, sizeof(next));
-                sum += next;
+                sum += LOAD(Pixel, sums + (x * factor + i) * 4);
             }
             memcpy(out + x * 4, &sum, sizeof(sum));
         }
@@ -84,37 +78,22 @@ add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, int count, int
 }
 
 /* As Pillow divides, by a product of at most 32 bits, of which the lowest 16 do not count. Reads some sums more. */
-static void
-divide_sums(UINT8 *restrict out, const UINT16 *restrict sums, int count, int pixels) {
+static void divide_sums(UINT8 *restrict out, const UINT16 *restrict sums, int count, int pixels) {
     UINT32 multiplier = division_UINT32(pixels, 8);
     Halves low = (Halves){0} + (UINT16)multiplier;
     for (int x = 0; x < count; x += LANES) {
-        Halves sum;
-        memcpy(&sum, sums + x, sizeof(sum));
-        sum += (UINT16)(pixels / 2);
+        Halves sum = LOAD(Halves, sums + x) + (UINT16)(pixels / 2);
         Halves quotients = (sum * (UINT16)(multiplier >> 16) + multiply_high(sum, low)) >> 8;
-        store_bytes(out + x, __builtin_convertvector(quotients, Bytes), count - x);
+        Bytes bytes = __builtin_convertvector(quotients, Bytes);
+        copy_some(out + x, &bytes, count - x, LANES);
     }
 }
 
 /* The most common factors are constants, so that their loops are vectorised. */
-INLINE void
-reduce_row(UINT8 *out, UINT16 *sums, UINT16 *made, int width, int factor, int rows, int size) {
+INLINE void reduce_row(UINT8 *out, UINT16 *sums, UINT16 *made, int width, int factor, int rows, int size) {
     int count = width / factor, rest = width % factor;
-    switch (factor) {
-        case 1:
-            break;
-        case 2:
-            add_neighbours(made, sums, count, 2, size);
-            break;
-        case 3:
-            add_neighbours(made, sums, count, 3, size);
-            break;
-        case 4:
-            add_neighbours(made, sums, count, 4, size);
-            break;
-        default:
-            add_neighbours(made, sums, count, factor, size);
+    if (factor > 1) {
+        SPECIALIZE(factor, 2, SPECIALIZE(factor, 3, SPECIALIZE(factor, 4, add_neighbours(made, sums, count, factor, size))));
     }
     divide_sums(out, factor == 1 ? sums : made, count * size, rows * factor);
     if (rest) {
@@ -123,18 +102,11 @@ reduce_row(UINT8 *out, UINT16 *sums, UINT16 *made, int width, int factor, int ro
     }
 }
 
-static void
-keep_bytes(INT32 *pixels, UINT32 used, int count) {
-    for (int x = 0; x < count; x++) {
-        pixels[x] &= used;
-    }
-}
-
-Imaging
-ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
+Imaging ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
     ImagingSectionCookie cookie;
     Imaging out = NULL;
     UINT16 *sums = NULL;
+    UINT32 used = used_bytes(imIn);
     int width = box[2] * imIn->pixelsize, plain = imIn->mode != IMAGING_MODE_P && imIn->mode != IMAGING_MODE_1;
     if (imIn->type == IMAGING_TYPE_UINT8 && plain && xscale <= MOST && yscale <= MOST && xscale * yscale <= MOST) {
         sums = malloc(2 * ((size_t)width + STEP) * sizeof(*sums));
@@ -160,8 +132,9 @@ ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
             }
             add_rows(sums, from, left + squares * 8, rows, width - squares * 8);
             reduce_row(to + squares * 4, sums, sums + width + STEP, box[2] - squares * 2, xscale, rows, 4);
-            if (rows == yscale) { /* Pillow computes all bytes of what is not a whole factor */
-                keep_bytes(out->image32[y], used_bytes(out), box[2] / xscale);
+            /* Pillow computes all bytes of what is not a whole factor. */
+            for (int x = 0, whole = rows == yscale ? box[2] / xscale : 0; x < whole; x++) {
+                ((UINT32 *)to)[x] &= used;
             }
         }
     }

@@ -25,12 +25,21 @@
 typedef struct {
     Imaging out, in;
     Weights across, down;
-    UINT8 **resized; /* four strips of rows, for the columns */
+    UINT8 **resized; /* a ring of four strips of rows, for the columns */
+    int ring;        /* rows of it */
     int rows;        /* of `in` */
     int step;        /* rows of a strip */
     int block;       /* bytes of a row that go through the columns together */
     UINT32 used;
 } Job;
+
+/* Rows from `first` on, which the columns are made of, and behind the last that one again. */
+static inline void list_rows(const UINT8 **rows, const Job *job, int first, int count, int from) {
+    for (int i = 0; i < count; i++) {
+        int row = smaller(first + i, job->rows - 1);
+        rows[i] = (job->resized ? job->resized[row % job->ring] : (UINT8 *)job->in->image[row]) + from;
+    }
+}
 
 /* Names of types and of x86's intrinsics for vectors of WIDTH bytes, which groups.h is included for. */
 #define JOIN(a, b) JOIN_NAMES(a, b)
@@ -132,8 +141,7 @@ END_TARGET
 #include "groups.h"
 
 /* Make what a resize needs besides its pictures. Returns whether there is memory, and it can be done. */
-static int
-prepare(Job *job, const Pass *across, const Pass *down) {
+static int prepare(Job *job, const Pass *across, const Pass *down) {
     int pixel = job->in->pixelsize, bytes = (job->out->xsize * pixel + 63) / 64 * 64;
     job->step = job->in->image8 ? 4 * ROWS : ROWS;
     job->block = bytes;
@@ -159,16 +167,16 @@ prepare(Job *job, const Pass *across, const Pass *down) {
     }
     if (across && down) {
         size_t row = bytes + 64;
-        job->resized = malloc(4 * job->step * (sizeof(UINT8 *) + row));
-        for (int i = 0; job->resized && i < 4 * job->step; i++) {
-            job->resized[i] = (UINT8 *)(job->resized + 4 * job->step) + i * row;
+        job->ring = 4 * job->step;
+        job->resized = malloc(job->ring * (sizeof(UINT8 *) + row));
+        for (int i = 0; job->resized && i < job->ring; i++) {
+            job->resized[i] = (UINT8 *)(job->resized + job->ring) + i * row;
         }
     }
     return (!across || job->across.window) && (!down || job->down.window) && (!across || !down || job->resized);
 }
 
-static int
-resize(Imaging out, Imaging in, int offset, const Pass *across, const Pass *down) {
+static int resize(Imaging out, Imaging in, int offset, const Pass *across, const Pass *down) {
     ImagingSectionCookie cookie;
     Job job = {.out = out, .in = in, .rows = down ? in->ysize : offset + out->ysize};
     int prepared = prepare(&job, across, down);
@@ -194,16 +202,14 @@ resize(Imaging out, Imaging in, int offset, const Pass *across, const Pass *down
 /* Pillow's own, for what is too small, and if there is no memory. */
 static _Atomic(ResampleFunction) source_rows, source_columns;
 
-static void
-resize_rows(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *coefficients) {
+static void resize_rows(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *coefficients) {
     Pass pass = {ksize, bounds, coefficients};
     if (out->ysize < (in->image8 ? FEWEST : 2) || !resize(out, in, offset, &pass, NULL)) {
         source_rows(out, in, offset, ksize, bounds, coefficients);
     }
 }
 
-static void
-resize_columns(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *coefficients) {
+static void resize_columns(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *coefficients) {
     Pass pass = {ksize, bounds, coefficients};
     if (in->xsize * in->pixelsize < LANES || !resize(out, in, offset, NULL, &pass)) {
         source_columns(out, in, offset, ksize, bounds, coefficients);
@@ -212,15 +218,13 @@ resize_columns(Imaging out, Imaging in, int offset, int ksize, int *bounds, doub
 
 /* Whether rows are resized first, then columns, in every version of Pillow: some do it the other way round if that is
    less work. */
-static int
-is_rows_first(Imaging in, int xsize, int ysize, const float *box) {
+static int is_rows_first(Imaging in, int xsize, int ysize, const float *box) {
     int wide = xsize != in->xsize || box[0] || box[2] != xsize, high = ysize != in->ysize || box[1] || box[3] != ysize;
     int less = in->ysize - ysize;
     return wide && high && (less <= 0 || less <= (in->xsize - xsize) * 2);
 }
 
-static Pass
-make_pass(int from, float start, float end, int to, struct filter *filter) {
+static Pass make_pass(int from, float start, float end, int to, struct filter *filter) {
     Pass pass = {0};
     pass.ksize = precompute_coeffs(from, start, end, to, filter, &pass.bounds, &pass.coefficients);
     return pass;

@@ -14,21 +14,16 @@ typedef UINT8 Channels __attribute__((vector_size(4)));
 typedef INT32 Levels __attribute__((vector_size(16)));
 typedef double Values __attribute__((vector_size(32)));
 
-INLINE Values
-load_values(const INT32 *row, int x) {
-    Channels pixel;
-    memcpy(&pixel, row + x, sizeof(pixel));
-    return __builtin_convertvector(__builtin_convertvector(pixel, Levels), Values);
+INLINE Values load_values(const INT32 *row, int x) {
+    return __builtin_convertvector(__builtin_convertvector(LOAD(Channels, row + x), Levels), Values);
 }
 
-INLINE int
-limit(int value, int size) {
+INLINE int limit(int value, int size) {
     return larger(0, smaller(value, size - 1));
 }
 
 /* What lies between the middle two of two or four values. */
-INLINE Values
-mix(const Values *from, double fraction, int taps) {
+INLINE Values mix(const Values *from, double fraction, int taps) {
     if (taps == 2) {
         return from[0] + (from[1] - from[0]) * fraction;
     }
@@ -39,8 +34,7 @@ mix(const Values *from, double fraction, int taps) {
 }
 
 /* Returns whether the point is inside. */
-INLINE int
-set_pixel(void *out, Imaging im, double xin, double yin, int taps) {
+INLINE int set_pixel(void *out, Imaging im, double xin, double yin, int taps) {
     Values rows[4], values[4];
     if (xin < 0.0 || xin >= im->xsize || yin < 0.0 || yin >= im->ysize) {
         return 0;
@@ -58,11 +52,7 @@ set_pixel(void *out, Imaging im, double xin, double yin, int taps) {
         levels = MINIMUM(MAXIMUM(levels, (Levels){0}), (Levels){0} + 255);
     }
     Channels pixel = __builtin_convertvector(levels, Channels);
-    if (im->bands == 4) {
-        memcpy(out, &pixel, 4);
-    } else {
-        memcpy(out, &pixel, im->bands);
-    }
+    copy_some(out, &pixel, im->bands, sizeof(pixel));
     return 1;
 }
 
@@ -99,8 +89,7 @@ ImagingGenericTransform(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int
 }
 
 /* Limits a run to the pixels with a coordinate, start + pixel * step, from 0 to limit - 1. */
-static inline void
-clip_run(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
+static inline void clip_run(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
     if (step < 0) {
         start = limit - 1 - start;
         step = -step;
@@ -113,8 +102,7 @@ clip_run(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
     *end = leaves < *end ? (int)(leaves > *first ? leaves : *first) : *end;
 }
 
-INLINE void
-copy_run(char *out, char **rows, int first, int end, int xx, int yy, int xstep, int ystep, int size) {
+INLINE void copy_run(char *out, char **rows, int first, int end, int xx, int yy, int xstep, int ystep, int size) {
     for (int x = first; x < end; x++) {
         memcpy(out + (size_t)x * size, rows[(yy + x * ystep) >> 16] + (size_t)((xx + x * xstep) >> 16) * size, size);
     }
@@ -143,11 +131,7 @@ affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double
             memset(out, 0, (size_t)first * size);
             memset(out + (size_t)end * size, 0, (size_t)(x1 - x0 - end) * size);
         }
-        if (size == 1) {
-            copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, 1);
-        } else {
-            copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, 4);
-        }
+        EITHER(size, 1, 4, copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, size));
         xx += TO_FIXED(a[1]);
         yy += TO_FIXED(a[4]);
     }

@@ -3,50 +3,76 @@
 #ifndef FASTINSTALL_VECTORS_H
 #define FASTINSTALL_VECTORS_H
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
-#include <stdlib.h>
 #endif
 
-#define LANES 16
+#define LANES 16 /* bytes of a vector */
+#define PIXELS 8 /* of a vector of 32 bytes */
 #define INLINE static inline __attribute__((always_inline))
 #define FEWEST (LANES / 2) /* rows or columns; below this, one at a time is faster */
 
 typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
-typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
+typedef UINT32 Pairs __attribute__((vector_size(32)));
+typedef UINT16 Halves __attribute__((vector_size(32)));
+typedef UINT8 Wide __attribute__((vector_size(32)));
+typedef INT32 Numbers __attribute__((vector_size(32)));
+typedef INT16 Shorts __attribute__((vector_size(32)));
+typedef float Floats __attribute__((vector_size(32)));
 
-INLINE int
-smaller(int a, int b) {
+INLINE int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
-INLINE int
-larger(int a, int b) {
+INLINE int larger(int a, int b) {
     return a > b ? a : b;
 }
 
-/* At most sixteen bytes; the others are 0. */
-INLINE Bytes
-load_bytes(const UINT8 *from, int count) {
-    Bytes value = {0};
-    if (count >= LANES) {
-        memcpy(&value, from, LANES);
-    } else if (count > 0) {
-        memcpy(&value, from, count);
+/* A call that is compiled once more where a variable has a common value: there it is a constant. */
+#define SPECIALIZE(name, value, call) \
+    if (name == (value)) {            \
+        const int name = (value);     \
+        call;                         \
+    } else {                          \
+        call;                         \
     }
-    return value;
+
+/* The same for the two values that it may have. */
+#define EITHER(name, a, b, call)      \
+    if (name == (a)) {                \
+        const int name = (a);         \
+        call;                         \
+    } else {                          \
+        const int name = (b);         \
+        call;                         \
+    }
+
+#define LOAD(type, from)                      \
+    ({                                        \
+        type value;                           \
+        memcpy(&value, from, sizeof(value));  \
+        value;                                \
+    })
+
+/* At most `most` bytes: a constant, with which no function is called. */
+INLINE void copy_some(void *to, const void *from, int count, int most) {
+    if (count >= most) {
+        memcpy(to, from, most);
+    } else if (count > 0) {
+        memcpy(to, from, count);
+    }
 }
 
-INLINE void
-store_bytes(UINT8 *to, Bytes value, int count) {
-    if (count >= LANES) {
-        memcpy(to, &value, sizeof(value));
-    } else {
-        memcpy(to, &value, count);
-    }
+/* At most sixteen bytes; the others are 0. */
+INLINE Bytes load_bytes(const UINT8 *from, int count) {
+    Bytes value = {0};
+    copy_some(&value, from, count, LANES);
+    return value;
 }
 
 /* Lanes of a and b, by their indexes in both. */
@@ -57,8 +83,7 @@ store_bytes(UINT8 *to, Bytes value, int count) {
 #endif
 
 /* Four perfect shuffles transpose rows to columns. */
-static inline void
-transpose_block(Bytes block[LANES]) {
+static inline void transpose_block(Bytes block[LANES]) {
     Bytes mixed[LANES];
     for (int round = 0; round < 4; round++) {
         for (int i = 0; i < LANES / 2; i++) {
@@ -70,88 +95,108 @@ transpose_block(Bytes block[LANES]) {
     }
 }
 
-/* Sixteen rows (or fewer: the last is repeated) as columns of sixteen bytes. */
-static inline void
-rows_to_columns(Bytes *columns, UINT8 *const *rows, int count, int width) {
-    Bytes block[LANES];
-    for (int x = 0; x < width; x += LANES) {
-        for (int i = 0; i < LANES; i++) {
-            block[i] = load_bytes(rows[i < count ? i : count - 1] + x, width - x);
+/* Each pixel's four bytes, by their indexes in the first pixel; from 32 on zeros. */
+#define SHUFFLE_EACH(pixels, ...) SHUFFLE(Wide, (Wide)(pixels), (Wide){0}, EIGHT(__VA_ARGS__))
+#define EIGHT(a, b, c, d)                                                                                  \
+    TWO(a, b, c, d), TWO((a) + 8, (b) + 8, (c) + 8, (d) + 8), TWO((a) + 16, (b) + 16, (c) + 16, (d) + 16), \
+        TWO((a) + 24, (b) + 24, (c) + 24, (d) + 24)
+#define TWO(a, b, c, d) a, b, c, d, (a) + 4, (b) + 4, (c) + 4, (d) + 4
+
+/* A function from pixels of `before` bytes to others of `after` bytes: four at a time, by the indexes of their bytes; from 16
+   on bytes are 255. Vectors reach into the next four, so that six must be left. The source's own does the rest. */
+#define SHUFFLE_PIXELS(function, before, after, ...)          \
+    void function(UINT8 *out, const UINT8 *in, int pixels) {  \
+        for (; pixels >= 6; pixels -= 4) {                    \
+            Bytes four = load_bytes(in, LANES);               \
+            four = SHUFFLE(Bytes, four, ~(Bytes){0}, __VA_ARGS__); \
+            memcpy(out, &four, LANES);                        \
+            in += 4 * before;                                 \
+            out += 4 * after;                                 \
+        }                                                     \
+        function##__source(out, in, pixels);                  \
+    }
+
+/* Transposes four rows of four words, by two. */
+INLINE void transpose_pixels(Bytes block[4]) {
+    Four mixed[4];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2; i++) {
+            Four a = (Four)block[i], b = (Four)block[i + 2];
+            mixed[2 * i] = SHUFFLE(Four, a, b, 0, 4, 1, 5);
+            mixed[2 * i + 1] = SHUFFLE(Four, a, b, 2, 6, 3, 7);
         }
-        transpose_block(block);
-        memcpy(columns + x, block, sizeof(Bytes) * (width - x < LANES ? width - x : LANES));
+        memcpy(block, mixed, sizeof(mixed));
     }
 }
 
-static inline void
-columns_to_rows(UINT8 **rows, int count, const Bytes *columns, int width) {
-    Bytes block[LANES] = {{0}};
-    for (int x = 0; x < width; x += LANES) {
-        memcpy(block, columns + x, sizeof(Bytes) * (width - x < LANES ? width - x : LANES));
-        transpose_block(block);
+/* Rows of pixels of one byte or four as columns of sixteen bytes. They are sixteen or four, or fewer: the last is repeated. */
+INLINE void rows_to_columns(Bytes *columns, UINT8 *const *rows, int count, int width, int pixel) {
+    int step = LANES / pixel;
+    for (int x = 0; x < width; x += step) {
+        Bytes block[LANES];
+        for (int i = 0; i < step; i++) {
+            block[i] = load_bytes(rows[smaller(i, count - 1)] + x * pixel, (width - x) * pixel);
+        }
+        (pixel == 1 ? transpose_block : transpose_pixels)(block);
+        memcpy(columns + x, block, sizeof(Bytes) * smaller(width - x, step));
+    }
+}
+
+INLINE void columns_to_rows(UINT8 *const *rows, int count, const Bytes *columns, int width, int pixel) {
+    int step = LANES / pixel;
+    for (int x = 0; x < width; x += step) {
+        Bytes block[LANES] = {{0}};
+        memcpy(block, columns + x, sizeof(Bytes) * smaller(width - x, step));
+        (pixel == 1 ? transpose_block : transpose_pixels)(block);
         for (int i = 0; i < count; i++) {
-            store_bytes(rows[i] + x, block[i], width - x);
+            copy_some(rows[i] + x * pixel, &block[i], (width - x) * pixel, LANES);
         }
     }
 }
 
-typedef UINT32 Pairs __attribute__((vector_size(32)));
-typedef UINT16 Halves __attribute__((vector_size(32)));
-typedef UINT8 Wide __attribute__((vector_size(32)));
-
-/* An instruction of x86 for vectors of 32 bytes; in two halves if there is none. */
+/* dot_pairs: the sums of two products of 16-bit numbers each. dot_bytes: of bytes and of signed bytes; no sum may have more
+   than 16 bits. multiply_high: the upper halves of products of 16-bit numbers, without sign and with. */
+#if defined(__x86_64__)
+#define dot_pairs(a, b) (Pairs) INSTRUCTION(madd_epi16, a, b)
+#define dot_bytes(a, b) (Halves) INSTRUCTION(maddubs_epi16, a, b)
+#define multiply_high(a, b) (Halves) INSTRUCTION(mulhi_epu16, a, b)
+#define multiply_high_signed(a, b) (Shorts) INSTRUCTION(mulhi_epi16, a, b)
 #if defined(__AVX2__)
 #define INSTRUCTION(name, a, b) _mm256_##name((__m256i)(a), (__m256i)(b))
-#elif defined(__x86_64__)
-#define INSTRUCTION(name, a, b)                             \
-    ({                                                      \
-        union {                                             \
-            Pairs all;                                      \
-            __m128i half[2];                                \
-        } x = {(Pairs)(a)}, y = {(Pairs)(b)};               \
-        x.half[0] = _mm_##name(x.half[0], y.half[0]);       \
-        x.half[1] = _mm_##name(x.half[1], y.half[1]);       \
-        x.all;                                              \
+#else
+#define INSTRUCTION(name, a, b)                       \
+    ({                                                \
+        union {                                       \
+            Pairs all;                                \
+            __m128i half[2];                          \
+        } x = {(Pairs)(a)}, y = {(Pairs)(b)};         \
+        x.half[0] = _mm_##name(x.half[0], y.half[0]); \
+        x.half[1] = _mm_##name(x.half[1], y.half[1]); \
+        x.all;                                        \
     })
 #endif
-
-/* The sums of two products of 16-bit numbers each. */
-static inline Pairs
-dot_pairs(Pairs a, Pairs b) {
-#if defined(__x86_64__)
-    return (Pairs)INSTRUCTION(madd_epi16, a, b);
 #else
-    typedef INT32 Numbers __attribute__((vector_size(32)));
+static inline Pairs dot_pairs(Pairs a, Pairs b) {
     Numbers low = ((Numbers)a << 16 >> 16) * ((Numbers)b << 16 >> 16);
     return (Pairs)(low + ((Numbers)a >> 16) * ((Numbers)b >> 16));
-#endif
 }
 
-/* The sums of two products each, of bytes and of signed bytes. No sum may have more than 16 bits. */
-static inline Halves
-dot_bytes(Wide a, Wide b) {
-#if defined(__x86_64__)
-    return (Halves)INSTRUCTION(maddubs_epi16, a, b);
-#else
-    typedef INT16 Numbers __attribute__((vector_size(32)));
-    Numbers low = (Numbers)((Halves)a & 255) * ((Numbers)b << 8 >> 8);
-    return (Halves)(low + (Numbers)((Halves)a >> 8) * ((Numbers)b >> 8));
-#endif
+static inline Halves dot_bytes(Wide a, Wide b) {
+    Shorts low = (Shorts)((Halves)a & 255) * ((Shorts)b << 8 >> 8);
+    return (Halves)(low + (Shorts)((Halves)a >> 8) * ((Shorts)b >> 8));
 }
 
-/* The upper halves of products of 16-bit numbers. */
-static inline Halves
-multiply_high(Halves a, Halves b) {
-#if defined(__x86_64__)
-    return (Halves)INSTRUCTION(mulhi_epu16, a, b);
-#else
-    Halves high;
-    for (int i = 0; i < 16; i++) {
-        high[i] = (UINT32)a[i] * b[i] >> 16;
-    }
-    return high;
+#define UPPER_HALF(type, a, b)                 \
+    ({                                         \
+        type high, x = (a), y = (b);           \
+        for (int i = 0; i < 16; i++) {         \
+            high[i] = (int64_t)x[i] * y[i] >> 16; \
+        }                                      \
+        high;                                  \
+    })
+#define multiply_high(a, b) UPPER_HALF(Halves, a, b)
+#define multiply_high_signed(a, b) UPPER_HALF(Shorts, a, b)
 #endif
-}
 
 #if defined(__clang__)
 #define MINIMUM(a, b) __builtin_elementwise_min(a, b)
@@ -162,12 +207,11 @@ multiply_high(Halves a, Halves b) {
 #endif
 
 #if defined(__x86_64__)
-#if defined(__clang__)
 #define TO_PRAGMA(words) _Pragma(#words)
+#if defined(__clang__)
 #define BEGIN_TARGET(features) TO_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
 #define END_TARGET _Pragma("clang attribute pop")
 #else
-#define TO_PRAGMA(words) _Pragma(#words)
 #define BEGIN_TARGET(features) _Pragma("GCC push_options") TO_PRAGMA(GCC target(features))
 #define END_TARGET _Pragma("GCC pop_options")
 #endif
@@ -175,8 +219,7 @@ multiply_high(Halves a, Halves b) {
 
 /* The width in bytes of the vectors with which the CPU multiplies bytes four at a time: 64 (AVX-512 F, DQ, BW, VL and VNNI),
    32 (AVX2 and AVX-VNNI), or 0. The system must keep such registers. Source: Intel SDM, volume 1, 15.2 to 15.4. */
-static inline int
-ask_cpu(int most) {
+static inline int ask_cpu(int most) {
     const UINT32 foundation = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
     UINT32 a, b, c, d, kept, high, more = 0;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
@@ -196,8 +239,7 @@ ask_cpu(int most) {
 }
 
 /* CPUID leaves a virtual machine, so it is asked once. FASTINSTALL_VNNI is for tests: at most as many bytes. */
-static inline int
-find_vnni(void) {
+static inline int find_vnni(void) {
     static _Atomic int known = -1;
     if (known < 0) {
         const char *told = getenv("FASTINSTALL_VNNI");
@@ -212,8 +254,7 @@ find_vnni(void) {
 #endif
 
 /* Whether all eight words have this value. */
-static inline int
-are_all(Pairs words, UINT32 value) {
+static inline int are_all(Pairs words, UINT32 value) {
     unsigned long long quads[4];
     words ^= value;
     memcpy(quads, &words, sizeof(quads));
@@ -221,8 +262,7 @@ are_all(Pairs words, UINT32 value) {
 }
 
 /* The bytes of a pixel that a mode uses; Pillow leaves zeros in the others. */
-static inline UINT32
-used_bytes(Imaging image) {
+static inline UINT32 used_bytes(Imaging image) {
     return image->bands == 3   ? MAKE_UINT32(255, 255, 255, 0)
            : image->bands == 2 ? MAKE_UINT32(255, 0, 0, 255)
                                : MAKE_UINT32(255, 255, 255, 255);

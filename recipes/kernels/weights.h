@@ -25,36 +25,39 @@ typedef struct {
 } Pass;
 
 /* As Pillow rounds. */
-static inline INT32
-round_coefficient(double coefficient) {
+static inline INT32 round_coefficient(double coefficient) {
     double value = coefficient * (1 << PRECISION_BITS);
     return (int)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
-/* Add a coefficient to the digits of its quad. Returns whether they suffice. */
-static int
-set_digits(UINT32 *digits, int tap, INT32 coefficient, int *room) {
+/* Add a coefficient to the digits of its sum; `stride` as in Weights. Returns whether they suffice. */
+static int set_digits(UINT32 *digits, int tap, INT32 coefficient, int stride, int *room) {
+    UINT32 *quad = digits + tap / 4 * DIGITS;
 #if DIGITS == 4
-    digits[tap] = coefficient;
+    quad[tap % 4] = coefficient;
 #else
     if (find_vnni()) { /* three of 8 bits */
         for (int d = 0; d < 3; d++) {
-            digits[d] |= (UINT32)(UINT8)coefficient << 8 * tap;
+            quad[d] |= (UINT32)(UINT8)coefficient << tap % 4 * 8;
             coefficient = (coefficient - (int8_t)coefficient) / 256;
         }
         return coefficient == 0;
     }
     int high = (coefficient - (int16_t)coefficient) / 65536; /* one of 16 bits, and one of 8 */
-    digits[tap % 2] |= (UINT32)(UINT16)coefficient << 8 * (tap & 2);
-    digits[2] |= (UINT32)(UINT8)high << 8 * tap;
+    if (stride == 4) {
+        quad[tap % 2] |= (UINT32)(UINT16)coefficient << 8 * (tap & 2);
+        quad[2] |= (UINT32)(UINT8)high << tap % 4 * 8;
+    } else {
+        digits[tap / 2 * 2] |= (UINT32)(UINT16)coefficient << tap % 2 * 16;
+        digits[tap / 2 * 2 + 1] |= (UINT8)high * 0x10001u << tap % 2 * 8;
+    }
     *room -= abs(high);
 #endif
     return *room >= 0;
 }
 
 /* The coefficient that all neighbours of a sum have that have any, or 0. */
-static INT32
-find_same(const double *coefficients, int count) {
+static INT32 find_same(const double *coefficients, int count) {
     INT32 same = 0;
     for (int i = 0; i < count; i++) {
         INT32 coefficient = round_coefficient(coefficients[i]);
@@ -76,7 +79,7 @@ split_coefficients(const Weights *weights, Span *span, UINT32 *digits, const dou
         INT32 coefficient = round_coefficient(coefficients[tap - shift]);
         if (span->same) {
             digits[tap / 4] |= (UINT32)(coefficient != 0) << tap % 4 * 8;
-        } else if (!set_digits(digits + tap / 4 * DIGITS, tap % 4, coefficient, &room)) {
+        } else if (!set_digits(digits, tap, coefficient, weights->stride, &room)) {
             return 0;
         }
     }
@@ -84,8 +87,7 @@ split_coefficients(const Weights *weights, Span *span, UINT32 *digits, const dou
 }
 
 /* Where the neighbours of each sum are, and how many quads the window needs for `at_once` sums. */
-static void
-find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
+static void find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
     int reach = 0, stride = weights->stride;
     for (int x = 0; x < count; x++) {
         int start = pass->bounds[2 * x], first = start / stride, end = start + pass->bounds[2 * x + 1];
@@ -103,17 +105,17 @@ find_spans(Weights *weights, const Pass *pass, int count, int at_once) {
 }
 
 /* Returns whether the digits suffice, and there is memory. */
-static int
-make_weights(Weights *weights, const Pass *pass, int count, int at_once) {
+static int make_weights(Weights *weights, const Pass *pass, int count, int at_once) {
     weights->spans = malloc(sizeof(Span) * count);
     if (!weights->spans) {
         return 0;
     }
     find_spans(weights, pass, count, at_once);
-    weights->digits = calloc((size_t)count * weights->most * DIGITS, sizeof(UINT32));
+    size_t words = weights->most * (weights->stride == 4 ? DIGITS : 4);
+    weights->digits = calloc(count * words, sizeof(UINT32));
     int made = weights->digits != NULL;
     for (int x = 0; x < count && made; x++) {
-        made = split_coefficients(weights, &weights->spans[x], weights->digits + (size_t)x * weights->most * DIGITS,
+        made = split_coefficients(weights, &weights->spans[x], weights->digits + x * words,
                                   pass->coefficients + (size_t)x * pass->ksize, pass->bounds[2 * x] % weights->stride,
                                   pass->bounds[2 * x + 1]);
     }

@@ -5,8 +5,7 @@
 
 #define HELD (1 << 18) /* bytes that are packed sooner than another thread hands the GIL back */
 
-static PyObject *
-_encode(ImagingEncoderObject *encoder, PyObject *args) {
+static PyObject *_encode(ImagingEncoderObject *encoder, PyObject *args) {
     struct ImagingCodecStateInstance state = encoder->state;
     Py_ssize_t bufsize = 16384;
     if (!PyArg_ParseTuple(args, "|n", &bufsize)) {
