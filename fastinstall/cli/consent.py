@@ -1,7 +1,7 @@
 """Consent to a plan and to each of its risks: by --yes and --allow, or by a person who is asked."""
 
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, 
     if arguments.yes:
         refuse_unaccepted(plan)
         return plan
+    refuse_without_yes(arguments, context.console, command, _list_unaccepted_risks(plan))
     agree("Proceed?", arguments, context.console, command)
     agreed = ask_for_risks(plan, asker_for(context.console))
     if agreed is None:
@@ -73,15 +74,23 @@ def refuse_unaccepted(plan: "Plan") -> None:
         )
 
 
-def refuse_without_yes(arguments: Namespace, console: Console, command: str) -> None:
+def refuse_without_yes(arguments: Namespace, console: Console, command: str, risks: Sequence[PlanRisk] = ()) -> None:
     """Raise if nobody can be asked and --yes was not given.
+
+    Args:
+        arguments: with or without `--yes`.
+        console: whether somebody can be asked.
+        command: the same with `--yes`, to be pasted.
+        risks: which need to be allowed by name besides.
 
     Raises:
         RefusedError: exit 5, with the command to paste.
     """
     if not arguments.yes and (not console.interactive or console.json):
         reason = "--json asks no questions" if console.interactive else "Not a terminal"
-        raise RefusedError(f"{reason}: pass --yes to continue", hint=command)
+        allowing = f"--allow {','.join(each.risk for each in risks)}" if risks else ""
+        also = f", and {allowing} for {'its risk' if len(risks) == 1 else 'its risks'}" if risks else ""
+        raise RefusedError(f"{reason}: pass --yes to continue{also}", hint=f"{command} {allowing}".rstrip())
 
 
 def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":

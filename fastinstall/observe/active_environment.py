@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import NoEnvironmentError, RefusedError, UndeterminedError, UsageError
+from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.environment import Environment, EnvironmentKind
@@ -91,8 +92,10 @@ def is_made_by_uv(prefix: Path) -> bool:
 def _observe_prefix(prefix: Path) -> Environment:
     with _explain_unreadable(prefix):
         if not prefix.is_dir():
-            what = "not a directory" if os.path.lexists(prefix) else "no such directory"
-            raise UndeterminedError(f"{prefix}: {what}", hint=_NAME_ONE)
+            if os.path.lexists(prefix):
+                raise UndeterminedError(f"{prefix}: not a directory", hint=_NAME_ONE)
+            new = f"fastinstall setup --new-env {quote(prefix)}"
+            raise UndeterminedError(f"{prefix}: no such directory", hint=f"{_NAME_ONE}, or create one: {new}")
         python = next((prefix / name for name in _NAMES if _is_there(prefix / name)), None)
     if python is None and is_journaled(prefix):
         python = prefix / _NAMES[0]  # its Python is gone; rollback needs none, and everything else reports it

@@ -219,7 +219,7 @@ def _prepare_guarding(session: Session, environment: Environment, store: Journal
     receipt = store.read_receipt()
     if receipt is None:
         raise RefusedError(
-            f"{environment.prefix}: nothing to guard: fastinstall has not set up this environment",
+            f"{environment.prefix}: there is nothing to guard, as fastinstall has not set up this environment",
             hint=f"fastinstall setup --prefix {quote(environment.prefix)}",
         )
     facts = recorded_facts(session, environment, receipt)

@@ -5,7 +5,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
 from fastinstall.apply.late_interrupts import report_interruption_after_recovery
-from fastinstall.apply.recovery import change_environment, find_pin_left_behind
+from fastinstall.apply.recovery import change_environment, describe_interruptions, find_pin_left_behind
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
@@ -126,7 +126,8 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
 def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[str]:
     """Yield what a rollback leads to that nobody would expect, and the other way; for before it is agreed to.
 
-    Where a rollback cannot be foreseen, `roll_back` says why.
+    Raises:
+        RefusedError: there is nothing to undo, not even an interrupted run; nobody needs to agree to that.
 
     Example:
         for notice in list_rollback_notices(environment, to=None):
@@ -136,7 +137,9 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
     try:
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
     except FastinstallError:
-        return
+        if not store.readable() and not store.unreadable() and not describe_interruptions(environment):
+            raise
+        return  # `roll_back` says why it cannot be foreseen
     if to is None and receipt is not None and receipt.id in chosen[:-1]:
         alone = f"fastinstall rollback --to {receipt.id} --prefix {quote(store.prefix)}"
         yield (

@@ -90,9 +90,10 @@ BESIDE = {
 SCHEMA_DIGESTS = {
     "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
     "answers": "535cfef82d6a3e94d6b19d7a26494cff3b1c1a7fc58e2faa5c63b912ddaa84e2",
-    "bench": "8059873def5c6acdb7f8d7b6198a2afc24da707fcb08e0fbad7fd20e6acf212e",
+    "bench": "40e755048bb751ce9b64c5a38bb2ea4fe6623fe8ca57dd6f684b46f5964df0cc",
     "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
     "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
+    "cache": "bb1cb1a1c91ae3c40a2494433d2f6520c1736a3e4375e2bba6917a6b206a7bf0",
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",
     "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
     "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
@@ -104,9 +105,9 @@ SCHEMA_DIGESTS = {
     "pin": "b01714da50d38762979fa9fec76651efc8f152bcfcde7397958501d75d644f3e",
     "plan": "a6268105fa5d8ffd8c968aafb4fa47f3093440c71b136bd5118a598892cc1806",
     "proof": "65fa78d9412da14cfb8790f2706b3ff95e695038b9eff8e5819e9a30fbb80397",
-    "receipt": "0331098d9eec4200b5d134640cb894be244df62bbb5438c25bdb17e28271d0b7",
+    "receipt": "6163688ba96cb4d9de3f1e033856e025ab222031fc2cc1fe438df4352a4d013a",
     "recipe": "4447719f0d4b8a7931bb489543c132783bf08fdcab01f5da7eb834fa0028e4ff",
-    "speed": "afc0e1db1d15893773235a0dbc35d50c345a9cdd49f5ceb20a8bc37c16f47171",
+    "speed": "176944890a2fc317095c611d9e494928f19c6815d7f7b5c84607586d13eaa5e6",
     "transactions": "deb8b126a0e8b2a6c98a5fd99417f07ffea9aa3fed0eb3e97e1dee8e9b9ab81a",
 }
 """sha256 of each published schema without its descriptions, which are sentences for people and may be worded anew."""

@@ -65,6 +65,8 @@ def read_plan(path: Path, context: Context) -> Plan:
     Raises:
         DocumentError: it is missing or malformed; names the file and the key.
     """
+    if not path.exists():
+        raise DocumentError(path, "", "no such file", hint=f"save a plan first: fastinstall plan -o {quote(path)}")
     try:
         data = foreign.read_json(path)
         saved = open_plan(data, path)

@@ -79,6 +79,9 @@ def _run(arguments: Namespace, context: Context) -> int:
             _tell(guards, arguments, context, change)
         return ExitCode.OK
     _tell(guards, arguments, context)
+    if not guards.installed and not context.console.json:
+        what = "guard install" if guards.installed_by else "setup"
+        context.console.talk(f"hint: fastinstall {what} --prefix {quote(environment.prefix)}")
     return ExitCode.OK if guards.is_whole else ExitCode.FINDINGS
 
 

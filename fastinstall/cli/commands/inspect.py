@@ -13,11 +13,14 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from fastinstall import __version__
 from fastinstall.cli.common import find_target_to_read, session_of, tell
+from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.secrets import redact_text
+from fastinstall.model.facts import Facts
 from fastinstall.model.request import Request
 from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of
 from fastinstall.observe.recipes import recipe_named
@@ -34,8 +37,14 @@ def run(arguments: Namespace, context: Context) -> int:
         home = PurePath(context.variables.get("HOME", "/"))
         user = context.variables.get("USER") or context.variables.get("LOGNAME") or home.name
         facts = redact(facts, home=home, user=user, host=os.uname().nodename, known=context.console.known)
-    # A report of a bug needs everything.
-    tell(context, "facts", facts, lambda told, page: facts_text(told, replace(page, verbose=page.verbose or redacted)))
+    system = os.uname()
+    head = f"fastinstall {__version__} on {system.sysname} {system.release}"
+
+    def render(facts: Facts, page: Page) -> str:
+        # A report of a bug needs everything.
+        return f"{head}\n{facts_text(facts, replace(page, verbose=page.verbose or redacted))}"
+
+    tell(context, "facts", facts, render)
     return ExitCode.OK
 
 

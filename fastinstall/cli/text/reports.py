@@ -60,7 +60,7 @@ def _leave_out_repair(finding: Finding) -> Finding:
     return replace(finding, remedy=replace(remedy, command=None))
 
 
-def list_stack(facts: Facts) -> tuple[str, str]:
+def list_stack(facts: Facts) -> tuple[str, ...]:
     """List what is in place, and for which CPU level and with which libjpeg it runs."""
     stack, core, cpu = facts.stack, facts.stack.core, facts.cpu
     names = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
@@ -69,6 +69,8 @@ def list_stack(facts: Facts) -> tuple[str, str]:
     loaded = next((copy.level for copy in core.levels if copy.loaded), "") if core is not None else ""
     code = f"code for {loaded}" if loaded else "SIMD code" if core is not None and core.simd_symbols else "no SIMD code"
     level = f"{code}{INSTRUCTIONS.get(loaded, '')} on {cpu.name or cpu.architecture}"
+    if not names and stack.version is None:
+        return (f"no Pillow in {facts.environment.prefix}",)
     place = f"{listing(names) or f'PIL {stack.version}'} in {facts.environment.prefix}"
     return place, ", ".join((level, *(f"JPEG by {each}" for each in jpeg[:1])))
 
