@@ -1,4 +1,4 @@
-"""What several verbs share: the target from the flags, the session, and events as they come."""
+"""What several verbs share: the target and the request from the flags, and what is told of results and dead runs."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable
@@ -14,11 +14,10 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.recipe_names import describe_renaming, find_current_name
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find_environment
-from fastinstall.observe.session import Session, open_session
+from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.cli.console import Page
-    from fastinstall.core.events import Event
 
 
 T = TypeVar("T")
@@ -30,12 +29,6 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, "Page"], st
 
     console = context.console
     console.data(dump(document(name, value)) if console.json else render(value, console.out))
-
-
-def session_of(context: Context) -> Session:
-    """Return the session of a run, whose events go to the log only."""
-    session = open_session(context.variables)
-    return session.listening(lambda event: _log(context, event))
 
 
 def target_of(arguments: Namespace) -> NamedTarget:
@@ -113,37 +106,6 @@ def tell_renaming(name: str, context: Context) -> str:
     if renamed := describe_renaming(name):
         context.console.complain(f"note: {renamed}")
     return find_current_name(name)
-
-
-def progress_for(context: Context) -> Callable[["Event"], None]:
-    """Return a listener that shows events on stderr: a bar on a terminal, lines elsewhere."""
-    if context.console.quiet:
-        return lambda event: _log(context, event)
-    from fastinstall.cli.progress import progress_listener  # noqa: PLC0415 (doctor shows none)
-
-    show = context.closing.enter_context(progress_listener(context.console))
-
-    def listen(event: "Event") -> None:
-        _log(context, event, shown=not context.console.json)
-        show(event)
-
-    return listen
-
-
-def _log(context: Context, event: "Event", *, shown: bool = False) -> None:
-    from fastinstall.core.events import Finished, Noted, Progressed, Started  # noqa: PLC0415 (once there is one)
-
-    match event:
-        case Started():
-            context.log.write(f"{event.stage}: {event.message}")
-        case Finished():
-            context.log.write(f"{event.stage}: {event.message} ({event.seconds:.1f} s)")
-        case Noted():
-            context.log.write(event.message)
-            if event.changed:
-                context.changes[event.message] = shown or context.changes.get(event.message, False)
-        case Progressed():
-            return
 
 
 def _find_interpreter(text: str | None) -> Path | None:

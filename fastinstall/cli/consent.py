@@ -33,7 +33,7 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, 
     Raises:
         RefusedError: nobody can be asked (exit 5), or the person declines.
     """
-    from fastinstall.cli.text.setup_page import plan_text  # noqa: PLC0415 (only where there is a plan)
+    from fastinstall.cli.text.plan_page import plan_text  # noqa: PLC0415 (only where there is a plan)
 
     if not (arguments.yes and context.console.json):
         context.console.talk(plan_text(plan, context.console.err, expected))

@@ -65,7 +65,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
         with hold_environment_lock(store.prefix):
             return (f"moved aside, nothing deleted: {move_damaged_transaction_away(store, damaged)}",)
     with change_environment(session, environment, "forgetting") as locked:
-        freed = sum(info.held_bytes for info in list_forgettable_transactions(store, identifier))
+        freed = list_forgettable_history(environment, identifier).held_bytes
         with signals.defer_signals():  # all of them, or none
             gone = forget(store, identifier)
     told = (f"forgotten: {each}" for each in gone)

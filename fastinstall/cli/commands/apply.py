@@ -7,11 +7,12 @@ from fastinstall.apply.carry_out import carry_out
 from fastinstall.apply.eta import announce_eta
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.commands.setup import finish
-from fastinstall.cli.common import progress_for, recover_or_report, session_of, tell_renaming
+from fastinstall.cli.common import recover_or_report, tell_renaming
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.progress import describe_expectations
+from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote

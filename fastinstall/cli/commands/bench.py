@@ -10,9 +10,10 @@ from pathlib import Path
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.bench.bench_request import make_bench_request, pipeline_of
 from fastinstall.cli.bench.html_page import parse_page_path, write_page
-from fastinstall.cli.common import find_target_to_read, progress_for, session_of
+from fastinstall.cli.common import find_target_to_read
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
+from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, FailedError
 

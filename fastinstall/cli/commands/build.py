@@ -16,8 +16,9 @@ from fastinstall.apply.wheel_only import (
     require_channel,
 )
 from fastinstall.cli.commands.plan import code_of, fleet_request
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell
+from fastinstall.cli.common import make_request, target_of, tell
 from fastinstall.cli.main import Context
+from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, UsageError

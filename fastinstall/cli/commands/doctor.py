@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of
+from fastinstall.cli.common import make_request, refuse_together, target_of
 from fastinstall.cli.main import Context
+from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.reports import (
     ResultOutput,
     open_outlet,

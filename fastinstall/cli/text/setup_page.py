@@ -1,6 +1,6 @@
-"""A setup as text: the plan in a few lines, or every step with its reason, and what is in place afterwards."""
+"""What a setup has come to, as text: what is in place, how fast it is, how it is guarded, and how to undo it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.text.reports import count_passed, finding_lines
@@ -25,57 +25,6 @@ _MATTER = {
     "resize 1080p-256 RGB bilinear": "resize a 1080p image",
 }
 """Operations that most programs spend their time on, in plain words."""
-
-
-def plan_text(plan: Plan, page: Page, expected: Iterable[str] = ()) -> str:
-    """Return a plan in a few lines, and what to weigh before consenting; with --verbose every step with its reason.
-
-    Args:
-        plan: what would be done, or is about to be.
-        page: width, colours and verbosity of the stream.
-        expected: what it is expected to take and to bring.
-    """
-    lines = list(_list_reasoned_steps(plan, page) if page.verbose else _list_steps(plan, page))
-    if plan.steps and (told := "; ".join(filter(None, expected))):
-        lines += page.lines(f"Expected: {told}", rest="  ")
-    return join_lines((*lines, *list_cautions(plan, page)))
-
-
-def _list_steps(plan: Plan, page: Page) -> Iterator[str]:
-    """Yield what a plan does, a line for each step."""
-    build = find_step(plan.steps, Build)
-    head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary
-    yield from page.lines(head, rest="  ", style="bold")
-    for part in build.reason.split("; ") if build else ():
-        if part.startswith("not "):  # a later version, and what hinders it
-            yield from page.lines(part, first="  ", rest="    ")
-    for step in plan.steps:
-        for line in page.shortened(tuple(step.outline())):
-            yield from page.lines(line, first="  ", rest="    ")
-
-
-def _list_reasoned_steps(plan: Plan, page: Page) -> Iterator[str]:
-    """Yield every step and skip with its reason."""
-    yield from page.lines(plan.summary, rest="  ", style="bold")
-    for number, step in enumerate(plan.steps, start=1):
-        yield from page.lines(step.describe(), first=f"  {number}. ", rest="     ")
-        for detail in step.list_details():
-            yield from page.lines(detail, first="     ", rest="       ")
-        yield from page.lines(step.reason, first="     ", rest="     ", style="dim")
-    for skip in plan.skipped:
-        yield from page.lines(f"not needed: {skip.step} ({skip.reason})", first="  -  ", rest="     ", style="dim")
-
-
-def list_cautions(plan: Plan, page: Page) -> Iterator[str]:
-    """Yield warnings, and risks with what they bring and what allows them."""
-    for warning in plan.warnings:
-        yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
-    for each in plan.risks:
-        state = "allowed" if each.allowed else f"needs --allow {each.risk}"
-        style = "warning" if each.allowed else "error"
-        yield from page.lines(f"risk {each.risk} ({state}): {each.summary}", rest="  ", style=style)
-        for item in page.shortened(each.items):
-            yield from page.lines(item, first="     ", rest="       ")
 
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:

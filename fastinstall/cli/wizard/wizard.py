@@ -17,8 +17,9 @@ from fastinstall.cli.options import format_flags
 from fastinstall.cli.progress import format_rough_duration
 from fastinstall.cli.questions import asker_for
 from fastinstall.cli.text.facts_page import facts_text
+from fastinstall.cli.text.plan_page import list_cautions, plan_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
-from fastinstall.cli.text.setup_page import list_cautions, outcome_text, plan_text
+from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.wizard import answers
 from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request

@@ -9,8 +9,8 @@ from support.values.builders import conda_stack, environment, healthy_facts
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.facts_page import facts_text
+from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.cli.text.reports import error_text, report_text
-from fastinstall.cli.text.setup_page import plan_text
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaInstaller

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from support.values.builders import changed, environment, request
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.setup_page import plan_text
+from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.observe.pip_pins import insertion
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.pin_for_pip import PinForPip
