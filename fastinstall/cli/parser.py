@@ -174,9 +174,9 @@ def _choose_reader(action: argparse.Action) -> Reader:
     if action.nargs == 0:
         return options.switch
     if isinstance(action.default, list):
-        return options.names
+        return options.name_list
     if action.type is process_number:
-        return options.count
+        return options.positive_number
     return options.word_of([str(choice) for choice in action.choices]) if action.choices else options.text
 
 
@@ -204,7 +204,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def process_number(text: str) -> int:
     """Parse the number of a process; argparse names the flag if it is none."""
     try:
-        return options.count(text)
+        return options.positive_number(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

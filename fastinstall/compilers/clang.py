@@ -71,7 +71,7 @@ exec "${0%/*}/ziglang/zig" ar "$@"
 """
 
 
-class Clang(WheelCompiler):
+class ClangCompiler(WheelCompiler):
     """clang, which is measured to make faster code than GCC (ADR 0054)."""
 
     word = ToolchainSource.CLANG
@@ -103,11 +103,11 @@ class Clang(WheelCompiler):
                 unpack_zip(wheel, fresh, lambda name: name.startswith(kept))
                 files.write_text(fresh / "cc", program, mode=0o755)
                 files.write_text(fresh / "ar", _AR, mode=0o755)
-                sealed_trees.publish(fresh, place, space / "aside", cache=cache, but=(_OWN_CACHE,))
+                sealed_trees.publish_sealed(fresh, place, space / "aside", cache=cache, but=(_OWN_CACHE,))
         return place / "cc"
 
 
-COMPILER = Clang()
+COMPILER = ClangCompiler()
 
 
 def _list_kept(architecture: Architecture) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from fastinstall.model.artefact import Artefact
 T = TypeVar("T")
 
 
-def ask(settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
+def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
     """Return the wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
 
     Yanked files are left out: they are withdrawn.

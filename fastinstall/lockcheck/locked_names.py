@@ -29,7 +29,7 @@ def normalise_locked_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def is_ours(version: str) -> bool:
+def bears_our_label(version: str) -> bool:
     """Tell whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3".
 
     >>> is_ours("13.0.0+simd.v2.v3"), is_ours("13.0.0+cu126")
