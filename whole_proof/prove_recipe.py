@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.inputs import fetch_inputs
-from fastinstall.apply.proven_wheel import ProofContext, prepare_trial, subject_of
+from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, prepare_trial, subject_of
 from fastinstall.core import files, foreign, temporary_directories
 from fastinstall.core.codec import digest, document, dump
 from fastinstall.core.errors import RefusedError

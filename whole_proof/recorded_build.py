@@ -17,7 +17,7 @@ from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.wheelbuild.assemble import BuildInputs
 from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.compile_levels import compile_levels
+from fastinstall.wheelbuild.compile import compile_levels
 from fastinstall.wheelbuild.linking import LinkLocation
 
 _LEVEL = "recorded"

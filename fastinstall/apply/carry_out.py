@@ -6,15 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.apply.guard_renewal import renew_guard
 from fastinstall.apply.late_interrupts import report_late_interruptions
+from fastinstall.apply.recovery import lock_recovered_environment
+from fastinstall.core.codec import document
 from fastinstall.core.errors import FailedError, RefusedError, UnprovenError
 from fastinstall.core.events import Noted, ignore
+from fastinstall.core.messages import fix_command
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import judge_facts
+from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
+from fastinstall.journal.stamp import make_stamp
+from fastinstall.journal.transaction import begin
 from fastinstall.model.conda_engine import CondaEngine
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.finding import EnvironmentReport
@@ -34,8 +39,9 @@ from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.kinds import find_step
+from fastinstall.steps.kinds import find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.installed_wheels import keep_installed_wheel
 
 if TYPE_CHECKING:
@@ -179,3 +185,32 @@ def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers"
     from fastinstall.apply.orchestrator import Observers  # noqa: PLC0415 (likewise)
 
     return Observers(before=before, after=after, judge=judged)
+
+
+def renew_guard(session: Session, plan: Plan) -> Receipt:
+    """Renew the start-up guard, as `plan.satisfied.plan_nothing` has planned it.
+
+    Returns:
+        The receipt of the stack, which stays as it is.
+
+    Raises:
+        RefusedError: the environment is locked, or its stack is not ours any more; nothing has changed.
+        FailedError: something failed; the environment is as it was.
+    """
+    prefix = Path(plan.environment.prefix)
+    with lock_recovered_environment(session, plan.environment) as result:
+        store = result.store
+        receipt = store.read_receipt()
+        request = ObservationRequest(recipe=recipe_named(session, plan.request.recipe))
+        facts = facts_of(session, plan.environment, request)
+        core = facts.stack.core
+        if receipt is None or core is None or core.sha256 != receipt.core.sha256:
+            raise RefusedError("PIL has changed since the plan was made", hint=fix_command(prefix))
+        site_packages = facts.interpreter.site_packages
+        with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
+            renew_guard_files(store, facts, receipt, transaction)
+            after = facts_of(session, plan.environment, request)
+            checks = get_required_step(plan.steps, Verify).checks
+            refuse_errors(judge_facts(session, after, receipt, request.recipe, checks).findings)
+            transaction.commit(receipt)
+    return receipt

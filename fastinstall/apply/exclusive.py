@@ -4,14 +4,18 @@ A lock keeps runs of fastinstall apart. Other installers do not know that lock, 
 processes.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fastinstall.core.errors import RefusedError
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.lock import lock_environment
-from fastinstall.core.package_managers import describe_concurrent_installers
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.package_managers import ConcurrentInstaller, describe_concurrent_installers
 from fastinstall.observe.concurrent_installers import observe_concurrent_installers
+from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
 
 @contextmanager
@@ -38,3 +42,127 @@ def refuse_concurrent_installers(prefix: Path) -> None:
         processes = ",".join(str(installer.process) for installer in installers)
         hint = f"wait for it to end; to see what it is: ps -fp {processes}"
         raise RefusedError(f"{prefix}: {describe_concurrent_installers(installers)}", hint=hint)
+
+
+_PATIENCE = 30.0
+"""Seconds in which an installer that has replaced what a setup swapped in may finish, before the rest is undone."""
+
+_PAUSE = 0.1
+
+
+class ForeignChangeWatch:
+    """Notices that another program changes the stack of an environment while a setup is at work.
+
+    Args:
+        prefix: of the environment, for messages and to find who is at work there.
+        site_packages: the directory that is watched.
+        names: top-level names there that the setup replaces, beside those of PIL.
+    """
+
+    def __init__(self, prefix: Path, site_packages: Path, names: Collection[str]) -> None:
+        self._prefix = prefix
+        self._site_packages = site_packages
+        self._names = frozenset(names)
+        self._snapshot = self._observe_snapshot()
+
+    def accept_changes(self) -> None:
+        """Take what stands there now for what should be: we have changed it ourselves."""
+        self._snapshot = self._observe_snapshot()
+
+    def refuse_changes(self) -> None:
+        """Refuse where what is about to be replaced is not what was observed, or is being changed.
+
+        Raises:
+            RefusedError: it is not; names what changed, and who did it where that is known.
+        """
+        paths = self._find_changed_paths()
+        if paths:
+            again = f"fastinstall setup --prefix {quote(self._prefix)}"
+            raise RefusedError(
+                f"{self._prefix}: {self._name_culprits(paths)} changed {abbreviate_paths(paths)} in the meantime",
+                hint=f"nothing was replaced; after it has ended, run again: {again}",
+            )
+        refuse_concurrent_installers(self._prefix)
+
+    @contextmanager
+    def require_unchanged(self, emit: Emit = ignore) -> Iterator[None]:
+        """Require that what was swapped in is still there as it was, at the end of the block or where it fails.
+
+        Another program that has replaced it may finish, for a while, before anything is undone.
+
+        Raises:
+            FailedError: it is not; names what changed, and who did it where that is known.
+        """
+        try:
+            yield
+        except Exception as error:
+            self._refuse_takeover(emit, error)
+            raise
+        self._refuse_takeover(emit, None)
+
+    def warn_about_installers(self, emit: Emit) -> None:
+        """Warn where another program is at work by now: what it is about to do may replace the stack."""
+        installers = observe_concurrent_installers(self._prefix)
+        if installers:
+            look = f"fastinstall doctor --prefix {quote(self._prefix)}"
+            emit(
+                Noted(
+                    message=f"{describe_concurrent_installers(installers)}; after it has ended, run: {look}",
+                    warning=True,
+                )
+            )
+
+    def _refuse_takeover(self, emit: Emit, cause: Exception | None) -> None:
+        paths = self._find_changed_paths()
+        if paths:
+            message = (
+                f"{self._prefix}: {self._name_culprits(paths)} changed {abbreviate_paths(paths)} after the installation"
+            )
+            self._wait_for_installers(emit)
+            raise FailedError(message, hint=f"fastinstall doctor --prefix {quote(self._prefix)}") from cause
+
+    def _observe_snapshot(self) -> dict[str, str]:
+        return observe_pil_snapshot(self._prefix, self._site_packages, self._names)
+
+    def _find_changed_paths(self) -> tuple[str, ...]:
+        return find_changed_paths(self._snapshot, self._observe_snapshot())
+
+    def _name_culprits(self, paths: tuple[str, ...]) -> str:
+        return describe_responsible_programs(
+            observe_concurrent_installers(self._prefix), installers(self._prefix, paths)
+        )
+
+    def _wait_for_installers(self, emit: Emit) -> None:
+        installers, deadline = observe_concurrent_installers(self._prefix), time.monotonic() + _PATIENCE
+        if installers:
+            message = f"{describe_concurrent_installers(installers)}: waiting for it to end before undoing this setup"
+            emit(Noted(message=message, warning=True))
+        while installers and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
+            installers = observe_concurrent_installers(self._prefix)
+
+
+_SHOWN = 3
+
+
+def find_changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """Return paths that came, went or are another file by now."""
+    return tuple(sorted(path for path in {*before, *now} if before.get(path) != now.get(path)))
+
+
+def describe_responsible_programs(installers: Sequence[ConcurrentInstaller], signers: Sequence[str]) -> str:
+    """Describe who it was, as far as known: a program at work, else who signed what is there."""
+    if installers:
+        return listing(f"process {installer.process} ({installer.action})" for installer in installers)
+    foreign = [name for name in signers if name != "fastinstall"]
+    return listing(foreign) if foreign else "another program"
+
+
+def abbreviate_paths(paths: Sequence[str]) -> str:
+    """Name some of many paths, for a sentence.
+
+    >>> abbreviate_paths(("a", "b", "c", "d", "e"))
+    'a, b, c and 2 more'
+    """
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return f"{', '.join(paths[:_SHOWN])}{more}"

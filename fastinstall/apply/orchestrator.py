@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall import __version__
-from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.apply.foreign_changes import ForeignChangeWatch
-from fastinstall.apply.inputs import fetch_sources
-from fastinstall.apply.proven_wheel import build_and_prove
+from fastinstall.apply.exclusive import ForeignChangeWatch, hold_environment_lock
+from fastinstall.apply.proven_wheel import build_and_prove, fetch_sources
 from fastinstall.conda.history_file import record_revision
 from fastinstall.core.codec import document
 from fastinstall.core.errors import RefusedError

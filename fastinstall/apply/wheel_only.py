@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
-from fastinstall.apply.inputs import fetch_inputs
-from fastinstall.apply.proven_wheel import ProofContext, make_proven_wheel
+from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.conda.channel import publish_packages
 from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.conda.package import pack_stack

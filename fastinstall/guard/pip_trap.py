@@ -16,7 +16,7 @@ from fastinstall.core.events import Emit, Noted, Started
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
-from fastinstall.index.pip_forecast import PipForecast, forecast_pip_install
+from fastinstall.index.pip import PipForecast, forecast_pip_install
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.environment import EnvironmentKind

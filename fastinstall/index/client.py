@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar, cast
+from urllib.parse import urljoin
 
 import httpx2
 from packaging.utils import canonicalize_name
 from unearth.auth import MultiDomainBasicAuth
-from unearth.collector import IndexPage, is_secure_origin
+from unearth.collector import IndexHTMLParser, IndexPage, is_secure_origin, parse_html_page, parse_json_response
 from unearth.fetchers import Fetcher
 from unearth.fetchers.sync import PyPIClient
 from unearth.link import Link
@@ -23,9 +24,10 @@ from unearth.utils import parse_netloc
 
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.messages import quote
+from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
+from fastinstall.core.values import immutable
 from fastinstall.index.file_names import parse_filename
-from fastinstall.index.pages import JSON, OfferedFile, read_page
 from fastinstall.index.pip_indexes import PipSettings
 
 T = TypeVar("T")
@@ -43,6 +45,9 @@ _FORBIDDEN = 403
 _LOGIN = (401, _FORBIDDEN)
 _ABSENT = (404, 410)
 _BUSY = (429, 500, 502, 503, 504, 520, 527)
+JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
+
+
 _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
 _PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
@@ -52,6 +57,19 @@ logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would 
 
 class _BusyError(Exception):
     """A server that may answer when asked again."""
+
+
+@immutable
+class OfferedFile:
+    """A file that a page offers.
+
+    Attributes:
+        link: to the file, with its hashes.
+        provenance: URL of its attestations; empty if none are published.
+    """
+
+    link: Link
+    provenance: str = ""
 
 
 class Web:
@@ -262,3 +280,35 @@ def _make_unreachable_error(url: str, error: Exception, timeout: float, place: s
 
 def _describe_error(error: Exception) -> str:
     return redact_text(str(error)) or type(error).__name__
+
+
+def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
+    """Return what a page offers, in its order.
+
+    Raises:
+        ValueError: it is malformed.
+        LookupError: its encoding is unknown.
+    """
+    is_json = page.content_type.lower().startswith(JSON)
+    links = tuple((parse_json_response if is_json else parse_html_page)(page))
+    published = dict(_list_json_provenance(page) if is_json else _list_html_provenance(page))
+    return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in links)
+
+
+def _list_json_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
+    base = page.link.url_without_fragment
+    for file in json_data(page.content).get("files", []) if b'"provenance"' in page.content else ():
+        if file.get("url") and isinstance(file.get("provenance"), str):
+            yield urljoin(base, file["url"]), urljoin(base, file["provenance"])
+
+
+def _list_html_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
+    if b"data-provenance" not in page.content:
+        return
+    parser = IndexHTMLParser()
+    parser.feed(page.content.decode(page.encoding or "utf-8"))
+    base = parser.base_url or page.link.url_without_fragment
+    for anchor in parser.anchors:
+        href, provenance = anchor.get("href"), anchor.get("data-provenance")
+        if href and provenance:
+            yield urljoin(base, href), urljoin(base, provenance)

@@ -16,11 +16,9 @@ from fastinstall.core import foreign
 from fastinstall.core.concurrency import wait_for_futures
 from fastinstall.core.errors import FailedError
 from fastinstall.core.secrets import remove_credentials
-from fastinstall.index.client import ATTEMPTS, OFFLINE_HINT, Web
+from fastinstall.index.client import ATTEMPTS, OFFLINE_HINT, OfferedFile, Web, read_page
 from fastinstall.index.file_names import parse_filename
-from fastinstall.index.locations import local_path, name_place
-from fastinstall.index.pages import OfferedFile, read_page
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip_indexes import PipSettings, local_path, name_place
 from fastinstall.index.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact
 

@@ -19,8 +19,7 @@ from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.index import attestations, downloads
 from fastinstall.index.header_packages import read_header_packages
-from fastinstall.index.locations import local_path
-from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.pip_indexes import PipSettings, local_path
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.home import expand_home
+from fastinstall.core.secrets import remove_credentials
 from fastinstall.core.values import immutable
-from fastinstall.index.locations import name_place
 from fastinstall.observe.pip_settings import list_pip_settings
 
 _PIP_TIMEOUT = 15.0  # pip's own default
@@ -84,3 +85,23 @@ def _parse_seconds(text: str) -> float:
         return float(text)
     except ValueError:
         return _PIP_TIMEOUT
+
+
+def local_path(location: str) -> Path | None:
+    """Return the path that a `file://` URL or a plain path means; None for anything remote.
+
+    >>> local_path("file:///srv/my%20wheels"), local_path("https://example.org/simple")
+    (PosixPath('/srv/my wheels'), None)
+    """
+    if location.startswith("file:"):
+        return Path(unquote(urlsplit(location).path))
+    return None if "://" in location else expand_home(location)
+
+
+def name_place(place: str) -> str:
+    """Return the name by which files of an index or a `find-links` are known: its address without credentials.
+
+    >>> name_place("https://me:secret@example.org/simple/")
+    'https://example.org/simple'
+    """
+    return remove_credentials(place).rstrip("/")

@@ -16,7 +16,7 @@ from fastinstall.core.refused_writes import advice, reason
 from fastinstall.journal import transaction_directories
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.receipt_file import read_receipt
-from fastinstall.journal.selection import list_undoable_transactions, position
+from fastinstall.journal.rollback import list_undoable_transactions, position
 from fastinstall.journal.store import JournalStore, TransactionInfo
 
 

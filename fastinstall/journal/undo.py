@@ -6,12 +6,14 @@ the same decision.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, refused_writes, signals
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote, recover_command
+from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
+from fastinstall.core.process_table import PROCESSES, commands
 from fastinstall.core.values import immutable
 from fastinstall.journal import transaction_directories
 from fastinstall.journal.acts import (
@@ -32,7 +34,6 @@ from fastinstall.journal.layout import ROOT
 from fastinstall.journal.log import Log
 from fastinstall.journal.mover import Mover
 from fastinstall.journal.path_rules import refuse_ways_out
-from fastinstall.journal.running_engines import refuse_during_external_change
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.history import Phase
 from fastinstall.model.request import Risk
@@ -234,3 +235,30 @@ def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSE
         hint=f"remove the cause, then: {recover_command(store.prefix)}",
         details=(f"what was moved where is in the journal of transaction {identifier}",),
     )
+
+
+_ENGINES = (*CONDA, RATTLER)
+"""What a setup calls; each gets the environment as a path."""
+
+
+def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> None:
+    """Refuse where a process still changes an environment.
+
+    Args:
+        processes: where the kernel lists them; see proc_pid_cmdline(5).
+
+    Raises:
+        RefusedError: one does; named by its number.
+    """
+    for number in _list_running_engines(prefix, processes):
+        raise RefusedError(
+            f"{prefix}: process {number} still changes packages there, for a setup that was killed",
+            hint=f"wait until it has ended, then run the same command again: ps -p {number}",
+        )
+
+
+def _list_running_engines(prefix: Path, processes: Path) -> Iterator[int]:
+    for number, words in commands(processes):
+        change = change_of(RunningProgram(number=number, words=words))
+        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
+            yield number

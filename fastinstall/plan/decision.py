@@ -24,9 +24,21 @@ from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan import level_choice
 from fastinstall.plan.native_libraries import NativeChoice, NativeOffer, choose_libraries, list_wanted_libraries
 from fastinstall.plan.situation import Situation
-from fastinstall.plan.static_libraries import StaticChoice, choose_statics
 from fastinstall.plan.versions import VersionChoice, choose_version
 from fastinstall.steps.build import Build
+
+
+@immutable
+class StaticChoice:
+    """Libraries that are linked into the core.
+
+    Attributes:
+        artefacts: their sdists, by the recipe's names of the libraries.
+        reasons: for people, one for each library that the recipe would link in.
+    """
+
+    artefacts: dict[str, Artefact]
+    reasons: tuple[str, ...]
 
 
 @immutable
@@ -218,3 +230,22 @@ def _explain_libraries(request: Request, choice: VersionChoice) -> str:
     if choice.base_wheel is not None:
         return f"placed in the official wheel {choice.base_wheel.filename}, which has all codecs"
     return "no official wheel fits this Python, so auditwheel bundles the libraries"
+
+
+def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> StaticChoice:
+    """Choose the newest sdist of each such library; one without an sdist is taken from the system.
+
+    With another link mode than "bundle" none is linked in: there the libraries are those that were asked for.
+    """
+    artefacts: dict[str, Artefact] = {}
+    reasons: list[str] = []
+    for name, library in recipe.libraries.items():
+        if library.static is None or link is not LinkMode.BUNDLE:
+            continue
+        sdists = releases.statics.get(name, ())
+        if sdists:
+            artefacts[name] = sdists[0]
+            reasons.append(f"{name} from {sdists[0].name} {sdists[0].version}, linked in: {library.static.reason}")
+        else:
+            reasons.append(f"the system's {name}: {releases.origin} has no sdist of {library.static.pypi}")
+    return StaticChoice(artefacts=artefacts, reasons=tuple(reasons))

@@ -14,8 +14,14 @@ from fastinstall.core.version_numbers import base_version
 from fastinstall.journal.entries import Moving
 from fastinstall.journal.foresee import extend_to_intact_stack
 from fastinstall.journal.layout import KEPT
-from fastinstall.journal.rollback import RolledBack, receipt_if_readable, rollback
-from fastinstall.journal.selection import is_transaction, list_undoable_transactions, position
+from fastinstall.journal.rollback import (
+    RolledBack,
+    is_transaction,
+    list_undoable_transactions,
+    position,
+    receipt_if_readable,
+    rollback,
+)
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.move import MoveKind

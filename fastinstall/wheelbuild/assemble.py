@@ -21,14 +21,21 @@ from fastinstall.wheelbuild.base_wheel import (
 )
 from fastinstall.wheelbuild.bill_of_materials import WheelComponents, bill_of_materials
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.compile_levels import BuildContext, CompiledLevel
+from fastinstall.wheelbuild.compile import BuildContext, CompiledLevel
 from fastinstall.wheelbuild.core_placement import CorePlacement, place_cores
 from fastinstall.wheelbuild.linking import LinkLocation, make_standalone_location
 from fastinstall.wheelbuild.provenance import provenance, provenance_text
 from fastinstall.wheelbuild.requirements import BuildRequirements
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, list_global_symbols
-from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags, unpack_wheel
-from fastinstall.wheelbuild.wheel_label import PROVENANCE_FILE, SBOM_FILE, Label, label_tree
+from fastinstall.wheelbuild.wheel_files import (
+    PROVENANCE_FILE,
+    SBOM_FILE,
+    Label,
+    label_tree,
+    pack_wheel,
+    read_wheel_tags,
+    unpack_wheel,
+)
 
 
 @immutable
@@ -98,12 +105,8 @@ def _locate_core(request: BuildRequest, level: CompiledLevel) -> Path:
 
 def _bundle_libraries(inputs: BuildInputs, levels: Sequence[CompiledLevel]) -> tuple[Path, tuple[str, ...]]:
     """Return the tree of the wheel, and its platform tags."""
-    request, base_wheel, first, space = (
-        inputs.build_context.request,
-        inputs.base_wheel,
-        levels[0],
-        inputs.build_context.space,
-    )
+    context, base_wheel, first = inputs.build_context, inputs.base_wheel, levels[0]
+    request, space = context.request, context.space
     if base_wheel is not None:
         cores = {level.target.level: _locate_core(request, level) for level in levels}
         with hide_idle_libraries(base_wheel):
@@ -113,7 +116,7 @@ def _bundle_libraries(inputs: BuildInputs, levels: Sequence[CompiledLevel]) -> t
     if request.step.link is not LinkMode.BUNDLE:
         return first.tree, read_wheel_tags(first.tree).platforms
     repaired = space / "repaired"
-    unpack_wheel(repair_wheel(request, first.compiled.wheel, space / "repair"), repaired)
+    unpack_wheel(repair_wheel(request, first.wheel, space / "repair"), repaired)
     return repaired, read_wheel_tags(repaired).platforms
 
 
@@ -121,7 +124,7 @@ def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platform
     request, step = inputs.build_context.request, inputs.build_context.request.step
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it only runs on this system", warning=True))
-    made = provenance(request, inputs.build_context.headers, first.compiled.features, inputs.statics, inputs.kernels)
+    made = provenance(request, inputs.build_context.headers, first.features, inputs.statics, inputs.kernels)
     contents = WheelComponents(
         distribution=step.distribution,
         version=step.version,

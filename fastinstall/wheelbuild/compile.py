@@ -1,12 +1,20 @@
-"""Compile a source for one CPU level by its build backend, and audit the log. The target is not touched."""
+"""Compile a source for all CPU levels in parallel by its build backend, and audit the logs. The target is not touched.
 
+Each level has its own copy of the source: backends leave objects there that another level would reuse.
+"""
+
+import shutil
+import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from fastinstall.core import files
+from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Emit, Progressed
+from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
 from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
@@ -14,56 +22,135 @@ from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.linking import Linking
+from fastinstall.wheelbuild.headers.probe import Headers, include_flags
+from fastinstall.wheelbuild.linking import Linking, LinkLocation
 from fastinstall.wheelbuild.log_audit import audit_compile_lines, parse_compiled_file, parse_setup_summary
+from fastinstall.wheelbuild.own_code import compile_own_code
+from fastinstall.wheelbuild.plain_paths import path_flags
+from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
 from fastinstall.wheelbuild.static_libraries import find_archiver
-from fastinstall.wheelbuild.variables import Flags, build_variables, remove_pip_settings
+from fastinstall.wheelbuild.variables import Flags, build_variables
+from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 STAGE = "compile"
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 (the place that glibc uses)
+_SEMAPHORE = 32
+"""Bytes of a semaphore. Source: bits/semaphore.h of glibc."""
 
 
 @immutable
-class CompilerOutput:
-    """A compiled wheel.
+class BuildContext:
+    """The inputs shared by all levels of a build.
 
     Attributes:
+        headers: as found, with all searched directories.
+        link: the libraries to link.
+        requirements: the build's own, installed.
+        space: the build's temporary directory.
+        log: the file for the output of all levels.
+    """
+
+    request: BuildRequest
+    headers: Headers
+    source: Path
+    link: Linking
+    requirements: Path
+    space: Path
+    log: Path
+
+
+@immutable
+class CompiledLevel:
+    """One level, compiled.
+
+    Attributes:
+        source: its copy of the source.
         wheel: as the build backend made it.
-        features: of its summary: name to version ("" if unknown), None if absent.
+        tree: the directory of its unpacked wheel.
+        features: of the build's summary: name to version ("" if unknown), None if absent.
         output: the complete output of the build.
     """
 
+    target: LevelTarget
+    source: Path
     wheel: Path
+    tree: Path
     features: dict[str, str | None]
     output: str
 
 
-@immutable
-class CompileContext:
-    """The inputs of one compilation.
+def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocation]) -> tuple[CompiledLevel, ...]:
+    """Compile every target of the build.
 
-    Attributes:
-        target: the level, with its flags.
-        jobs: how many files are compiled at once.
-        source: the unpacked source, exclusive to this compilation.
-        output: an empty directory for the wheel.
-        temporary: for temporary files of backend and compiler.
-        requirements: the build's own, installed.
-        log: the file for the complete output.
-        process_group: stops the compilation together with the other levels.
+    Args:
+        places: the place of each level's core, by the level's name.
+
+    Raises:
+        FailedError: one of them failed, its flags did not reach the compiler, or a required library was not used; with
+            the last lines, the log's path, and a remedy if the cause is known. The others were stopped.
     """
+    request, started = build_context.request, time.monotonic()
+    what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
+    request.emit(Started(stage=STAGE, message=f"compiling {what}"))
+    if not has_semaphores():
+        message = f"{_SHARED_MEMORY} is not writable: each level compiles one file at a time"
+        request.emit(Noted(message=message, warning=True))
+    targets = request.step.targets
+    progress = _Progress(request.emit, len(targets) * _count_files(build_context.source))
+    levels = [_LevelBuild(context=build_context, target=each, place=places[each.level]) for each in targets]
+    compiled = tuple(run_together([partial(_compile_level, level, progress) for level in levels]))
+    files.write_text(build_context.log, "".join(each.output for each in compiled))
+    for level in levels:
+        files.discard(level.log)
+    request.emit(Finished(stage=STAGE, message=f"compiled {what}", seconds=time.monotonic() - started))
+    return compiled
 
+
+def has_semaphores() -> bool:
+    """Return whether processes can make semaphores, as the thread pool of Pillow's setup.py does without need.
+
+    glibc keeps them as files (sem_open(3)). A function of AWS Lambda has no such directory, and a hardened container
+    may have it read-only.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=_SHARED_MEMORY) as file:
+            file.write(bytes(_SEMAPHORE))
+            file.flush()
+    except OSError:
+        return False
+    return True
+
+
+def _count_files(source: Path) -> int:
+    """Count C files of the source without those that another one includes; an estimate for the progress bar."""
+    found = [path for path in source.glob("src/**/*.c") if "thirdparty" not in path.parts]
+    lines = (line for path in found for line in path.read_text("utf-8", "replace").splitlines())
+    included = {line.split('"')[1] for line in lines if line.startswith("#include") and line.rstrip().endswith('.c"')}
+    return sum(1 for path in found if path.name not in included)
+
+
+@immutable
+class _LevelBuild:
+    """The compilation of one level, in a directory of its own."""
+
+    context: BuildContext
     target: LevelTarget
-    jobs: int
-    source: Path
-    output: Path
-    temporary: Path
-    requirements: Path
-    log: Path
-    process_group: ProcessGroup
-    progress: "CompileProgress"
+    place: LinkLocation
+
+    @property
+    def space(self) -> Path:
+        return self.context.space / self.target.level
+
+    @property
+    def source(self) -> Path:
+        return self.space / self.context.source.name
+
+    @property
+    def log(self) -> Path:
+        return self.context.log.with_suffix(f".{self.target.level}.log")
 
 
-class CompileProgress:
+class _Progress:
     """Counts compiled files of all levels in parallel, and emits progress."""
 
     def __init__(self, emit: Emit, total: int) -> None:
@@ -73,78 +160,76 @@ class CompileProgress:
         self._lock = threading.Lock()
 
     def count(self) -> None:
-        """Count one more compiled file."""
         with self._lock:
             self._done += 1
             self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
 
 
-def compile_wheel(
-    request: BuildRequest, context: CompileContext, link: Linking, cppflags: tuple[str, ...]
-) -> CompilerOutput:
-    """Build the wheel.
+def _compile_level(level: _LevelBuild, progress: _Progress, process_group: ProcessGroup) -> CompiledLevel:
+    context, target, space = level.context, level.target, level.space
+    request, headers = context.request, context.headers
+    shutil.copytree(context.source, level.source)
+    (space / "tmp").mkdir()
+    objects = compile_own_code(request, target, space, process_group)
+    prefix = precompile_prefix_header(request, target, headers, level.source, process_group)
+    flags = Flags(
+        target=target,
+        # For each level: the slowest gets the CPUs that the others leave.
+        jobs=request.step.jobs if has_semaphores() else 1,
+        preprocessor=(*include_flags(headers.directories), *prefix, *path_flags(space, request.cache)),
+        linker=(*context.link.flags, *level.place.flags, *objects),
+    )
+    output = _run_backend(level, flags, progress, process_group)
+    features = parse_setup_summary(output)
+    _require_features(request, features, level.log)
+    wheel = _find_only_wheel(level)
+    unpack_wheel(wheel, space / "tree")
+    return CompiledLevel(
+        target=target, source=level.source, wheel=wheel, tree=space / "tree", features=features, output=output
+    )
 
-    Args:
-        cppflags: flags of the preprocessor.
 
-    Raises:
-        FailedError: the build failed, the flags did not reach the compiler, or a required library was not used; with
-            the last lines, the log's path, and a remedy if the cause is known.
-    """
-    flags = Flags(target=context.target, jobs=context.jobs, preprocessor=cppflags, linker=link.flags)
+def _run_backend(level: _LevelBuild, flags: Flags, progress: _Progress, process_group: ProcessGroup) -> str:
+    """Have the backend build the wheel, and return what it and the compiler said."""
+    context, request = level.context, level.context.request
     archiver = find_archiver(request.compiler, request.variables)
-    variables = {**remove_pip_settings(build_variables(request, flags, archiver)), "TMPDIR": str(context.temporary)}
-    watch = _Watch(context.progress)
+    variables = {**build_variables(request, flags, archiver), "TMPDIR": str(level.space / "tmp")}
     call = BackendCall(
-        source=context.source,
+        source=level.source,
         requirements=context.requirements,
         python=str(request.interpreter.executable),
-        settings=link.options,
-        output=context.output,
+        settings=context.link.options,
+        output=level.space / "built",
     )
-    said: list[str] = []
+    said, lines = list[str](), list[str]()
 
-    def run_backend(argv: Sequence[str], directory: Path, more: Mapping[str, str]) -> Completed:
+    def hear(line: str) -> None:
+        lines.append(line)
+        if parse_compiled_file(line) is not None:
+            progress.count()
+
+    def run_process(argv: Sequence[str], directory: Path, more: Mapping[str, str]) -> Completed:
+        environment = {**variables, **more}
         completed = run(
             tuple(argv),
             directory=directory,
-            environment={**variables, **more},
+            environment=environment,
             check=False,
-            on_line=watch.hear,
-            process_group=context.process_group,
+            on_line=hear,
+            process_group=process_group,
         )
         said.append(redact_text(completed.stdout))
-        files.write_text(context.log, said[-1])
+        files.write_text(level.log, said[-1])
         return completed
 
     try:
-        call_backend(call, variables, run_backend)
+        call_backend(call, variables, run_process)
     except BackendFailedError as error:
-        raise explain(request, error.completed, context.log) from None
-    output = "".join(said)
-    features = parse_setup_summary(output)
-    _require_flags(context, watch.lines)
-    _require_features(request, features, context.log)
-    return CompilerOutput(wheel=_find_only_wheel(context), features=features, output=output)
-
-
-class _Watch:
-    """Turns lines of the build's output into progress."""
-
-    def __init__(self, progress: CompileProgress) -> None:
-        self.lines: list[str] = []
-        self._progress = progress
-
-    def hear(self, line: str) -> None:
-        self.lines.append(line)
-        if parse_compiled_file(line) is not None:
-            self._progress.count()
-
-
-def _require_flags(context: CompileContext, lines: list[str]) -> None:
-    problems = audit_compile_lines(lines, context.target.cflags)
+        raise explain(request, error.completed, level.log) from None
+    problems = audit_compile_lines(lines, level.target.cflags)
     if problems:
-        raise FailedError(f"the build ignored its flags: {problems[0]}; log: {context.log}", details=problems)
+        raise FailedError(f"the build ignored its flags: {problems[0]}; log: {level.log}", details=problems)
+    return "".join(said)
 
 
 def _require_features(request: BuildRequest, features: dict[str, str | None], log: Path) -> None:
@@ -154,8 +239,8 @@ def _require_features(request: BuildRequest, features: dict[str, str | None], lo
         raise FailedError(f"the build left out {', '.join(missing)}; log: {log}")
 
 
-def _find_only_wheel(context: CompileContext) -> Path:
-    wheels = sorted(context.output.glob("*.whl"))
+def _find_only_wheel(level: _LevelBuild) -> Path:
+    wheels = sorted((level.space / "built").glob("*.whl"))
     if len(wheels) != 1:
-        raise FailedError(f"the build made {len(wheels)} wheels, expected one; log: {context.log}")
+        raise FailedError(f"the build made {len(wheels)} wheels, expected one; log: {level.log}")
     return wheels[0]

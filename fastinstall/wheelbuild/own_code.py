@@ -1,5 +1,6 @@
 """Objects that are linked into a core beside its source's: marks of level and switches, and malloc's settings."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.compilers.flags import RECORD_SWITCHES
@@ -9,8 +10,8 @@ from fastinstall.core.process import ProcessGroup, run
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.kernel_sources import find_memory_source
 from fastinstall.wheelbuild.plain_paths import path_flags
+from fastinstall.wheelbuild.prepare import find_memory_source
 
 _LEVEL_MARK = """\
     .section .note.fastinstall.level, "a", @note
@@ -28,6 +29,8 @@ _SWITCHES_MARK = """\
 _MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
 
 
+_Step = tuple[tuple[str, ...], str]
+"""Words for the compiler, and the name of the object that it makes."""
 _ISA_PROPERTIES = {level.name: each.isa_property for each in ARCHITECTURES for level in each.levels}
 
 
@@ -42,40 +45,34 @@ def mark_text(level: str, switches: str) -> str:
     )
 
 
-def assemble_marks(
+def compile_own_code(
     request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
 ) -> tuple[str, ...]:
-    """Assemble the marks of level and switches that compiler and linker do not add themselves.
+    """Compile what the core of a level gets beside its source, and return the objects for the linker.
 
-    Returns:
-        The object, for the linker; empty if they add all of them.
+    Args:
+        space: the directory of the level, with a directory `tmp`.
     """
+    made = []
+    for words, name in (*_assemble_marks(request, target, space), *_compile_memory(request, target)):
+        argv = (*request.compiler.command, *words, "-o", str(space / name))
+        run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
+        made.append(str(space / name))
+    return tuple(made)
+
+
+def _assemble_marks(request: BuildRequest, target: LevelTarget, space: Path) -> Iterator[_Step]:
+    """Mark level and switches, where compiler and linker do not add all of them themselves."""
     wanted = next((level.ldflags for level in request.recipe.levels if level.name == target.level), ())
     level = target.level if wanted and not target.ldflags else ""
-    recorded = RECORD_SWITCHES in target.cflags
-    if recorded and not level:
-        return ()
-    source, marks = space / "marks.s", space / "marks.o"
-    switches = "" if recorded else f"{request.compiler.version} {' '.join(target.cflags)}"
-    files.write_text(source, mark_text(level, switches))
-    argv = (*request.compiler.command, "-c", str(source), "-o", str(marks))
-    run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
-    return (str(marks),)
+    switches = "" if RECORD_SWITCHES in target.cflags else f"{request.compiler.version} {' '.join(target.cflags)}"
+    if level or switches:
+        files.write_text(space / "marks.s", mark_text(level, switches))
+        yield ("-c", str(space / "marks.s")), "marks.o"
 
 
-def compile_memory(
-    request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
-) -> tuple[str, ...]:
-    """Compile the code that lets malloc keep memory.
-
-    Returns:
-        The object, for the linker; empty if the recipe keeps no memory.
-    """
+def _compile_memory(request: BuildRequest, target: LevelTarget) -> Iterator[_Step]:
+    """Let malloc keep memory, where the recipe says so."""
     source = find_memory_source(request.recipe)
-    if source is None:
-        return ()
-    made = space / "memory.o"
-    flags = (*target.cflags, "-fPIC", *path_flags(source.parent))
-    argv = (*request.compiler.command, *flags, "-c", str(source), "-o", str(made))
-    run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
-    return (str(made),)
+    if source is not None:
+        yield (*target.cflags, "-fPIC", *path_flags(source.parent), "-c", str(source)), "memory.o"

@@ -22,7 +22,7 @@ from fastinstall.wheelbuild.assemble import BuildInputs, assemble
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.build_backend import install_requirements
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.compile_levels import BuildContext, compile_levels
+from fastinstall.wheelbuild.compile import BuildContext, compile_levels
 from fastinstall.wheelbuild.core_placement import plan_core_placements
 from fastinstall.wheelbuild.headers.jpeg import matching_headers
 from fastinstall.wheelbuild.headers.probe import Headers, probe_headers
@@ -237,4 +237,4 @@ def _tidy_request(request: BuildRequest) -> BuildRequest:
 def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
     inputs = prepare_build_inputs(site)
     compiled_levels = compile_levels(inputs.build_context, inputs.places)
-    return assemble(inputs, compiled_levels), compiled_levels[0].compiled.features
+    return assemble(inputs, compiled_levels), compiled_levels[0].features

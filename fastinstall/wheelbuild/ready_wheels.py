@@ -17,7 +17,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
 from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.kernel_sources import find_memory_source, list_kernel_sources
+from fastinstall.wheelbuild.prepare import find_memory_source, list_kernel_sources
 from fastinstall.wheelbuild.provenance import PIPELINE_VERSION
 from fastinstall.wheelbuild.requirements import describe_given_wheels
 from fastinstall.wheelbuild.static_libraries import key_inputs

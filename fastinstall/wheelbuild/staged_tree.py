@@ -11,7 +11,7 @@ from fastinstall.elf.description import ImagingCore
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.wheelbuild.wheel_label import PROVENANCE_FILE
+from fastinstall.wheelbuild.wheel_files import PROVENANCE_FILE
 
 
 def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...]) -> BuiltCore:

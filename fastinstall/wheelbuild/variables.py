@@ -20,12 +20,6 @@ FIXED_VARIABLES = {
 }
 
 
-def remove_pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a pip that uses no index, without the user's settings, which may name more files."""
-    kept = {name: value for name, value in variables.items() if not name.startswith("PIP_")}
-    return {**kept, "PIP_CONFIG_FILE": os.devnull}
-
-
 _STRAY = frozenset(
     {
         *("CC", "CXX", "CPP", "AR", "ARFLAGS", "RANLIB", "LDSHARED", "LDCXXSHARED", "ARCHFLAGS"),
@@ -92,8 +86,11 @@ def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[
         archiver: the archiver that belongs to the compiler.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
+    kept = pip_environment(remove_secret_variables(request.variables))
     return {
-        **pip_environment(remove_secret_variables(request.variables)),
+        # without the settings of the user's pip, which may name more files
+        **{name: value for name, value in kept.items() if not name.startswith("PIP_")},
+        "PIP_CONFIG_FILE": os.devnull,
         "CC": compiler,
         "AR": shlex.quote(archiver),
         "LDSHARED": f"{compiler} -shared",

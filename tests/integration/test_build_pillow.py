@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed

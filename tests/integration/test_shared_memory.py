@@ -10,7 +10,7 @@ from support.machine.needs import require_system
 PROGRAM = """\
 from multiprocessing.pool import ThreadPool
 
-from fastinstall.wheelbuild.compile_levels import has_semaphores
+from fastinstall.wheelbuild.compile import has_semaphores
 
 try:
     with ThreadPool(2):

@@ -34,7 +34,7 @@ from fastinstall.core.errors import FailedError, FastinstallError
 from fastinstall.core.files import write_bytes, write_text
 from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
-from fastinstall.index.locations import local_path
+from fastinstall.index.pip_indexes import local_path
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 _SOLVING = 900.0  # seconds; the classic solver takes minutes on a large channel

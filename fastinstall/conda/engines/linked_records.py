@@ -11,7 +11,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.files import write_text
 from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import public_text
-from fastinstall.index.locations import local_path
+from fastinstall.index.pip_indexes import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage
 
 Record = dict[str, Any]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named

@@ -21,8 +21,7 @@ from fastinstall.model.request import LinkMode
 from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.steps.build import Build
-from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags, unpack_wheel
-from fastinstall.wheelbuild.wheel_label import Label, label_tree
+from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, read_wheel_tags, unpack_wheel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

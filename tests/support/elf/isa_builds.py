@@ -17,7 +17,7 @@ from pathlib import Path
 from support.machine.needs import require_system
 
 from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.inputs import fetch_inputs
+from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import level_of
 from fastinstall.model.request import Request, ToolchainSource

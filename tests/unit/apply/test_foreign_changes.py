@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.suite.golden import Golden
 
-from fastinstall.apply.foreign_changes import abbreviate_paths, describe_responsible_programs, find_changed_paths
+from fastinstall.apply.exclusive import abbreviate_paths, describe_responsible_programs, find_changed_paths
 from fastinstall.core.package_managers import ConcurrentInstaller
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 

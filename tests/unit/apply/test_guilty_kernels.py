@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.apply.guilty_kernels import find_guilty_kernels
+from fastinstall.apply.proven_wheel import find_guilty_kernels
 from fastinstall.model.recipe import Kernel
 
 

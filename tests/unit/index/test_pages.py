@@ -3,7 +3,7 @@ import json
 from unearth.collector import IndexPage
 from unearth.link import Link
 
-from fastinstall.index.pages import JSON, OfferedFile, read_page
+from fastinstall.index.client import JSON, OfferedFile, read_page
 
 URL = "https://index.example/simple/pillow/"
 

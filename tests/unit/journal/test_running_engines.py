@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.journal.running_engines import refuse_during_external_change
+from fastinstall.journal.undo import refuse_during_external_change
 
 PREFIX = Path("/srv/env é")
 

@@ -1,6 +1,5 @@
 """What a build requires of itself: read, found in the cache, and kept away from the user's settings."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ from support.values.build_requests import build_request
 
 from fastinstall.core.errors import FailedError
 from fastinstall.wheelbuild.requirements import BuildRequirements, fetch_requirements, read_build_system
-from fastinstall.wheelbuild.variables import remove_pip_settings
 
 
 def test_the_requirements_are_those_of_the_build_system(tmp_path: Path) -> None:
@@ -34,8 +32,3 @@ def test_a_build_that_requires_nothing_starts_no_pip(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[build-system]\nrequires = []\nbuild-backend = "b"\n')
     found = fetch_requirements(build_request(tmp_path), tmp_path)
     assert found == BuildRequirements(directory=None, files=())
-
-
-def test_pip_settings_of_the_user_stay_out() -> None:
-    variables = {"HOME": "/home/someone", "PIP_FIND_LINKS": "/elsewhere", "PIP_CONSTRAINT": "c.txt"}
-    assert remove_pip_settings(variables) == {"HOME": "/home/someone", "PIP_CONFIG_FILE": os.devnull}

@@ -11,8 +11,7 @@ from fastinstall.core.errors import UsageError
 from fastinstall.model.recipe import Kernel
 from fastinstall.model.recipe_documents import parse_recipe
 from fastinstall.wheelbuild.headers.probe import Headers
-from fastinstall.wheelbuild.kernel_sources import kernels_directory, list_kernel_sources
-from fastinstall.wheelbuild.prepare import prepare_source
+from fastinstall.wheelbuild.prepare import kernels_directory, list_kernel_sources, prepare_source
 from fastinstall.wheelbuild.source_changes import add_kernel
 
 SOURCE = """#include "Imaging.h"

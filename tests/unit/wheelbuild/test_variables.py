@@ -1,6 +1,8 @@
 """The environment variables of a build, among them those for headers that Debian keeps apart by architecture."""
 
+import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,3 +42,12 @@ def test_flags_are_full_and_the_interpreter_s_linker_flags_stay_out(tmp_path: Pa
     assert shlex.split(variables["LDFLAGS"]) == ["-Wl,-z,x86-64-v3", *link]
     assert (variables["CPPFLAGS"], variables["MAX_CONCURRENCY"]) == ("-I/include", "3")
     assert variables["HOME"] == "/home/someone"
+
+
+def test_pip_settings_of_the_user_stay_out(tmp_path: Path) -> None:
+    users = {"HOME": "/home/someone", "PIP_FIND_LINKS": "/elsewhere", "PIP_CONSTRAINT": "c.txt"}
+    request = replace(build_request(tmp_path), variables=users)
+    flags = Flags(target=request.step.targets[0], jobs=1, preprocessor=(), linker=())
+    made = build_variables(request, flags, "ar")
+    assert made["HOME"] == "/home/someone"
+    assert {name: value for name, value in made.items() if name.startswith("PIP_")} == {"PIP_CONFIG_FILE": os.devnull}

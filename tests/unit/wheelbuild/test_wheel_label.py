@@ -8,8 +8,7 @@ from support.values.build_requests import wheel_tree
 
 from fastinstall import __version__
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.wheel_files import read_wheel_tags
-from fastinstall.wheelbuild.wheel_label import Label, label_tree, replace_metadata_fields
+from fastinstall.wheelbuild.wheel_files import Label, label_tree, read_wheel_tags, replace_metadata_fields
 
 LABEL = Label(
     distribution="pillow",
