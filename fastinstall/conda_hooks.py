@@ -28,7 +28,7 @@ from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import PROVIDERS
-from fastinstall.observe.active_environment import NamedTarget, find_named_environment
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.examine import Examination
 from fastinstall.verbs.examine import examine as examine_environment
@@ -266,7 +266,7 @@ def _report(prefix: str) -> EnvironmentReport | None:
         return None
     session = open_session(dict(os.environ))
     return examine_environment(
-        session, find_named_environment(session, NamedTarget(prefix=Path(prefix))), Examination(quick=True)
+        session, find_environment(session, NamedTarget(prefix=Path(prefix))), Examination(quick=True)
     )
 
 

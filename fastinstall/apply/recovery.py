@@ -29,7 +29,7 @@ from fastinstall.model.interruption import (
     describe_interruption,
     unpinning_command,
 )
-from fastinstall.observe.active_environment import NamedTarget, find_named_environment
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import Session
 from fastinstall.pins.earlier_pins import find_noted_project, read_pin_record
 
@@ -203,6 +203,6 @@ def _convert_to_interruption(recovered: Recovered) -> Interruption:
 def recover_first(session: Session, target: NamedTarget) -> None:
     """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
     if target.new is None:
-        recover_environment(session, find_named_environment(session, target))
+        recover_environment(session, find_environment(session, target))
     else:
         clear_cut_creation(session, expand_home(target.new).absolute())

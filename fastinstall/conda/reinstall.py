@@ -77,7 +77,7 @@ def provides_pil(claim: CondaClaim) -> bool:
 def name_of_dist(dist: str) -> str:
     """Return the name of a package.
 
-    >>> name_of("libjpeg-turbo-3.1.0-hb9d3cd8_0")
+    >>> name_of_dist("libjpeg-turbo-3.1.0-hb9d3cd8_0")
     'libjpeg-turbo'
     """
     return dist.rsplit("-", 2)[0]

@@ -113,7 +113,7 @@ def is_version(text: str) -> bool:
 def is_final_release(version: str) -> bool:
     """Return whether a version is a release and nothing else, in its normal form.
 
-    >>> is_plain("12.1.1"), is_plain("12.1.1rc1"), is_plain("v12.1")
+    >>> is_final_release("12.1.1"), is_final_release("12.1.1rc1"), is_final_release("v12.1")
     (True, False, False)
     """
     return _PLAIN_VERSION.fullmatch(version) is not None

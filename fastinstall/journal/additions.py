@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastinstall.core import files, foreign
 from fastinstall.journal.entries import Adding
-from fastinstall.journal.remembered_directories import remember_directories
+from fastinstall.journal.remembered_directories import record
 from fastinstall.journal.store import JournalStore
 
 
@@ -28,7 +28,7 @@ def describe_addition(store: JournalStore, identifier: str, path: str, text: str
         sha256=hashlib.sha256(before or b"").hexdigest(),
         mtime_ns=live.stat().st_mtime_ns if before is not None else 0,
         draft=f"{directory}/.fastinstall-{identifier}.draft",
-        directories=remember_directories(store.prefix, (directory,)),
+        directories=record(store.prefix, (directory,)),
         place=place,
     )
 

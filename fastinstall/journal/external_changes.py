@@ -14,7 +14,7 @@ from fastinstall.journal.conda_records import find_unannounced_records, is_insid
 from fastinstall.journal.conda_revisions import HISTORY
 from fastinstall.journal.entries import Copied, ExternalChange, ExternalChangeBegun, ExternalChangeEnded
 from fastinstall.journal.fingerprints import bytecode, digest_entry, is_bytecode
-from fastinstall.journal.remembered_directories import ancestors, directories_below, files_below, remember_directories
+from fastinstall.journal.remembered_directories import ancestors, directories_below, files_below, record
 
 ALWAYS = (HISTORY, "conda-meta/pinned")
 """What every engine may write."""
@@ -46,7 +46,7 @@ def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> Ext
         own_places=change.own_places,
         records=list_record_names(prefix),
         created=tuple(path for path in on_the_way if not (prefix / path).is_dir()),
-        directories=remember_directories(prefix, on_the_way),
+        directories=record(prefix, on_the_way),
     )
 
 

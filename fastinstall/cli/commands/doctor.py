@@ -19,7 +19,7 @@ from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, 
 from fastinstall.core.home import expand_home
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
-from fastinstall.observe.active_environment import find_named_environment
+from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.observation import read_earlier_receipt
 from fastinstall.observe.session import Session
@@ -103,7 +103,7 @@ def _get_named_target(arguments: Namespace) -> PurePath:
 
 def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, context: Context) -> int:
     hosts = _read_hosts(arguments)
-    environment = find_named_environment(session, target_of(arguments))
+    environment = find_environment(session, target_of(arguments))
     answer = ask_interpreter(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:

@@ -22,7 +22,7 @@ from fastinstall.core.messages import quote
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Status
-from fastinstall.observe.active_environment import find_named_environment
+from fastinstall.observe.active_environment import find_environment
 from fastinstall.verbs.guard_install import Replacement, accept, guards_of, install_guard, remove_guard, replacement_of
 from fastinstall.verbs.project_pin import pin_project, unpin_project
 
@@ -59,7 +59,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     changes, change = arguments.action in _QUESTIONS, None
     if changes:
-        environment = find_named_environment(session, target_of(arguments))
+        environment = find_environment(session, target_of(arguments))
         recover_or_report(session, environment, arguments, context)
     else:
         environment = find_target_to_read(session, arguments, context)
@@ -152,7 +152,7 @@ _WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as 
 def run_accept(arguments: Namespace, context: Context) -> int:
     """Accept what is in place, once that is agreed to."""
     session = session_of(context).listening(progress_for(context))
-    environment = find_named_environment(session, target_of(arguments))
+    environment = find_environment(session, target_of(arguments))
     recover_or_report(session, environment, arguments, context)
     found = replacement_of(session, environment)
     if found is not None:
