@@ -26,7 +26,7 @@ from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.request import LinkMode
 from fastinstall.model.wheel_order import LevelTarget, WheelOrder
-from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepDefaults
+from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepKind
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_cache import directory_of, log_of
 
@@ -35,7 +35,7 @@ _VERSION = re.compile(r"[A-Za-z0-9.+!_]+")
 
 @tagged("build")
 @immutable
-class Build(WheelOrder, StepDefaults):
+class Build(WheelOrder, StepKind):
     """Make the wheel, or take it from the cache when everything that decides its bytes is the same.
 
     Attributes:

@@ -11,7 +11,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import ADDRESS, SavedPlanContext, StepDefaults, find_word_problems
+from fastinstall.steps.kind import ADDRESS, SavedPlanContext, StepKind, find_word_problems
 from fastinstall.steps.make_conda_packages import ENGINES
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
 
 @tagged("change-conda-packages")
 @immutable
-class ChangeCondaPackages(StepDefaults):
+class ChangeCondaPackages(StepKind):
     """Have the engine change other packages of the environment: exactly these, whatever a solver would say by then.
 
     Attributes:

@@ -16,7 +16,7 @@ from fastinstall.core.secrets import public_text
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import ExplainedStep, FetchedInputs, SavedPlanContext, find_word_problems
+from fastinstall.steps.kind import FetchedInputs, PreparingStep, SavedPlanContext, find_word_problems
 
 _SPEC = re.compile(r"[A-Za-z0-9_][^\s'\"$`;|&<>\\]*(?: ?[<>=!~|,.*\w+-]+)*")
 _CHANNEL = re.compile(r"[^\s-]\S*")
@@ -24,7 +24,7 @@ _CHANNEL = re.compile(r"[^\s-]\S*")
 
 @tagged("conda-toolchain")
 @immutable
-class CondaToolchain(ExplainedStep):
+class CondaToolchain(PreparingStep):
     """Make a private prefix with compiler and headers in our cache, of conda packages; the target stays as it is.
 
     Attributes:

@@ -17,12 +17,12 @@ from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable, tagged
 from fastinstall.journal import creation_note
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepDefaults, find_path_problems
+from fastinstall.steps.kind import SavedPlanContext, StepKind, find_path_problems
 
 
 @tagged("create-environment")
 @immutable
-class CreateEnvironment(StepDefaults):
+class CreateEnvironment(StepKind):
     """Make a virtual environment.
 
     Attributes:

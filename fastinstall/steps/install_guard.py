@@ -7,12 +7,12 @@ from fastinstall.core.values import immutable, tagged
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.observe.guard_files import render_state, stage_guard
-from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+from fastinstall.steps.kind import SavedPlanContext, StepKind
 
 
 @tagged("install-guard")
 @immutable
-class InstallGuard(StepDefaults):
+class InstallGuard(StepKind):
     """Install the start-up guard."""
 
     reason: str

@@ -1,14 +1,10 @@
-"""What every kind of step has, and what those that work at the same stage of a setup have in common.
-
-The protocols are what `kinds` holds each kind to; nothing inherits from them. `StepDefaults` is for what most kinds
-have nothing of.
-"""
+"""What every kind of step has, and what those that work at the same stage of a setup have in common."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path, PurePath
-from typing import Protocol
 
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
@@ -55,12 +51,22 @@ class FetchedInputs:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-class StepDefaults:
-    """A kind of step that has no details and fetches nothing."""
+class StepKind(ABC):
+    """A kind of step; what most kinds have nothing of, it has nothing of."""
 
     __slots__ = ()
+    reason: str
+    """Why it is in the plan, as a part of a sentence."""
 
-    def outline(self: "StepKind") -> Iterable[str]:
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what is done, in a line of a plan; "it" is what the plan sets up."""
+
+    @abstractmethod
+    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
+        """Find what it says, in a saved plan, that none of ours would: the key of the step, and the problem."""
+
+    def outline(self) -> Iterable[str]:
         """Return its lines in a short text of a plan."""
         return (self.describe(),)
 
@@ -77,45 +83,22 @@ class StepDefaults:
         return ()
 
 
-class ExplainedStep(StepDefaults):
+class ExplainedStep(StepKind):
     """A kind of step that costs something, so that it comes with its reason."""
 
     __slots__ = ()
 
-    def outline(self: "StepKind") -> Iterable[str]:
+    def outline(self) -> Iterable[str]:
         """Return its line and its reason."""
         return (f"{self.describe()} ({self.reason})",)
 
 
-class StepKind(Protocol):
-    """What every kind of step has."""
-
-    @property
-    def reason(self) -> str:
-        """Why it is in the plan, as a part of a sentence."""
-
-    def describe(self) -> str:
-        """Return what is done, in a line of a plan; "it" is what the plan sets up."""
-
-    def outline(self) -> Iterable[str]:
-        """Return its lines in a short text of a plan."""
-
-    def list_details(self) -> Iterable[str]:
-        """Return further lines of a plan, below its words."""
-
-    def list_artefacts(self) -> tuple[Artefact, ...]:
-        """List the files that it fetches from an index, or from a directory in its place."""
-
-    def list_conda_packages(self) -> tuple[CondaPackage, ...]:
-        """List the packages that it fetches from conda's channels."""
-
-    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find what it says, in a saved plan, that none of ours would: the key of the step, and the problem."""
-
-
-class PreparingStep(Protocol):
+class PreparingStep(ExplainedStep):
     """Fetches what a build needs, and leaves the target as it is."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
         """Fetch it.
 
@@ -124,9 +107,12 @@ class PreparingStep(Protocol):
         """
 
 
-class RecordingStep(Protocol):
+class RecordingStep(ExplainedStep):
     """Writes down in the environment, behind the swap, that the stack shall stay."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
         """Raise if what it writes would do harm, or cannot be written; nothing is changed.
 
@@ -139,6 +125,7 @@ class RecordingStep(Protocol):
             RefusedError: as its kind says.
         """
 
+    @abstractmethod
     def write(self, wheel: Path, prefix: Path, transaction: Transaction, /) -> None:
         """Write it.
 

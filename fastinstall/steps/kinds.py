@@ -4,7 +4,7 @@ Another kind is a file in this package and a word in one of these unions; mypy s
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import tag_of
@@ -21,9 +21,6 @@ from fastinstall.steps.prove import Prove
 from fastinstall.steps.swap import Swap
 from fastinstall.steps.system_packages import SystemPackages
 from fastinstall.steps.verify import Verify
-
-if TYPE_CHECKING:
-    from fastinstall.steps.kind import PreparingStep, RecordingStep, StepKind
 
 Preparing = SystemPackages | PrivateHeaders | CondaToolchain
 """Before the build: they fetch what it needs."""
@@ -57,12 +54,3 @@ def get_required_step(steps: Iterable[Step], kind: type[S]) -> S:
     if step is None:
         raise FailedError(f"the plan has no step {tag_of(kind)!r}", hint="make a new plan: fastinstall plan")
     return step
-
-
-if TYPE_CHECKING:
-
-    def _check_every_kind(step: Step, preparing: Preparing, recording: Recording) -> None:
-        """Have mypy check that each kind keeps the protocol."""
-        _has_what_all_have: StepKind = step
-        _prepares: PreparingStep = preparing
-        _records: RecordingStep = recording

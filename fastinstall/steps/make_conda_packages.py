@@ -11,7 +11,7 @@ from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+from fastinstall.steps.kind import SavedPlanContext, StepKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _KEEPING = "have conda keep this build: security updates then come by `fastinsta
 
 @tagged("make-conda-packages")
 @immutable
-class MakeCondaPackages(StepDefaults):
+class MakeCondaPackages(StepKind):
     """Make conda packages of the wheel, in a channel inside the environment, and link them beside it.
 
     Attributes:

@@ -10,12 +10,12 @@ from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_pins import PINS
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import ExplainedStep, SavedPlanContext
+from fastinstall.steps.kind import RecordingStep, SavedPlanContext
 
 
 @tagged("pin")
 @immutable
-class Pin(ExplainedStep):
+class Pin(RecordingStep):
     """Pin the stack in the environment's own configuration, so that solvers keep it.
 
     Attributes:

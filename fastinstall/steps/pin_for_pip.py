@@ -10,12 +10,12 @@ from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY
-from fastinstall.steps.kind import ExplainedStep, SavedPlanContext
+from fastinstall.steps.kind import RecordingStep, SavedPlanContext
 
 
 @tagged("pin-for-pip")
 @immutable
-class PinForPip(ExplainedStep):
+class PinForPip(RecordingStep):
     """Hold pip and uv to the stack by files inside the environment: the wheel, a constraint on it, and who reads them.
 
     Attributes:

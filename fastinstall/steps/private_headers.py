@@ -14,13 +14,13 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.observe.package_manager import find_package_manager
-from fastinstall.steps.kind import ExplainedStep, FetchedInputs, SavedPlanContext, find_word_problems
+from fastinstall.steps.kind import FetchedInputs, PreparingStep, SavedPlanContext, find_word_problems
 from fastinstall.steps.system_packages import PACKAGE
 
 
 @tagged("private-headers")
 @immutable
-class PrivateHeaders(ExplainedStep):
+class PrivateHeaders(PreparingStep):
     """Unpack C headers of Debian's packages into our cache, on any distribution; the system stays as it is.
 
     Attributes:

@@ -28,13 +28,13 @@ from fastinstall.proof.stack_operations import (
     prove,
     unpack_official_wheel,
 )
-from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+from fastinstall.steps.kind import SavedPlanContext, StepKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 
 @tagged("prove")
 @immutable
-class Prove(StepDefaults):
+class Prove(StepKind):
     """Stage the wheel beside the target, run real operations on it, compare and time it.
 
     Attributes:

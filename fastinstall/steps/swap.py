@@ -19,12 +19,12 @@ from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.recipe import LIBRARIES
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+from fastinstall.steps.kind import SavedPlanContext, StepKind
 
 
 @tagged("swap")
 @immutable
-class Swap(StepDefaults):
+class Swap(StepKind):
     """Put the staged tree in place of what is there; nothing is deleted.
 
     Attributes:

@@ -7,7 +7,7 @@ from fastinstall.core.events import Started
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import ExplainedStep, FetchedInputs, SavedPlanContext, find_word_problems
+from fastinstall.steps.kind import FetchedInputs, PreparingStep, SavedPlanContext, find_word_problems
 
 PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.+_-]*[A-Za-z0-9+])?")
 """The name of a package of apt's or dnf's."""
@@ -15,7 +15,7 @@ PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.+_-]*[A-Za-z0-9+])?")
 
 @tagged("system-packages")
 @immutable
-class SystemPackages(ExplainedStep):
+class SystemPackages(PreparingStep):
     """Install packages of the operating system.
 
     Attributes:

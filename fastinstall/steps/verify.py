@@ -6,12 +6,12 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable, tagged
 from fastinstall.model.finding import Finding, Status
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepDefaults
+from fastinstall.steps.kind import SavedPlanContext, StepKind
 
 
 @tagged("verify")
 @immutable
-class Verify(StepDefaults):
+class Verify(StepKind):
     """Observe again and run doctor's checks; an error undoes the swap.
 
     Attributes:

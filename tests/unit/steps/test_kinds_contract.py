@@ -12,7 +12,7 @@ import fastinstall.steps
 from fastinstall.core.values import tag_of
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaChange
-from fastinstall.steps.kind import StepDefaults
+from fastinstall.steps.kind import StepKind
 from fastinstall.steps.kinds import Step
 
 KINDS: tuple[type[Any], ...] = typing.get_args(Step)
@@ -30,16 +30,16 @@ def test_no_kind_lies_in_a_file_without_being_one_of_the_union() -> None:
     found = set()
     for name in {module.name for module in pkgutil.iter_modules(fastinstall.steps.__path__)} - SHARED:
         module = importlib.import_module(f"fastinstall.steps.{name}")
-        found |= {each for each in vars(module).values() if isinstance(each, type) and issubclass(each, StepDefaults)}
-    assert {each for each in found if each.__module__ != StepDefaults.__module__} == set(KINDS)
+        found |= {each for each in vars(module).values() if isinstance(each, type) and issubclass(each, StepKind)}
+    assert {each for each in found if each.__module__ != StepKind.__module__} == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=tag_of)
 def test_what_a_kind_names_is_what_it_says_it_fetches(kind: type[Any]) -> None:
     hints = str(typing.get_type_hints(kind))
-    assert (f"{Artefact.__module__}.Artefact" in hints) == (kind.list_artefacts is not StepDefaults.list_artefacts)
+    assert (f"{Artefact.__module__}.Artefact" in hints) == (kind.list_artefacts is not StepKind.list_artefacts)
     assert (f"{CondaChange.__module__}.CondaChange" in hints) == (
-        kind.list_conda_packages is not StepDefaults.list_conda_packages
+        kind.list_conda_packages is not StepKind.list_conda_packages
     )
 
 
