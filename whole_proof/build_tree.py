@@ -10,7 +10,7 @@ from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import probe_headers
 from fastinstall.wheelbuild.pipeline import BuildSite, prepare_build_inputs
-from fastinstall.wheelbuild.source_archive import unpack_source
+from fastinstall.wheelbuild.source_archive import NOT_COMPILED, extract_source
 from fastinstall.wheelbuild.variables import remove_stray_variables
 from whole_proof.recorded_build import CoreSteps, record_steps
 from whole_proof.variant import SanitizedVariant, compile_core, install_core_in_copy
@@ -79,7 +79,7 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
         work=work,
         steps=record_steps(work, work.base_wheel, target),
         source=work.build_context.source,
-        stock=unpack_source(request, space / "stock") if request.recipe.is_exact else None,
+        stock=extract_source(request.source, space / "stock", but=NOT_COMPILED) if request.recipe.is_exact else None,
         base_wheel=work.base_wheel,
         space=space,
     )

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastinstall.apply.late_interrupts import report_late_interruptions
 from fastinstall.apply.recovery import lock_recovered_environment
@@ -21,15 +20,14 @@ from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda_engine import CondaEngine
-from fastinstall.model.facts import Facts, Interpreter
-from fastinstall.model.finding import EnvironmentReport
+from fastinstall.model.facts import Facts
 from fastinstall.model.history import warn_about_held_bytes
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.known_environments import remember_environment
-from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_of
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_preview import make_engine
@@ -43,9 +41,6 @@ from fastinstall.steps.kinds import find_step, get_required_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.verify import Verify, refuse_errors
 from fastinstall.wheelbuild.installed_wheels import keep_installed_wheel
-
-if TYPE_CHECKING:
-    from fastinstall.apply.orchestrator import Observers
 
 PlanConsent = Callable[[Plan], Plan]
 """Asks for consent to a plan, and gives the plan with what was accepted; raises where it is declined."""
@@ -90,7 +85,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
 
             context = make_execution_context(session, plan, recipe)
-            done = execute_plan(plan, context, _make_observers(session, plan, recipe))
+            done = execute_plan(plan, context, session)
             remember_environment(session, plan.environment)
             _keep_ready_made_wheel(plan, context)
             session.emit(Noted(message=f"the files were replaced in {done.window_ns / 1e6:.2f} ms", detail=True))
@@ -167,24 +162,6 @@ def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
 
     tool = find_conda(session.variables, Path(plan.environment.prefix))
     return make_engine(session, named, tool, offline=plan.request.offline)
-
-
-def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers":
-    request = ObservationRequest(recipe=recipe, runtime=True)
-
-    def before(interpreter: Interpreter) -> Facts:
-        return facts_of(session, plan.environment, replace(request, interpreter=interpreter))
-
-    def after(interpreter: Interpreter) -> Facts:
-        deeply = replace(request, interpreter=interpreter, binaries=Binaries.DECODED)
-        return facts_of(session, plan.environment, deeply)
-
-    def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> EnvironmentReport:
-        return judge_facts(session, seen, receipt, recipe, checks)
-
-    from fastinstall.apply.orchestrator import Observers  # noqa: PLC0415 (likewise)
-
-    return Observers(before=before, after=after, judge=judged)
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:

@@ -6,7 +6,7 @@ leaves it as it was. What each kind of step does stands in `steps`; here stands 
 The result of the swap is judged by doctor's own checks, and the receipt puts the setup on record.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,6 +23,7 @@ from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import explain_refusal
 from fastinstall.core.values import immutable
+from fastinstall.doctor.registry import judge_facts
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.stamp import Stamp, make_stamp
@@ -30,12 +31,13 @@ from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts, Interpreter, Runtime
-from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.request import Risk
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.guard_files import GUARD_ENTRIES
 from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of
+from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.proof.stack_operations import MeasuredPil, refuse_lost_features
 from fastinstall.steps.build import Build
@@ -55,21 +57,6 @@ if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages
 
 _AGAIN = "make a new plan: fastinstall plan"
-
-
-@immutable
-class Observers:
-    """How to look at the target, and how to judge it; handed in from above.
-
-    Attributes:
-        before: observes the target as it is before the swap: files, and PIL in use. Its interpreter has been asked.
-        after: observes all that doctor looks at, once it is swapped.
-        judge: runs doctor's checks by name on facts, against a receipt.
-    """
-
-    before: Callable[[Interpreter], Facts]
-    after: Callable[[Interpreter], Facts]
-    judge: Callable[[Facts, Receipt, tuple[str, ...]], EnvironmentReport]
 
 
 @immutable
@@ -94,7 +81,8 @@ class _Work:
     Attributes:
         plan: what is carried out.
         context: what builds, fetches and installs, and where the cache lies.
-        observers: how the target is looked at and judged.
+        session: by which the target is looked at and judged.
+        observing: what is looked at before the swap: files, and PIL in use.
         watch: notices other programs' changes to the stack.
         interpreter: the target's Python, asked before anything was built.
         before: what the target was.
@@ -102,7 +90,8 @@ class _Work:
 
     plan: Plan
     context: ExecutionContext
-    observers: Observers
+    session: Session
+    observing: ObservationRequest
     watch: ForeignChangeWatch
     interpreter: Interpreter
     before: Facts
@@ -151,13 +140,14 @@ class StagedStack:
     left_out: tuple[str, ...]
 
 
-def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) -> CompletedPlan:
+def execute_plan(plan: Plan, context: ExecutionContext, session: Session) -> CompletedPlan:
     """Carry out a plan that was consented to.
 
     Args:
         plan: consented to; its steps are carried out in the order of their stages.
         context: what builds, fetches and installs, and where the cache lies.
-        observers: how the target is looked at and judged.
+        session: by which the target is looked at and judged.
+        observing: what is looked at before the swap: files, and PIL in use.
 
     Raises:
         FailedError: something failed; the environment is as it was.
@@ -177,11 +167,18 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
         interpreter = observe_interpreter(Path(plan.environment.python))
         watch = _watch_environment(plan, interpreter)
         built = None if _builds_upon_changes(plan.steps) else build_and_prove(plan.steps, interpreter, context)
-        before = _observe_replaced(plan, observers, watch, interpreter)
+        observing = ObservationRequest(recipe=context.recipe, runtime=True, interpreter=interpreter)
+        before = _observe_replaced(plan, session, observing, watch)
         if built is not None:
             _refuse_harmful_records(plan.steps, built, before, context)
         work = _Work(
-            plan=plan, context=context, observers=observers, watch=watch, interpreter=interpreter, before=before
+            plan=plan,
+            context=context,
+            session=session,
+            observing=observing,
+            watch=watch,
+            interpreter=interpreter,
+            before=before,
         )
         stamp, store = make_stamp(), JournalStore(prefix)
         with (
@@ -198,9 +195,9 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
         return CompletedPlan(receipt=receipt, after=after, window_ns=transaction.window_ns)
 
 
-def _observe_replaced(plan: Plan, observers: Observers, watch: ForeignChangeWatch, interpreter: Interpreter) -> Facts:
+def _observe_replaced(plan: Plan, session: Session, observing: ObservationRequest, watch: ForeignChangeWatch) -> Facts:
     """Look at what will be replaced, after the build: it may have taken minutes, in which others could change it."""
-    before = observers.before(interpreter)
+    before = facts_of(session, plan.environment, observing)
     watch.refuse_changes()
     _refuse_other_owners(plan, before)
     return before
@@ -283,10 +280,11 @@ def _swap_stack(work: _Work, tree: StagedTree, transaction: Transaction) -> None
 def _verify_result(work: _Work, staged: StagedStack, stamp: Stamp) -> tuple[Receipt, Facts]:
     """Return the receipt, if doctor's checks find no error, and what they looked at."""
     work.context.emit(Started(stage="verify", message="running doctor's checks on it"))
-    after = work.observers.after(work.interpreter)
+    deeply = replace(work.observing, binaries=Binaries.DECODED)
+    after = facts_of(work.session, work.plan.environment, deeply)
     receipt = replace(make_receipt(work.plan, staged, work.before, stamp), jpeg=find_loaded_jpeg(after))
     checks = get_required_step(work.plan.steps, Verify).checks
-    refuse_errors(work.observers.judge(after, receipt, checks).findings)
+    refuse_errors(judge_facts(work.session, after, receipt, work.context.recipe, checks).findings)
     return receipt, after
 
 

@@ -13,10 +13,7 @@ from pathlib import Path
 from fastinstall.core.errors import FailedError
 from fastinstall.core.process import Completed
 from fastinstall.core.values import immutable
-from fastinstall.model.facts import Interpreter
-from fastinstall.wheelbuild.requirements import BuildRequirements, read_build_system
-
-_LIBRARY, _PROGRAMS = "lib", "bin"
+from fastinstall.wheelbuild.requirements import LIBRARY, PROGRAMS, read_build_system
 
 
 class BackendFailedError(Exception):
@@ -54,40 +51,6 @@ class BackendCall:
     output: Path
 
 
-def install_requirements(requirements: BuildRequirements, interpreter: Interpreter, directory: Path) -> None:
-    """Unpack a build's requirements, programs included.
-
-    Args:
-        requirements: the wheels to unpack.
-        interpreter: the one that runs their programs.
-        directory: an empty one, to unpack into.
-
-    Raises:
-        FailedError: a wheel is damaged.
-    """
-    from zipfile import BadZipFile  # noqa: PLC0415 (only for a build)
-
-    from installer import install  # noqa: PLC0415 (likewise)
-    from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415 (likewise)
-    from installer.exceptions import InstallerError  # noqa: PLC0415 (likewise)
-    from installer.sources import WheelFile  # noqa: PLC0415 (likewise)
-
-    library = str(directory / _LIBRARY)
-    schemes = {"purelib": library, "platlib": library, "scripts": str(directory / _PROGRAMS)}
-    destination = SchemeDictionaryDestination(
-        {**schemes, "data": str(directory), "headers": str(directory / "include")},
-        interpreter=str(interpreter.executable),
-        script_kind="posix",
-    )
-    for name, _ in requirements.files:
-        wheel = (requirements.directory or directory) / name
-        try:
-            with WheelFile.open(wheel) as source:
-                install(source, destination, additional_metadata={})
-        except (InstallerError, BadZipFile, OSError, ValueError) as error:
-            raise FailedError(f"{wheel}: damaged: {error}", hint="remove it and run the same command again") from error
-
-
 def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBackend) -> None:
     """Have the backend build a wheel.
 
@@ -103,7 +66,7 @@ def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBacken
     from pyproject_hooks import BackendUnavailable, BuildBackendHookCaller, HookMissing, UnsupportedOperation  # noqa: PLC0415 (only for a build)
 
     system = read_build_system(call.source)
-    search = {"PATH": call.requirements / _PROGRAMS, "PYTHONPATH": call.requirements / _LIBRARY}
+    search = {"PATH": call.requirements / PROGRAMS, "PYTHONPATH": call.requirements / LIBRARY}
     paths = {name: os.pathsep.join(filter(None, (str(path), variables.get(name)))) for name, path in search.items()}
 
     def run_isolated(

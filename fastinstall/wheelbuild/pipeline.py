@@ -20,7 +20,6 @@ from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.assemble import BuildInputs, assemble
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
-from fastinstall.wheelbuild.build_backend import install_requirements
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels
 from fastinstall.wheelbuild.core_placement import plan_core_placements
@@ -30,8 +29,13 @@ from fastinstall.wheelbuild.linking import find_linked_libraries, linking
 from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
 from fastinstall.wheelbuild.prepare import prepare_source
 from fastinstall.wheelbuild.ready_wheels import list_known_inputs
-from fastinstall.wheelbuild.requirements import BuildRequirements, describe_given_wheels, fetch_requirements
-from fastinstall.wheelbuild.source_archive import unpack_source
+from fastinstall.wheelbuild.requirements import (
+    BuildRequirements,
+    describe_given_wheels,
+    fetch_requirements,
+    install_requirements,
+)
+from fastinstall.wheelbuild.source_archive import NOT_COMPILED, extract_source
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
 from fastinstall.wheelbuild.variables import remove_stray_variables
 
@@ -62,7 +66,7 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
         FailedError: something is missing.
     """
     request, space = site.request, site.space
-    tree = unpack_source(request, space)
+    tree = extract_source(request.source, space / "source", but=NOT_COMPILED)
     installed = space / "requirements"
     process_group = ProcessGroup()
     with ThreadPoolExecutor(max_workers=2) as pool:

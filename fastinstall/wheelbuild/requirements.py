@@ -1,15 +1,14 @@
 """A build's own requirements (setuptools, pybind11), fetched first, so that the build needs no network.
 
-`<cache>/requirements/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
-the latest one and is valid only while all its files are intact. It is used for 30 days, where pip is configured for the
-same indexes; then these are asked again. If they cannot be reached, the old files are used. What comes with the help of
-a wheelhouse goes away with the process.
+`<cache>/requirements/<key>/` holds directories of wheels, and which is the latest (`fetched_wheels`), where pip is
+configured for the same indexes. After 30 days these are asked again; if they cannot be reached, the old files are used.
+What comes with the help of a wheelhouse goes away with the process.
 """
 
 from pathlib import Path
 
 from fastinstall.compilers import list_wheel_compilers
-from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
+from fastinstall.core import codec, files, foreign, temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import quote
@@ -18,22 +17,17 @@ from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.values import immutable
 from fastinstall.index.downloads import private_space
 from fastinstall.index.pip import pip_environment
+from fastinstall.model.facts import Interpreter
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.fetched_files import read_latest_record
+from fastinstall.wheelbuild.fetched_wheels import FetchedWheels, describe_wheels, keep_latest, read_latest
+from fastinstall.wheelbuild.wheel_files import install_wheel
 
-_LIFETIME = 30 * 24 * 3600.0
-
-
+_DOCUMENT = "requirements"
 _SECONDS = 300.0
-
-
-_LATEST = "latest.json"
-
-
 _DEFAULT = {"requires": ["setuptools>=40.8.0"]}  # PEP 518: without pyproject.toml or [build-system]
-
-
 _LEGACY = "setuptools.build_meta:__legacy__"  # PEP 517: without a named backend
+LIBRARY, PROGRAMS = "lib", "bin"
+"""Where installed requirements lie, below their directory."""
 
 
 @immutable
@@ -47,14 +41,6 @@ class BuildRequirements:
 
     directory: Path | None
     files: tuple[tuple[str, str], ...]
-
-
-@immutable
-class _Latest:
-    """The latest fetch: the name of its directory, and sha256 by file name."""
-
-    directory: str
-    files: dict[str, str]
 
 
 def fetch_requirements(
@@ -76,17 +62,35 @@ def fetch_requirements(
         return BuildRequirements(directory=None, files=())
     within = Path("requirements", codec.digest(_list_key_inputs(request, required)))
     place = request.cache / within
-    latest, age = read_latest_record(_Latest, "requirements", place / _LATEST, request.cache)
+    latest, recent = read_latest(FetchedWheels, _DOCUMENT, place, request.cache)
     known = _describe_latest(place, latest) if latest is not None else None
-    if known is not None and (request.offline or age <= _LIFETIME):
+    if known is not None and (request.offline or recent):
         return known
     if request.wheelhouse is not None:  # what pip takes from there counts for this run alone
         place = private_space(request.cache) / within
     return _refresh_requirements(request, required, place, known, process_group)
 
 
-def _describe_latest(place: Path, latest: _Latest) -> BuildRequirements:
+def _describe_latest(place: Path, latest: FetchedWheels) -> BuildRequirements:
     return BuildRequirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
+
+
+def install_requirements(requirements: BuildRequirements, interpreter: Interpreter, directory: Path) -> None:
+    """Unpack a build's requirements, programs included.
+
+    Args:
+        requirements: the wheels to unpack.
+        interpreter: the one that runs their programs.
+        directory: an empty one, to unpack into.
+
+    Raises:
+        FailedError: a wheel is damaged.
+    """
+    library = directory / LIBRARY
+    schemes = {"purelib": library, "platlib": library, "scripts": directory / PROGRAMS}
+    for name, _ in requirements.files:
+        wheel = (requirements.directory or directory) / name
+        install_wheel(wheel, {**schemes, "data": directory, "headers": directory / "include"}, interpreter)
 
 
 @immutable
@@ -168,7 +172,7 @@ def _refresh_requirements(
 
 def _fetch_requirements(
     request: BuildRequest, required: tuple[str, ...], place: Path, process_group: ProcessGroup | None
-) -> _Latest:
+) -> FetchedWheels:
     with temporary_directories.temporary_directory("requirements", within=request.cache / "tmp") as space:
         fresh = space / "wheels"
         fresh.mkdir()
@@ -176,14 +180,8 @@ def _fetch_requirements(
         words = (*_make_index_words(request), "--dest", str(fresh), *required)
         environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
         run((*argv, *words), environment=environment, timeout=_SECONDS, process_group=process_group)
-        digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
-        latest = _Latest(directory=codec.digest(digests)[:16], files=digests)
-        if request.wheelhouse is not None:  # for this run alone
-            files.publish(fresh, place / latest.directory, space / "aside")
-        else:
-            sealed_trees.publish_sealed(fresh, place / latest.directory, space / "aside", cache=request.cache)
-    files.write_text(place / _LATEST, codec.dump(codec.document("requirements", latest)))
-    return latest
+        cache = request.cache if request.wheelhouse is None else None  # else for this run alone
+        return keep_latest(fresh, place, _DOCUMENT, describe_wheels(fresh), cache=cache)
 
 
 def _make_index_words(request: BuildRequest) -> tuple[str, ...]:

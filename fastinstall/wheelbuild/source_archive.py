@@ -4,9 +4,8 @@ from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core.archives import unpack_tar
-from fastinstall.wheelbuild.build_inputs import BuildRequest
 
-_NOT_COMPILED = ("Tests", "docs")  # they are 19/20 of Pillow's sdist
+NOT_COMPILED = ("Tests", "docs")  # they are 19/20 of Pillow's sdist
 
 
 def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), only: Collection[str] = ()) -> Path:
@@ -32,12 +31,3 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
 def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str]) -> bool:
     below = path.parts[1:2]
     return not below or (below[0] not in but and (not only or below[0] in only))
-
-
-def unpack_source(request: BuildRequest, space: Path) -> Path:
-    """Return the top directory of the unpacked source, without files that are not compiled.
-
-    Raises:
-        FailedError: it cannot be unpacked.
-    """
-    return extract_source(request.source, space / "source", but=_NOT_COMPILED)

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.core import process
-from fastinstall.core.errors import FailedError
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.index.sound_wheels import require_stack_alone
 from fastinstall.model.facts import Interpreter
+from fastinstall.wheelbuild.wheel_files import install_wheel
 
 INSTALLER = b"fastinstall\n"
 
@@ -36,23 +36,8 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = 
         FailedError: the wheel is damaged, or has files that are not part of PIL.
     """
     require_stack_alone(wheel, ours=ours)
-    from installer import install  # noqa: PLC0415 (only a setup stages)
-    from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415
-    from installer.exceptions import InstallerError  # noqa: PLC0415
-    from installer.sources import WheelFile  # noqa: PLC0415
-
-    destination = SchemeDictionaryDestination(
-        {"purelib": str(stage), "platlib": str(stage)},  # no other schemes pass the check above
-        interpreter=str(interpreter.executable),
-        script_kind="posix",
-    )
-    try:
-        with WheelFile.open(wheel) as source:
-            install(source, destination, additional_metadata={"INSTALLER": INSTALLER})
-            metadata = source.dist_info_dir
-    except InstallerError as error:
-        raise FailedError(f"{wheel}: damaged: {error}", hint="remove it and run the same command again") from error
-    return metadata
+    schemes = {"purelib": stage, "platlib": stage}  # no others pass the check above
+    return install_wheel(wheel, schemes, interpreter, INSTALLER)
 
 
 @contextmanager

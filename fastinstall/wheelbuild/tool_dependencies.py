@@ -1,8 +1,7 @@
 """fastinstall's own dependencies, as wheels for several Pythons, fetched by the tool's own pip and cached.
 
-`<cache>/tool/needs/<key>/` holds directories of wheels, each named after its content, and `latest.json`, which names
-the latest one. It is used for 30 days; then the index is asked again. If the index cannot be reached, the old files
-are used.
+`<cache>/tool/needs/<key>/` holds directories of wheels, and which is the latest (`fetched_wheels`). After 30 days the
+index is asked again. If it cannot be reached, the old files are used.
 """
 
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from email.parser import HeaderParser
 from pathlib import Path
 
-from fastinstall.core import codec, files, sealed_trees, temporary_directories
+from fastinstall.core import codec, files, temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
@@ -19,12 +18,11 @@ from fastinstall.index.pip import pip_environment
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.index.sound_wheels import read_sound_metadata
 from fastinstall.wheelbuild.dependency_closure import Closure, ShelfWheel, closure_of, make_shelf_wheel
-from fastinstall.wheelbuild.fetched_files import read_latest_record
+from fastinstall.wheelbuild.fetched_wheels import FetchedWheels, describe_wheels, keep_latest, read_latest
 
 _PIP = (sys.executable, "-P", "-m", "pip")
-_LIFETIME = 30 * 24 * 3600.0
 _SECONDS = 300.0
-_LATEST = "latest.json"
+_DOCUMENT = "tool-needs"
 _ROUNDS = 8
 
 
@@ -50,17 +48,13 @@ class DependencyFetching:
 
 
 @immutable
-class FetchedDependencies:
+class FetchedDependencies(FetchedWheels):
     """The fetched wheels.
 
     Attributes:
-        directory: the name of the directory of the wheels.
-        files: sha256 by file name.
         left_out: why a Python is not served, by its minor version.
     """
 
-    directory: str
-    files: dict[str, str]
     left_out: dict[str, str]
 
 
@@ -74,9 +68,9 @@ def fetch_needs(fetching: DependencyFetching) -> tuple[Path, FetchedDependencies
         FailedError: no Python can be served: the index is unreachable, not allowed, or has no wheels.
     """
     place = fetching.cache / "tool" / "needs" / codec.digest(_list_key_inputs(fetching))
-    latest, age = read_latest_record(FetchedDependencies, "tool-needs", place / _LATEST, fetching.cache)
+    latest, recent = read_latest(FetchedDependencies, _DOCUMENT, place, fetching.cache)
     # A fetch that left out a Python may have hit a temporary failure:
-    if latest is None or ((age > _LIFETIME or latest.left_out) and not fetching.offline):
+    if latest is None or ((latest.left_out or not recent) and not fetching.offline):
         latest = _refresh_dependencies(fetching, place, latest)
     return place / latest.directory, latest
 
@@ -142,11 +136,9 @@ def _fetch_dependencies(fetching: DependencyFetching, place: Path) -> FetchedDep
         fresh.mkdir()
         for name in used - {fetching.wheel.name}:
             (shelf / name).rename(fresh / name)
-        digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
-        needs = FetchedDependencies(directory=codec.digest(digests)[:16], files=digests, left_out=left_out)
-        sealed_trees.publish_sealed(fresh, place / needs.directory, space / "aside", cache=fetching.cache)
-    files.write_text(place / _LATEST, codec.dump(codec.document("tool-needs", needs)))
-    return needs
+        made = describe_wheels(fresh)
+        needs = FetchedDependencies(directory=made.directory, files=made.files, left_out=left_out)
+        return keep_latest(fresh, place, _DOCUMENT, needs, cache=fetching.cache)
 
 
 def _gather_requirements(fetching: DependencyFetching, shelf: _Shelf) -> tuple[frozenset[str], dict[str, str]]:

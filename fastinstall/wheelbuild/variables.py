@@ -18,32 +18,18 @@ FIXED_VARIABLES = {
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
 }
-
-
 _STRAY = frozenset(
     {
         *("CC", "CXX", "CPP", "AR", "ARFLAGS", "RANLIB", "LDSHARED", "LDCXXSHARED", "ARCHFLAGS"),
         *("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LD_RUN_PATH"),
         *("CPATH", "C_INCLUDE_PATH", "INCLUDE", "LIB", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"),
         *("JPEG_ROOT", "JPEG2K_ROOT", "TIFF_ROOT", "ZLIB_ROOT", "FREETYPE_ROOT", "HARFBUZZ_ROOT", "FRIBIDI_ROOT"),
-        *("RAQM_ROOT", "WEBP_ROOT", "LCMS_ROOT", "IMAGEQUANT_ROOT", "AVIF_ROOT"),
-        *("PKG_CONFIG_PATH", "MAX_CONCURRENCY", "LIB_FUZZING_ENGINE", "SOURCE_DATE_EPOCH"),
-        *(
-            "SETUPTOOLS_USE_DISTUTILS",
-            "DISTUTILS_DEBUG",
-            "PIP_CONFIG_SETTINGS",
-            "PIP_GLOBAL_OPTION",
-            "PIP_BUILD_OPTION",
-        ),
-        *("PIP_NO_BUILD_ISOLATION", "PIP_NO_CLEAN", "PIP_LOG", "PIP_WHEEL_DIR"),
+        *("RAQM_ROOT", "WEBP_ROOT", "LCMS_ROOT", "IMAGEQUANT_ROOT", "AVIF_ROOT", "PKG_CONFIG_PATH"),
+        *("MAX_CONCURRENCY", "LIB_FUZZING_ENGINE", "SOURCE_DATE_EPOCH", "SETUPTOOLS_USE_DISTUTILS", "DISTUTILS_DEBUG"),
     }
 )
-
-
 _MULTIARCH = Path("/usr/include", architecture_of(os.uname().machine).target)
 """Debian's place of headers that compilers find automatically, but Pillow's setup.py only by pkg-config or if told."""
-
-
 _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
 
 

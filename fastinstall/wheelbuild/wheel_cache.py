@@ -56,7 +56,7 @@ def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
     if not directory.is_dir():
         return None
     entry = _read(directory / _RESULT)
-    if entry is not None and _is_whole(directory / entry.wheel, entry.sha256):
+    if entry is not None and is_wheel_intact(cache, key, entry):
         return entry
     emit(Noted(message=f"{directory}: the cached wheel is damaged; building it again", warning=True))
     return None
@@ -105,7 +105,10 @@ def entries(cache: Path) -> list[tuple[str, CachedWheel]]:
 
 def is_wheel_intact(cache: Path, key: str, entry: CachedWheel) -> bool:
     """Return whether an entry's wheel is intact."""
-    return _is_whole(directory_of(cache, key) / entry.wheel, entry.sha256)
+    try:
+        return files.sha256(directory_of(cache, key) / entry.wheel) == entry.sha256
+    except OSError:
+        return False
 
 
 def store_wheel(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, str | None]) -> CachedWheel:
@@ -133,10 +136,3 @@ def _read(path: Path) -> CachedWheel | None:
         return codec.open_document(CachedWheel, "build", json_data(foreign.read_text(path)), file=path)
     except (OSError, ValueError, DocumentError):
         return None
-
-
-def _is_whole(wheel: Path, sha256: str) -> bool:
-    try:
-        return files.sha256(wheel) == sha256
-    except OSError:
-        return False

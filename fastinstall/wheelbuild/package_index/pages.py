@@ -28,7 +28,6 @@ class IndexedFile:
         requires_python: a specifier; empty if it has none.
         metadata_sha256: of its metadata beside it; empty without metadata.
         has_provenance: whether its attestations are beside it.
-        has_signature: whether a GPG signature is beside it.
     """
 
     name: str
@@ -40,7 +39,6 @@ class IndexedFile:
     requires_python: str = ""
     metadata_sha256: str = ""
     has_provenance: bool = False
-    has_signature: bool = False
 
 
 def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
@@ -65,8 +63,6 @@ def _render_file_link(file: IndexedFile) -> str:
         attributes["data-core-metadata"] = f"sha256={file.metadata_sha256}"
     if file.has_provenance:
         attributes["data-provenance"] = f"{_make_file_address(file)}.provenance"
-    if file.has_signature:
-        attributes["data-gpg-sig"] = "true"
     words = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
     return f"<a {words}>{html.escape(file.filename)}</a>"
 
@@ -114,8 +110,6 @@ def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
         described["core-metadata"] = {"sha256": file.metadata_sha256}
     if file.has_provenance:
         described["provenance"] = f"{_make_file_address(file)}.provenance"
-    if file.has_signature:
-        described["gpg-sig"] = True
     return described
 
 

@@ -31,7 +31,7 @@ SUMS = "SHA256SUMS"
 METADATA = ".metadata"
 
 
-_PROVENANCE, _SIGNATURE = ".provenance", ".asc"
+_PROVENANCE = ".provenance"
 
 
 @immutable
@@ -89,7 +89,6 @@ def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> Offe
             requires_python=str(headers.get("Requires-Python", "")).strip(),
             metadata_sha256=hashlib.sha256(metadata).hexdigest(),
             has_provenance=_is_attested(path, digest, emit),
-            has_signature=path.with_name(path.name + _SIGNATURE).is_file(),
         ),
     )
 

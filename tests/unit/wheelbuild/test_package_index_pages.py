@@ -56,7 +56,6 @@ def test_nothing_is_said_that_is_not_known() -> None:
     [
         ({"requires_python": ">=3.11"}, "data-requires-python", ">=3.11", "requires-python", ">=3.11"),
         ({"metadata_sha256": "b"}, "data-core-metadata", "sha256=b", "core-metadata", {"sha256": "b"}),
-        ({"has_signature": True}, "data-gpg-sig", "true", "gpg-sig", True),
         (
             {"has_provenance": True},
             "data-provenance",
