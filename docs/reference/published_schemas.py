@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fastinstall.apply.forecast import Durations
+from fastinstall.apply.eta import Durations
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.commands.completion import Completion
 from fastinstall.cli.wizard.answers import Answers

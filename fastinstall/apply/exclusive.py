@@ -17,6 +17,11 @@ from fastinstall.core.package_managers import ConcurrentInstaller, describe_conc
 from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
+_PATIENCE = 30.0
+"""Seconds in which an installer that has replaced what a setup swapped in may finish, before the rest is undone."""
+_PAUSE = 0.1
+_SHOWN = 3
+
 
 @contextmanager
 def hold_environment_lock(prefix: Path) -> Iterator[None]:
@@ -42,12 +47,6 @@ def refuse_concurrent_installers(prefix: Path) -> None:
         processes = ",".join(str(installer.process) for installer in installers)
         hint = f"wait for it to end; to see what it is: ps -fp {processes}"
         raise RefusedError(f"{prefix}: {describe_concurrent_installers(installers)}", hint=hint)
-
-
-_PATIENCE = 30.0
-"""Seconds in which an installer that has replaced what a setup swapped in may finish, before the rest is undone."""
-
-_PAUSE = 0.1
 
 
 class ForeignChangeWatch:
@@ -140,9 +139,6 @@ class ForeignChangeWatch:
         while installers and time.monotonic() < deadline:
             time.sleep(_PAUSE)
             installers = observe_concurrent_installers(self._prefix)
-
-
-_SHOWN = 3
 
 
 def find_changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:

@@ -39,21 +39,6 @@ if TYPE_CHECKING:
     from fastinstall.proof.quick import QuickProof
     from fastinstall.proof.runs import ProofStack
 
-
-def build_and_prove(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
-    """Make the wheel of a plan, proven where its recipe has kernels.
-
-    Raises:
-        UnprovenError: it does not compile or prove.
-        FastinstallError: it could not be made.
-    """
-    fetched = fetch_inputs(steps, context)
-    reference = get_required_step(steps, Prove).reference
-    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=reference)
-    step = get_required_step(steps, Build)
-    return make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
-
-
 Make = Callable[[Build], BuildResult]
 
 
@@ -70,6 +55,20 @@ class ProofContext:
     interpreter: Interpreter
     cpu: Cpu
     reference: Artefact | None
+
+
+def build_and_prove(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
+    """Make the wheel of a plan, proven where its recipe has kernels.
+
+    Raises:
+        UnprovenError: it does not compile or prove.
+        FastinstallError: it could not be made.
+    """
+    fetched = fetch_inputs(steps, context)
+    reference = get_required_step(steps, Prove).reference
+    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=reference)
+    step = get_required_step(steps, Build)
+    return make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
 
 
 def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, context: ExecutionContext) -> BuildResult:

@@ -10,8 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from fastinstall.apply.eta import describe_expected_gain, estimate_durations
-from fastinstall.apply.forecast import LEAST_LEFT
+from fastinstall.apply.eta import LEAST_LEFT, describe_expected_gain, estimate_durations
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import fit
 from fastinstall.core.events import Event, Finished, Noted, Progressed, RemainingTime, Started

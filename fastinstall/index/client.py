@@ -31,7 +31,6 @@ from fastinstall.index.file_names import parse_filename
 from fastinstall.index.pip_indexes import PipSettings
 
 T = TypeVar("T")
-
 OFFLINE_HINT = (
     "check the network, the proxy and `python -m pip config list`; "
     "or bring the files along: fastinstall setup --offline --wheelhouse DIR"
@@ -46,17 +45,11 @@ _LOGIN = (401, _FORBIDDEN)
 _ABSENT = (404, 410)
 _BUSY = (429, 500, 502, 503, 504, 520, 527)
 JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
-
-
 _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
 _PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
-
 logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
-
-
-class _BusyError(Exception):
-    """A server that may answer when asked again."""
+_ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
 
 @immutable
@@ -70,6 +63,10 @@ class OfferedFile:
 
     link: Link
     provenance: str = ""
+
+
+class _BusyError(Exception):
+    """A server that may answer when asked again."""
 
 
 class Web:
@@ -235,9 +232,6 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
         return tuple(offer for offer in read_page(page) if offer.link.parsed.scheme in _SCHEMES)
     except (ValueError, LookupError) as error:
         raise FailedError(f"{remove_credentials(url)}: cannot be parsed as an index page", hint=OFFLINE_HINT) from error
-
-
-_ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
 
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:

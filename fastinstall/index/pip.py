@@ -16,8 +16,6 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.observe.stack import normalise_distribution_name
 
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
-
-
 _DROPPED = frozenset(
     {
         "PYTHONPATH",
@@ -33,6 +31,24 @@ _DROPPED = frozenset(
         "PIP_VERBOSE",
     }
 )
+_DRY = ("install", "--dry-run", "--quiet", "--report", "-", "--retries", "1", "--only-binary", ":all:")
+_TRIAL_SECONDS = 180.0
+_UNREACHED = "Retrying (Retry(total=0"
+"""Of the last attempt. Without an index pip takes what is installed for all there is, and says no more than this."""
+_IMPOSSIBLE = ("ResolutionImpossible", "No matching distribution found", "Could not find a version")
+
+
+@immutable
+class PipForecast:
+    """What pip would do.
+
+    Attributes:
+        installs: normalised name to version, of what it would install.
+        impossible: its words, where it finds nothing that fits; empty if it does.
+    """
+
+    installs: dict[str, str]
+    impossible: str = ""
 
 
 def argv_for(interpreter: Interpreter) -> tuple[str, ...]:
@@ -66,32 +82,6 @@ def _is_supported(version: str) -> bool:
     from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (likewise)
 
     return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
-
-
-_DRY = ("install", "--dry-run", "--quiet", "--report", "-", "--retries", "1", "--only-binary", ":all:")
-
-
-_TRIAL_SECONDS = 180.0
-
-
-_UNREACHED = "Retrying (Retry(total=0"
-"""Of the last attempt. Without an index pip takes what is installed for all there is, and says no more than this."""
-
-
-_IMPOSSIBLE = ("ResolutionImpossible", "No matching distribution found", "Could not find a version")
-
-
-@immutable
-class PipForecast:
-    """What pip would do.
-
-    Attributes:
-        installs: normalised name to version, of what it would install.
-        impossible: its words, where it finds nothing that fits; empty if it does.
-    """
-
-    installs: dict[str, str]
-    impossible: str = ""
 
 
 def forecast_pip_install(

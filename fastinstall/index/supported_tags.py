@@ -7,11 +7,7 @@ from packaging.tags import Tag, cpython_tags
 from fastinstall.model.facts import Interpreter
 
 _LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
-
-
 _LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
-
-
 _FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
 
 
@@ -22,14 +18,20 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
     """
     python = _parse_release(interpreter.version)
     architecture = interpreter.platform.partition("-")[2].replace("-", "_").replace(".", "_")
-    platforms = (*_list_platforms(interpreter, architecture), f"linux_{architecture}")
+    newest = _parse_release(interpreter.libc_version)
+    platforms = (*list_libc_platforms(interpreter.libc, newest, architecture), f"linux_{architecture}")
     tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
     return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
 
 
-def _list_platforms(interpreter: Interpreter, architecture: str) -> Iterator[str]:
-    family = _FAMILIES.get(interpreter.libc)
-    newest = _parse_release(interpreter.libc_version)
+def list_libc_platforms(libc: str, newest: tuple[int, int], architecture: str) -> Iterator[str]:
+    """Yield the platform tags that a C library accepts, the best first (PEP 600, PEP 656).
+
+    Args:
+        libc: "glibc" or "musl"; another accepts none.
+        newest: its version, of which the first tag is.
+    """
+    family = _FAMILIES.get(libc)
     if family is None or newest[0] != _LEAST[family][0]:
         return
     major, least = _LEAST[family]

@@ -3,10 +3,7 @@
 from pathlib import Path
 
 from fastinstall.core import files
-from fastinstall.core.errors import (
-    FailedError,
-    LaterDocumentError,
-)
+from fastinstall.core.errors import FailedError, LaterDocumentError
 from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import reason
 from fastinstall.journal.layout import KEPT, TRANSACTIONS

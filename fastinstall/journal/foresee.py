@@ -11,8 +11,7 @@ from pathlib import Path, PurePath
 from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
 from fastinstall.journal import additions, conda_records, external_undo, moves
-from fastinstall.journal.acts import Batch, Placed, locate_act, parents_of
-from fastinstall.journal.concession import is_metadata, is_of_stack
+from fastinstall.journal.acts import Batch, Placed, is_metadata, is_of_stack, locate_act, parents_of
 from fastinstall.journal.entries import Adding, Moving
 from fastinstall.journal.external_undo import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known_file

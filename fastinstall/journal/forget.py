@@ -7,10 +7,7 @@ leaves it whole or leaves what the next command removes.
 
 from collections.abc import Sequence
 
-from fastinstall.core.errors import (
-    EnvironmentDamagedError,
-    FailedError,
-)
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError
 from fastinstall.core.messages import recover_command
 from fastinstall.core.refused_writes import advice, reason
 from fastinstall.journal import transaction_directories

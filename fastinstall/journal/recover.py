@@ -1,8 +1,6 @@
 """Bring an interrupted transaction to its end, by its journal alone."""
 
-from fastinstall.core.errors import (
-    EnvironmentDamagedError,
-)
+from fastinstall.core.errors import EnvironmentDamagedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.refused_writes import reason
 from fastinstall.core.values import immutable
@@ -33,12 +31,7 @@ class Recovered:
     verb: str = ""
 
 
-def recover(
-    store: JournalStore,
-    *,
-    force: bool = False,
-    foreign_entries: tuple[str, ...] = (),
-) -> Recovered | None:
+def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[str, ...] = ()) -> Recovered | None:
     """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
 
     The caller holds the environment's lock. A transaction that did not finish is undone, a rollback is finished, and

@@ -38,11 +38,7 @@ class RolledBack:
 
 
 def rollback(
-    store: JournalStore,
-    *,
-    to: str | None = None,
-    force: bool = False,
-    foreign_entries: tuple[str, ...] = (),
+    store: JournalStore, *, to: str | None = None, force: bool = False, foreign_entries: tuple[str, ...] = ()
 ) -> RolledBack:
     """Restore the state before a setup, to the byte: offline, newest setup first.
 

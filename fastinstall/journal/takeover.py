@@ -12,8 +12,7 @@ from pathlib import Path
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.journal import moves
-from fastinstall.journal.acts import Batch, locate_act
-from fastinstall.journal.concession import is_metadata
+from fastinstall.journal.acts import Batch, is_metadata, locate_act
 from fastinstall.journal.fingerprints import KnownFiles
 from fastinstall.journal.intruding_records import find_intruding_records
 from fastinstall.journal.store import JournalStore

@@ -6,9 +6,10 @@ batch of moves is checked before its first one: possible, and nothing foreign in
 
 import contextlib
 import itertools
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Self
 
@@ -16,9 +17,9 @@ from fastinstall.core import codec, files, refused_writes
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
-from fastinstall.journal import additions, external_changes, moves, transaction_directories
-from fastinstall.journal.announcement import announce
-from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, TransactionBegun
+from fastinstall.journal import additions, external_changes, moves, remembered_directories, transaction_directories
+from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
+from fastinstall.journal.fingerprints import fingerprint
 from fastinstall.journal.mover import Mover
 from fastinstall.journal.path_rules import refuse_outside
 from fastinstall.journal.receipt_file import receipt_data
@@ -26,9 +27,12 @@ from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.takeover import give_way, is_taken_over, undo_taken_over_transaction
 from fastinstall.journal.undo import ForeignError, UndoTerms, undo
-from fastinstall.model.move import Move
+from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
+
+_REQUIRED = {MoveKind.OUT: (True, False), MoveKind.IN: (False, True), MoveKind.EXCHANGE: (True, True)}
+"""Whether something must stand at `live` and at `kept` before a move."""
 
 
 def begin(
@@ -271,3 +275,63 @@ def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) 
     hint = f"{error.hint}; then: {recover}" if error.hint else recover
     details = error.details if isinstance(error, RefusedError) else ()
     return EnvironmentDamagedError(error.message, hint=hint, details=details)
+
+
+def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: TransactionBegun) -> Moving:
+    """Check the moves, make what comes in durable, and describe all of it for the journal.
+
+    Raises:
+        RefusedError: something foreign stands where a move would put something, or a link leads out of the environment.
+        FailedError: what a move would take is not there, or its paths are not of the agreed form.
+    """
+    _check(planned, prefix, work)
+    refuse_outside(prefix, (PurePath(move.live).parent.as_posix() for move in planned))
+    coming = [move for move in planned if move.kind is not MoveKind.OUT]
+    with files.sync_during(work / move.kept for move in coming):
+        manifest = {path: value for move in coming for path, value in fingerprint(work / move.kept, move.live).items()}
+    for path in dict.fromkeys(parent for move in coming for parent in PurePath(move.kept).parents):
+        files.sync_directory(work / path)
+    remembered = {directory.path for directory in begun.directories}
+    on_the_way = remembered_directories.ancestors(move.live for move in planned)
+    created = tuple(path for path in on_the_way if not (prefix / path).is_dir())
+    changing = (PurePath(path).parent.as_posix() for path in (*(move.live for move in planned), *created))
+    return Moving(
+        moves=tuple(planned),
+        inodes=tuple(_read_inode(prefix / move.live) for move in planned),
+        created=created,
+        directories=remembered_directories.record(prefix, (path for path in changing if path not in remembered)),
+        manifest=manifest,
+    )
+
+
+def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
+    """Follow the moves in thought, since one may make room for the next."""
+    there: dict[Path, bool] = {}
+    for move in planned:
+        _check_form(move)
+        live, kept = prefix / move.live, work / move.kept
+        present = {path: there.get(path, os.path.lexists(path)) for path in (live, kept)}
+        for path, expected in zip((live, kept), _REQUIRED[move.kind], strict=True):
+            if present[path] and not expected:
+                raise _make_obstacle_error(path, prefix)
+            if expected and not present[path]:
+                raise FailedError(
+                    f"{path}: does not exist, so it cannot be moved ({move.kind})", hint=f"ls -ld {quote(path)}"
+                )
+        there[live], there[kept] = move.kind is not MoveKind.OUT, move.kind is not MoveKind.IN
+
+
+def _check_form(move: Move) -> None:
+    live, kept = PurePath(move.live), PurePath(move.kept)
+    inside = live.parts and not live.is_absolute() and ".." not in (*live.parts, *kept.parts)
+    if not inside or kept.parts[:1] not in (("stage",), ("aside",)) or len(kept.parts) == 1:
+        raise FailedError(f"{move.live} <-> {move.kept}: not a move inside one environment")
+
+
+def _make_obstacle_error(path: Path, prefix: Path) -> RefusedError:
+    hint = f"find its owner, then move it away: ls -ld {quote(path)}; then: fastinstall setup --prefix {quote(prefix)}"
+    return RefusedError(f"{path}: already exists, and fastinstall did not put it there", hint=hint)
+
+
+def _read_inode(path: Path) -> int:
+    return path.lstat().st_ino if os.path.lexists(path) else 0

@@ -19,14 +19,15 @@ from fastinstall.journal import transaction_directories
 from fastinstall.journal.acts import (
     Batch,
     Placed,
+    find_conceded_entries,
     find_files_in_the_way,
     find_lost_by_acts,
+    list_previous_sources,
     locate_act,
     parents_of,
     probe_renames,
     take_back,
 )
-from fastinstall.journal.concession import find_conceded_entries, list_previous_sources
 from fastinstall.journal.entries import Conceding, TransactionBegun, Undoing
 from fastinstall.journal.intruding_records import find_intruding_records
 from fastinstall.journal.journal_file import Journal
@@ -40,6 +41,8 @@ from fastinstall.model.request import Risk
 
 _NAMED = 20
 """The most paths that a refusal lists."""
+_ENGINES = (*CONDA, RATTLER)
+"""What a setup calls; each gets the environment as a path."""
 
 
 @immutable
@@ -235,10 +238,6 @@ def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSE
         hint=f"remove the cause, then: {recover_command(store.prefix)}",
         details=(f"what was moved where is in the journal of transaction {identifier}",),
     )
-
-
-_ENGINES = (*CONDA, RATTLER)
-"""What a setup calls; each gets the environment as a path."""
 
 
 def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> None:

@@ -98,6 +98,5 @@ def _refuse_state(facts: Facts) -> None:
         raise UsageError(damaged.problem, hint=f"move it aside, which deletes nothing: {out}" if out else None)
     if facts.interrupted is not None:
         raise RefusedError(
-            f"{prefix}: transaction {facts.interrupted} was interrupted",
-            hint=f"undo it: {recover_command(prefix)}",
+            f"{prefix}: transaction {facts.interrupted} was interrupted", hint=f"undo it: {recover_command(prefix)}"
         )

@@ -55,11 +55,6 @@ def choose_version(
         RefusedError: not CPython, or the target forbids every version (or the named one); says what forbids it.
         UsageError: the named version does not exist; the hint lists the nearest.
     """
-    if interpreter.implementation != "cpython":
-        raise RefusedError(
-            f"{interpreter.executable} is {interpreter.implementation}: the core is built for CPython only",
-            hint="keep stock Pillow there, or use a CPython environment: fastinstall setup --new-env ./fast-env",
-        )
     judged: list[tuple[Artefact, list[Obstacle]]] = []
     for artefact in _select_requested(releases, recipe, request):
         version = artefact.version if artefact.name == request.dist_name else base_version(artefact.version)

@@ -16,10 +16,16 @@ from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.interpreter import use_pil
 from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.creation import foresee_facts, plan_creation
 from fastinstall.plan.index_settings import start_index
 from fastinstall.plan.level_choice import refuse_unknown
-from fastinstall.plan.make import add_project, decide_plan, find_project, plan_new_environment
+from fastinstall.plan.make import (
+    add_project,
+    decide_plan,
+    find_project,
+    foresee_facts,
+    plan_creation,
+    plan_new_environment,
+)
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import warn_about_project
 from fastinstall.plan.satisfied import plan_nothing

@@ -13,12 +13,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.audit import audit_core
 from fastinstall.wheelbuild.auditwheel import certify_base_wheel, repair_wheel
-from fastinstall.wheelbuild.base_wheel import (
-    CORE,
-    BaseWheel,
-    hide_idle_libraries,
-    take_version,
-)
+from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel, hide_idle_libraries, take_version
 from fastinstall.wheelbuild.bill_of_materials import WheelComponents, bill_of_materials
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import BuildContext, CompiledLevel

@@ -14,6 +14,9 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, read_wheel_tags
 
 _SECONDS = 300.0
+_CERTIFY_SECONDS = 120.0
+_VERDICT = re.compile(r'following\s+platform\s+tag:\s+"([^"]+)"')
+_MANYLINUX = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)_(\w+)")
 
 
 def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
@@ -46,15 +49,6 @@ def _explain_failure(wheel: Path, error: CommandError) -> FailedError:
     else:
         hint = "pass --link system to use the libraries in place"
     return FailedError(f"auditwheel cannot bundle the libraries of {wheel.name}", hint=hint, details=error.details)
-
-
-_CERTIFY_SECONDS = 120.0
-
-
-_VERDICT = re.compile(r'following\s+platform\s+tag:\s+"([^"]+)"')
-
-
-_MANYLINUX = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)_(\w+)")
 
 
 def auditwheel(*words: str) -> tuple[str, ...]:

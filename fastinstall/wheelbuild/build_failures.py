@@ -129,10 +129,6 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[NativeRequirement, str], bool]], ...
         "C header {} is missing",
         lambda library, name: Path(library.header).name == Path(name).name,
     ),
-    (
-        r"ld(?:\.\w+)?: cannot find -l(\w+)",
-        "the linker cannot find lib{}",
-        lambda library, name: library.link == name,
-    ),
+    (r"ld(?:\.\w+)?: cannot find -l(\w+)", "the linker cannot find lib{}", lambda library, name: library.link == name),
 )
 """Signs of a missing library: a pattern, the message for the name in it, and the library."""

@@ -12,11 +12,10 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from fastinstall.core.values import immutable
+from fastinstall.index.supported_tags import list_libc_platforms
 
-_LEGACY = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}  # PEP 600
-
-
-_OLDEST_GLIBC, _BASE_GLIBC = 5, 28
+_BASE_GLIBC = (2, 28)
+"""Of the official wheels."""
 
 
 @immutable
@@ -101,12 +100,7 @@ def platforms_of(machine: str) -> tuple[str, ...]:
     >>> platforms_of("x86_64")[0], platforms_of("x86_64")[-1]
     ('manylinux_2_28_x86_64', 'manylinux1_x86_64')
     """
-    found: list[str] = []
-    for minor in range(_BASE_GLIBC, _OLDEST_GLIBC - 1, -1):
-        found.append(f"manylinux_2_{minor}_{machine}")
-        if minor in _LEGACY:
-            found.append(f"{_LEGACY[minor]}_{machine}")
-    return tuple(found)
+    return tuple(list_libc_platforms("glibc", _BASE_GLIBC, machine))
 
 
 def environment_of(minor: str) -> Mapping[str, str]:

@@ -9,11 +9,7 @@ from pathlib import PurePosixPath
 from fastinstall.core.messages import listing
 
 KERNEL_FILE = "Resample.c"  # the file where the flags of a level matter most
-
-
 _OPTIMISED = ("-O2", "-O3")
-
-
 _SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
 
 

@@ -1,11 +1,10 @@
 """A wheel's record of its own build: `fastinstall.json` in its metadata."""
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from fastinstall import __version__
-from fastinstall.core import codec
+from fastinstall.core import codec, files
 from fastinstall.core.values import immutable, keyed
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.request import LinkMode
@@ -107,9 +106,7 @@ def provenance(
 def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
     """Return name and digest of a file on disk."""
     name, version = (artefact.name, artefact.version) if artefact is not None else ("", "")
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return Ingredient(name=name, version=version, filename=path.name, sha256=digest)
+    return Ingredient(name=name, version=version, filename=path.name, sha256=files.sha256(path))
 
 
 def provenance_text(value: Provenance) -> str:

@@ -12,10 +12,7 @@ from fastinstall.core.events import Emit, Noted
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
 
-_INSTALL = {
-    "apt": ("apt-get", "install", "--yes", "--no-install-recommends"),
-    "dnf": ("dnf", "install", "--assumeyes"),
-}
+_INSTALL = {"apt": ("apt-get", "install", "--yes", "--no-install-recommends"), "dnf": ("dnf", "install", "--assumeyes")}
 _PATIENT = {
     "apt": ("-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=30"),
     "dnf": (),

@@ -22,6 +22,8 @@ from fastinstall.observe.stack import encode_digest
 
 _DATE = (2020, 1, 1, 0, 0, 0)
 _EFFORT = 4  # of deflate: 3% larger than by default, in less than half of the time
+PROVENANCE_FILE = "fastinstall.json"
+SBOM_FILE = "sboms/fastinstall.cdx.json"
 
 
 @immutable
@@ -37,6 +39,25 @@ class Tags:
     python: str
     abi: str
     platforms: tuple[str, ...]
+
+
+@immutable
+class Label:
+    """The name of a wheel and its metadata.
+
+    Attributes:
+        distribution: its name, as in "pillow".
+        version: with its local part, as in "12.1.1+simd.v3".
+        summary: one line that describes it.
+        platforms: platform tags, in order.
+        statements: texts about the wheel, by file name in its metadata directory.
+    """
+
+    distribution: str
+    version: str
+    summary: str
+    platforms: tuple[str, ...]
+    statements: dict[str, str]
 
 
 def unpack_wheel(wheel: Path, directory: Path) -> None:
@@ -151,31 +172,6 @@ def format_record(rows: list[tuple[str, str, str]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
-
-
-PROVENANCE_FILE = "fastinstall.json"
-
-
-SBOM_FILE = "sboms/fastinstall.cdx.json"
-
-
-@immutable
-class Label:
-    """The name of a wheel and its metadata.
-
-    Attributes:
-        distribution: its name, as in "pillow".
-        version: with its local part, as in "12.1.1+simd.v3".
-        summary: one line that describes it.
-        platforms: platform tags, in order.
-        statements: texts about the wheel, by file name in its metadata directory.
-    """
-
-    distribution: str
-    version: str
-    summary: str
-    platforms: tuple[str, ...]
-    statements: dict[str, str]
 
 
 def label_tree(tree: Path, label: Label) -> str:

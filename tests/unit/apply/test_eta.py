@@ -10,12 +10,15 @@ from published_schemas import SCHEMAS
 from support.values.builders import environment
 from support.values.sessions import a_session
 
-from fastinstall.apply.eta import FILE, announce_eta, describe_expected_gain, estimate_durations
-from fastinstall.apply.forecast import (
+from fastinstall.apply.eta import (
+    FILE,
     USUAL,
     Durations,
     Moment,
     SetupForecast,
+    announce_eta,
+    describe_expected_gain,
+    estimate_durations,
     estimate_remaining_time,
     forecast_setup,
     phase_of,
