@@ -1,4 +1,4 @@
-"""Carry out a plan that was agreed to, once."""
+"""Carry out a plan that was agreed to, once: all of it, or the renewal of the start-up guard alone."""
 
 import os
 from collections.abc import Callable

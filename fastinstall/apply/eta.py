@@ -1,6 +1,7 @@
 """Tell how long the rest of a setup will take, and remember how long its phases took on this machine.
 
-Past durations are kept in the cache beside what those phases made.
+A phase that has never run here is estimated by typical figures. Past durations are kept in the cache beside what those
+phases made.
 """
 
 import contextlib

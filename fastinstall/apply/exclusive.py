@@ -1,7 +1,7 @@
 """Work on an environment while no other program does: neither another fastinstall nor pip, uv or conda.
 
 A lock keeps runs of fastinstall apart. Other installers do not know that lock, so they are looked for in the list of
-processes.
+processes, and a setup notices what they have changed in the stack meanwhile.
 """
 
 import time

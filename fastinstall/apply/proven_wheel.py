@@ -1,6 +1,6 @@
 """Make the wheel of a plan, or take it from the cache or the wheelhouse, and prove it before it is installed.
 
-Nothing here touches the target: the wheel is unpacked into the cache and run from there.
+Nothing here touches the target: what the build needs is fetched into the cache, and the wheel is run from there.
 
 If kernels do not compile or fail the proof, this module decides which to leave out, builds again, and reports
 what was left out.
@@ -160,15 +160,6 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
 def _prove_anew(
     step: Build, subject: ProofSubject, built: BuildResult, proof_context: ProofContext, context: ExecutionContext
 ) -> Proof:
-    proof = _run_proof(subject, built, proof_context, context)
-    if not proof.holds:
-        raise _make_unproven_error(step, proof)
-    return proof
-
-
-def _run_proof(
-    subject: ProofSubject, built: BuildResult, proof_context: ProofContext, context: ExecutionContext
-) -> Proof:
     from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (likewise)
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
@@ -177,6 +168,8 @@ def _run_proof(
         unpack_wheel(built.wheel, space / "tree")
         proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, context))
     context.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
+    if not proof.holds:
+        raise _make_unproven_error(step, proof)
     return proof
 
 

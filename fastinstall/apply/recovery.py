@@ -17,13 +17,12 @@ from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import creation_note
-from fastinstall.journal.recover import Recovered, recover
+from fastinstall.journal.recover import recover
 from fastinstall.journal.rollback import receipt_if_readable
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.environment import Environment
 from fastinstall.model.interruption import (
-    Interruption,
     UnfinishedRun,
     describe_finished_interruption,
     describe_interruption,
@@ -115,9 +114,7 @@ def clear_cut_creation(session: Session, prefix: Path) -> None:
     with hold_environment_lock(prefix):
         recovered = recover(JournalStore(prefix))
         if recovered is not None:
-            session.emit(
-                Noted(message=describe_finished_interruption(_convert_to_interruption(recovered)), changed=True)
-            )
+            session.emit(Noted(message=describe_finished_interruption(recovered.interruption), changed=True))
         strange = creation_note.find_unknown_entries(prefix)
         if strange:
             raise RefusedError(
@@ -182,8 +179,8 @@ def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
     noted = find_noted_project(store.prefix)
     recovered = recover(store, force=force)
     if recovered is not None:
-        changed = recovered.cut not in _UNSEEN
-        tell(describe_finished_interruption(_convert_to_interruption(recovered)), changed=changed)
+        changed = recovered.interruption.cut not in _UNSEEN
+        tell(describe_finished_interruption(recovered.interruption), changed=changed)
         for path in recovered.undone.kept:
             tell(f"kept: {path}", changed=changed)
         for lost in recovered.undone.lost:
@@ -194,10 +191,6 @@ def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
         tell(describe_finished_interruption(making), changed=False)
     for sentence in find_pin_left_behind(store, noted) if recovered is not None else ():
         tell(sentence, changed=False)
-
-
-def _convert_to_interruption(recovered: Recovered) -> Interruption:
-    return Interruption(cut=recovered.cut, verb=recovered.verb, at=recovered.at, file=Path(), id=recovered.id)
 
 
 def recover_first(session: Session, target: NamedTarget) -> None:

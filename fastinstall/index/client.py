@@ -1,6 +1,7 @@
 """The client of package indexes: it gets pages and files, with retries and a bounded wait.
 
-What it raises names the URL without credentials. It is neither a resolver nor a cache.
+A page says which files an index offers, and where the attestations of each are (PEP 740). What is raised names the URL
+without credentials. This is neither a resolver nor a cache.
 """
 
 import logging

@@ -1,7 +1,8 @@
 """Start pip, always the tool's own and pointed at the target, so that a target without pip is served too.
 
 pip has no stable API, so it runs as a program and is not imported. A target too old for the tool's pip is served by its
-own.
+own. What pip would install is told by a dry run: it resolves against the index, fetches what that takes, and builds
+nothing.
 """
 
 import sys

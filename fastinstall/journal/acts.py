@@ -1,4 +1,7 @@
-"""Undo what a transaction did, act by act, and find what stands in the way of that."""
+"""Undo what a transaction did, act by act, and find what stands in the way of that.
+
+What another program has taken is left to it, with what goes with it.
+"""
 
 import errno
 import os

@@ -9,7 +9,7 @@ from fastinstall.journal.snapshot import find_loose_interruptions
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import UndoResult, UndoTerms, undo
 from fastinstall.model.history import Phase
-from fastinstall.model.interruption import UnfinishedRun
+from fastinstall.model.interruption import Interruption, UnfinishedRun
 
 
 @immutable
@@ -17,18 +17,12 @@ class Recovered:
     """What had been interrupted, and is brought to its end now.
 
     Attributes:
-        id: of the transaction that had been interrupted.
-        at: when it had begun.
+        interruption: what it had come to.
         undone: what could not simply be put back.
-        cut: what it had come to.
-        verb: what had been called ("guard install"); empty if nobody wrote it down.
     """
 
-    id: str
-    at: str
+    interruption: Interruption
     undone: UndoResult
-    cut: UnfinishedRun = UnfinishedRun.SETUP
-    verb: str = ""
 
 
 def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[str, ...] = ()) -> Recovered | None:
@@ -53,10 +47,10 @@ def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[
         store.transactions()  # for what it raises
         return cleaned_up
     terms = UndoTerms(reason="interrupted", force=force, foreign_entries=foreign_entries)
-    verb = info.title.verb
-    undone = undo(store, info.id, terms)
     cut = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
-    return Recovered(id=info.id, at=info.at, undone=undone, cut=cut, verb=verb)
+    file = store.journal(info.id).file
+    interruption = Interruption(cut=cut, verb=info.title.verb, at=info.at, file=file, id=info.id)
+    return Recovered(interruption=interruption, undone=undo(store, info.id, terms))
 
 
 def _clean_up(store: JournalStore) -> Recovered | None:
@@ -69,7 +63,4 @@ def _clean_up(store: JournalStore) -> Recovered | None:
         look = f"ls -ld {quote(error.filename or store.prefix)}"
         hint = f"remove the cause ({look}), then: {recover_command(store.prefix)}"
         raise EnvironmentDamagedError(message, hint=hint) from error
-    if not found:
-        return None
-    last = found[-1]
-    return Recovered(id=last.id, at=last.at, undone=UndoResult(), cut=last.cut, verb=last.verb)
+    return Recovered(interruption=found[-1], undone=UndoResult()) if found else None

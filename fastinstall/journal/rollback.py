@@ -1,4 +1,4 @@
-"""Roll back finished setups, the newest first."""
+"""Roll back finished setups, the newest first, and find the one that a command means."""
 
 from collections.abc import Sequence
 from pathlib import PurePath

@@ -1,4 +1,7 @@
-"""Ask what the planner must know, the cache, conda's solver and pip's settings, and have it make the plan."""
+"""Ask what the planner must know, the cache, conda's solver and pip's settings, and have it make the plan.
+
+The plan of a new environment begins with the step that makes it; its interpreter and facts are as they will be.
+"""
 
 import os
 from dataclasses import replace

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -28,7 +27,7 @@ from fastinstall.model.request import LinkMode
 from fastinstall.model.wheel_order import LevelTarget, WheelOrder
 from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepKind
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.wheel_cache import directory_of, log_of
+from fastinstall.wheelbuild.wheel_cache import directory_of
 
 _VERSION = re.compile(r"[A-Za-z0-9.+!_]+")
 
@@ -168,19 +167,12 @@ class Build(WheelOrder, StepKind):
         """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
         from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
-        started = time.monotonic()
         for ready in find_ready(context.cache, self, context.recipe, interpreter, context.index.wheelhouse):
             if ready.entry.sha256 == self.cached:
                 message = f"{ready.entry.wheel} was built before: taken from the cache"
                 context.emit(Noted(message=message, detail=True))
-                return BuildResult(
-                    wheel=directory_of(context.cache, ready.key) / ready.entry.wheel,
-                    sha256=ready.entry.sha256,
-                    from_cache=True,
-                    features=ready.entry.features,
-                    log=log_of(context.cache, ready.key),
-                    seconds=time.monotonic() - started,
-                )
+                wheel = directory_of(context.cache, ready.key) / ready.entry.wheel
+                return BuildResult(wheel=wheel, sha256=ready.entry.sha256, from_cache=True)
         return None
 
     def _find_origin_problems(self, recipe: Recipe) -> Iterator[Problem]:
@@ -222,7 +214,7 @@ def fetch_wheel(wheel: Artefact, context: ExecutionContext) -> BuildResult:
         FailedError: it cannot be had, or is another than was named.
     """
     path = context.index.fetch(wheel, context.cache, context.emit)
-    return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True, features={}, log=None, seconds=0.0)
+    return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True)
 
 
 def _find_flag_problems(target: LevelTarget, level: Level, recipe: Recipe, key: str) -> Iterator[Problem]:

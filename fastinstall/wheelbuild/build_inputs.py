@@ -71,15 +71,8 @@ class BuildResult:
     Attributes:
         sha256: its hash, in hexadecimal digits.
         from_cache: whether it was taken from the cache.
-        features: of the build's own summary: name to version ("" if unknown), None if absent.
-        log: the complete output of the build, level by level; may be gone if the wheel is from the cache; None if the
-            wheel was built elsewhere.
-        seconds: duration of this step.
     """
 
     wheel: Path
     sha256: str
     from_cache: bool
-    features: dict[str, str | None]
-    log: Path | None
-    seconds: float

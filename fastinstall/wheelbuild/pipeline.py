@@ -5,7 +5,6 @@ tuning, base wheel, requirements. Then come one compilation per level, audit, ba
 label and cache. The stages themselves are in other modules.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -172,32 +171,25 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     Raises:
         FailedError: a header is missing, the build failed, or its result fails the audit.
     """
-    started = time.monotonic()
     request = _tidy_request(request)
     headers = probe_headers(request)
     inputs = inputs_of(request, headers)
     key = wheel_cache.key_of(inputs)
-    log = wheel_cache.log_of(request.cache, key)
     found = wheel_cache.find_cached_wheel(request.cache, key, request.emit)
     entry = found
     if entry is None:
         with wheel_cache.reserve_cache_key(request.cache, key, request.emit):
             found = wheel_cache.find_cached_wheel(request.cache, key, ignore)  # built by the process that held the lock
-            entry = found or _make_wheel(request, headers, inputs, log)
+            entry = found or _make_wheel(request, headers, inputs)
     if found is not None:
         request.emit(Noted(message=f"{found.wheel} is taken from the cache", detail=True))
-    return BuildResult(
-        wheel=wheel_cache.directory_of(request.cache, key) / entry.wheel,
-        sha256=entry.sha256,
-        from_cache=found is not None,
-        features=entry.features,
-        log=log,
-        seconds=time.monotonic() - started,
-    )
+    wheel = wheel_cache.directory_of(request.cache, key) / entry.wheel
+    return BuildResult(wheel=wheel, sha256=entry.sha256, from_cache=found is not None)
 
 
-def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str], log: Path) -> wheel_cache.CachedWheel:
+def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str]) -> wheel_cache.CachedWheel:
     key = wheel_cache.key_of(inputs)
+    log = wheel_cache.log_of(request.cache, key)
     with (
         temporary_directories.temporary_directory("build", within=request.cache / "tmp") as space,
         plain_directory(space) as plain,

@@ -1,4 +1,4 @@
-"""Prepare an unpacked source for compiling: put our kernels into it, and tune it.
+"""Prepare an unpacked source for compiling: put our kernels into it, and tune it; and say which C files of ours go in.
 
 It is tuned by text: GCC's pragma and our macros, before a file or around single functions. Unlike command-line flags
 they reach only that code, through any build backend.

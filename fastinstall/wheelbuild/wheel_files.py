@@ -1,6 +1,7 @@
-"""Unpack and pack wheels: the same tree gives the same bytes, on any machine and date.
+"""Unpack, label and pack wheels: the same tree gives the same bytes, on any machine and date.
 
-Source: PEP 427 and the binary distribution format of packaging.python.org.
+A label is a wheel's name, version and tags, and the documents in its metadata. Source: PEP 427 and the binary
+distribution format of packaging.python.org.
 """
 
 import csv
@@ -185,8 +186,12 @@ def label_tree(tree: Path, label: Label) -> str:
     """
     tags = read_wheel_tags(tree)
     stem = f"{_escape_name(label.distribution)}-{label.version.replace('-', '_')}"
-    metadata = _rename_directory(metadata_directory(tree), f"{stem}.dist-info")
-    _rewrite(metadata / "METADATA", {"Name": label.distribution, "Version": label.version, "Summary": label.summary})
+    metadata = tree / f"{stem}.dist-info"
+    if metadata_directory(tree) != metadata:
+        files.rename(metadata_directory(tree), metadata)
+    fields = {"Name": label.distribution, "Version": label.version, "Summary": label.summary}
+    text = (metadata / "METADATA").read_text(encoding="utf-8")
+    files.write_text(metadata / "METADATA", replace_metadata_fields(text, fields))
     files.write_text(
         metadata / "WHEEL", _make_wheel_file(tuple(f"{tags.python}-{tags.abi}-{p}" for p in label.platforms))
     )
@@ -210,17 +215,6 @@ def replace_metadata_fields(metadata: str, fields: dict[str, str]) -> str:
         if count != 1:
             raise FailedError(f"METADATA: expected one {name}, found {count}")
     return head + separator + body
-
-
-def _rewrite(path: Path, fields: dict[str, str]) -> None:
-    files.write_text(path, replace_metadata_fields(path.read_text(encoding="utf-8"), fields))
-
-
-def _rename_directory(directory: Path, name: str) -> Path:
-    target = directory.with_name(name)
-    if target != directory:
-        files.rename(directory, target)
-    return target
 
 
 def _make_wheel_file(tags: tuple[str, ...]) -> str:

@@ -86,7 +86,7 @@ def test_what_was_interrupted_last_is_undone_and_nothing_else(tmp_path: Path, na
     transaction.perform((Move(kind=MoveKind.EXCHANGE, live=f"{SITE}/PIL/_imaging.so", kept="stage/core"),))
     recovered = recover(store)
     assert recovered is not None
-    assert recovered.id == left.id
+    assert recovered.interruption.id == left.id
     assert picture(store.prefix) == looks[2]
 
 

@@ -54,7 +54,7 @@ def test_a_forgetting_that_dies_has_not_begun_or_is_brought_to_its_end(scenery: 
         before = live(store.prefix)
         died = dies_at(step, lambda: forget(store, FIRST.id))
         recovered = recover(store)
-        assert recovered is None or recovered.cut is UnfinishedRun.END
+        assert recovered is None or recovered.interruption.cut is UnfinishedRun.END
         assert live(store.prefix) == before
         assert store.read_receipt() == receipt_of(SECOND)
         assert not list(store.prefix.rglob(".fastinstall-*"))

@@ -1,13 +1,12 @@
 """C headers of Debian's packages, unpacked into our cache: `<cache>/headers/<key>/usr/include`, named by the hash.
 
-A package is read anew for each build, and what lies there is replaced where it is not the same to the byte.
+What lies there is compared with its manifest before each build, and unpacked again where it is not the same.
 """
 
-import filecmp
 import re
 from pathlib import Path
 
-from fastinstall.core import files, temporary_directories
+from fastinstall.core import files, sealed_trees, temporary_directories
 from fastinstall.core.debian_packages import unpack_deb
 
 _INCLUDE = "usr/include"
@@ -25,11 +24,10 @@ def unpack_headers(package: Path, cache: Path) -> tuple[Path, ...]:
         OSError: the cache cannot be written.
     """
     place = cache / "headers" / files.sha256(package)[:16]
-    with temporary_directories.temporary_directory("headers", within=cache / "tmp") as space:
-        fresh = space / "fresh"
-        unpack_deb(package, fresh, f"{_INCLUDE}/")
-        if not _are_same(fresh, place):
-            files.publish(fresh, place, space / "aside")
+    if not sealed_trees.is_intact(place, cache=cache):
+        with temporary_directories.temporary_directory("headers", within=cache / "tmp") as space:
+            unpack_deb(package, space / "fresh", f"{_INCLUDE}/")
+            sealed_trees.publish_sealed(space / "fresh", place, space / "aside", cache=cache)
     return list_include_directories(place)
 
 
@@ -40,16 +38,3 @@ def list_include_directories(root: Path) -> tuple[Path, ...]:
         return ()
     own = sorted(path for path in include.iterdir() if path.is_dir() and _ARCHITECTURE.fullmatch(path.name))
     return (include, *own, *sorted(include.glob("python3.*")))
-
-
-def _are_same(one: Path, other: Path) -> bool:
-    """Return whether two trees have the same files with the same content, and nothing but files."""
-    names = _list_files(one)
-    return names == _list_files(other) and not any(
-        (other / name).is_symlink() or not filecmp.cmp(one / name, other / name, shallow=False) for name in names
-    )
-
-
-def _list_files(root: Path) -> list[Path]:
-    found = (path for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
-    return sorted(path.relative_to(root) for path in found)
