@@ -144,7 +144,6 @@ def _find_needed_python(version: str, interpreter: Interpreter) -> str:
 
 OTHER_PYTHON = "use an environment with another Python: fastinstall setup --new-env ./fast-env --python python3"
 OTHER_RECIPE = "try another recipe: fastinstall recipes list"
-NO_SDIST = f"check that the index has it, or pass --wheelhouse DIR with it; or {OTHER_RECIPE}"
 
 
 @immutable
