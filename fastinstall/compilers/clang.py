@@ -78,6 +78,7 @@ class ClangCompiler(WheelCompiler):
     choice = "clang from the package index; fastest code, needs no root"
     distribution = "ziglang"
     versions = "==0.17.*"
+    unpacked_bytes = 233_000_000
     program = "clang"
     advantage = "faster code than GCC's"
     limits = "it compiles only the core of an official wheel for glibc"

@@ -101,6 +101,7 @@ def _describe(offer: OfferedFile, place: str) -> Artefact:
         url=remove_credentials(link.normalized),
         sha256=(link.hash_option or {}).get("sha256", [""])[0].lower(),
         requires_python=link.requires_python or "",
+        size=offer.size,
         provenance=remove_credentials(offer.provenance),
         index=name_place(place),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.apply.cost import describe_cost
 from fastinstall.apply.eta import describe_expected_gain, estimate_durations
 from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
@@ -172,7 +173,8 @@ class _Wizard:
     def _show_plan(self, plan: Plan) -> None:
         page, gain = self._page(), describe_expected_gain(self.talk.session, plan)
         rows = [("Change", change) for change in list_outside_changes(plan)]
-        rows += [("Speed", gain)] if gain else []
+        cost = describe_cost(plan, self.talk.session.directories.cache)
+        rows += [(name, text) for name, text in (("Speed", gain), ("Cost", cost)) if text]
         prefix = self.place if quote(self.place) == self.place else quote(self.prefix)
         undo = _name_value("Undo", f"fastinstall rollback --prefix {prefix}", page)
         self._tell(join_lines((*_lay_out(rows, page), undo, *_list_cautions(plan, page), "")))
