@@ -20,7 +20,7 @@ from fastinstall.index.pip import pip_environment
 from fastinstall.model.facts import Interpreter
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.fetched_wheels import FetchedWheels, describe_wheels, keep_latest, read_latest
-from fastinstall.wheelbuild.wheel_files import install_wheel
+from fastinstall.wheelbuild.staging import install_wheel
 
 _DOCUMENT = "requirements"
 _SECONDS = 300.0

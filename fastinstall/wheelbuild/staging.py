@@ -1,16 +1,17 @@
-"""Unpack a wheel into a stage as an installer would, with bytecode for the target."""
+"""Install wheels as pip would, but into other directories; a stack with bytecode for its target."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from zipfile import BadZipFile
 
 from fastinstall.core import process
+from fastinstall.core.errors import FailedError
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.index.sound_wheels import require_stack_alone
 from fastinstall.model.facts import Interpreter
-from fastinstall.wheelbuild.wheel_files import install_wheel
 
 INSTALLER = b"fastinstall\n"
 
@@ -38,6 +39,37 @@ def stage_wheel(wheel: Path, stage: Path, interpreter: Interpreter, ours: str = 
     require_stack_alone(wheel, ours=ours)
     schemes = {"purelib": stage, "platlib": stage}  # no others pass the check above
     return install_wheel(wheel, schemes, interpreter, INSTALLER)
+
+
+def install_wheel(
+    wheel: Path, schemes: Mapping[str, Path], interpreter: Interpreter, installer: bytes | None = None
+) -> str:
+    """Install a wheel as pip would, but into other directories.
+
+    Args:
+        schemes: a directory for each place that the wheel uses ("purelib", "scripts").
+        interpreter: the one that runs its programs.
+        installer: the content of its INSTALLER, if it gets one.
+
+    Returns:
+        The name of its `.dist-info` directory.
+
+    Raises:
+        FailedError: the wheel is damaged.
+    """
+    from installer import install  # noqa: PLC0415 (only where something is installed)
+    from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415 (likewise)
+    from installer.exceptions import InstallerError  # noqa: PLC0415 (likewise)
+    from installer.sources import WheelFile  # noqa: PLC0415 (likewise)
+
+    places = {name: str(directory) for name, directory in schemes.items()}
+    destination = SchemeDictionaryDestination(places, interpreter=str(interpreter.executable), script_kind="posix")
+    try:
+        with WheelFile.open(wheel) as source:
+            install(source, destination, additional_metadata={"INSTALLER": installer} if installer else {})
+            return source.dist_info_dir
+    except (InstallerError, BadZipFile, ValueError) as error:
+        raise FailedError(f"{wheel}: damaged: {error}", hint="remove it and run the same command again") from error
 
 
 @contextmanager

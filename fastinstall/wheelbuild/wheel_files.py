@@ -10,7 +10,6 @@ import io
 import re
 import stat
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from fastinstall import __version__
@@ -18,7 +17,6 @@ from fastinstall.core import files
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
-from fastinstall.model.facts import Interpreter
 from fastinstall.observe.stack import encode_digest
 
 _DATE = (2020, 1, 1, 0, 0, 0)
@@ -72,37 +70,6 @@ def unpack_wheel(wheel: Path, directory: Path) -> None:
         OSError: as the kernel says.
     """
     unpack_zip(wheel, directory)
-
-
-def install_wheel(
-    wheel: Path, schemes: Mapping[str, Path], interpreter: Interpreter, installer: bytes | None = None
-) -> str:
-    """Install a wheel as pip would, but into other directories.
-
-    Args:
-        schemes: a directory for each place that the wheel uses ("purelib", "scripts").
-        interpreter: the one that runs its programs.
-        installer: the content of its INSTALLER, if it gets one.
-
-    Returns:
-        The name of its `.dist-info` directory.
-
-    Raises:
-        FailedError: the wheel is damaged.
-    """
-    from installer import install  # noqa: PLC0415 (only where something is installed)
-    from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415 (likewise)
-    from installer.exceptions import InstallerError  # noqa: PLC0415 (likewise)
-    from installer.sources import WheelFile  # noqa: PLC0415 (likewise)
-
-    places = {name: str(directory) for name, directory in schemes.items()}
-    destination = SchemeDictionaryDestination(places, interpreter=str(interpreter.executable), script_kind="posix")
-    try:
-        with WheelFile.open(wheel) as source:
-            install(source, destination, additional_metadata={"INSTALLER": installer} if installer else {})
-            return source.dist_info_dir
-    except (InstallerError, zipfile.BadZipFile, ValueError) as error:
-        raise FailedError(f"{wheel}: damaged: {error}", hint="remove it and run the same command again") from error
 
 
 def pack_wheel(tree: Path, target: Path, *, compress: bool = True) -> None:
