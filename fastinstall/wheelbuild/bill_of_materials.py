@@ -85,22 +85,17 @@ def bill_of_materials(contents: WheelComponents, tree: Path) -> str:
 
 
 def _describe_wheel(contents: WheelComponents) -> _Component:
-    purl = _make_purl("pypi", contents.distribution, contents.version)
-    found = {
+    source, names = contents.made.source, contents.made.kernels
+    kernels = f" with fastinstall's kernels {', '.join(names)}" if names else ""
+    notes = f"Its core is {source.name} {source.version}{kernels}, compiled by fastinstall."
+    return {
         "type": "library",
         "bom-ref": _OWN,
         "name": contents.distribution,
         "version": contents.version,
-        "purl": purl,
+        "purl": _make_purl("pypi", contents.distribution, contents.version),
+        "pedigree": {"ancestors": [_describe_package(source)], "notes": notes},
     }
-    pedigree = {"ancestors": [_describe_package(contents.made.source)], "notes": _describe_changes(contents)}
-    return {**found, "pedigree": pedigree}
-
-
-def _describe_changes(contents: WheelComponents) -> str:
-    source, names = contents.made.source, contents.made.kernels
-    kernels = f" with fastinstall's kernels {', '.join(names)}" if names else ""
-    return f"Its core is {source.name} {source.version}{kernels}, compiled by fastinstall."
 
 
 def _list_included_distributions(contents: WheelComponents) -> list[_Component]:

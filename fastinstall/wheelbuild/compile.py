@@ -109,7 +109,7 @@ def _count_files(source: Path) -> int:
 
 @immutable
 class _LevelBuild:
-    """The compilation of one level, in a directory of its own."""
+    """The compilation of one level."""
 
     context: BuildContext
     target: LevelTarget
@@ -117,14 +117,17 @@ class _LevelBuild:
 
     @property
     def space(self) -> Path:
+        """Its directory."""
         return self.context.space / self.target.level
 
     @property
     def source(self) -> Path:
+        """Its copy of the source."""
         return self.space / self.context.source.name
 
     @property
     def log(self) -> Path:
+        """The file for its output."""
         return self.context.log.with_suffix(f".{self.target.level}.log")
 
 
@@ -138,6 +141,7 @@ class _Progress:
         self._lock = threading.Lock()
 
     def count(self) -> None:
+        """Count one more compiled file."""
         with self._lock:
             self._done += 1
             self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
