@@ -10,10 +10,10 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import files
 from fastinstall.core.values import immutable
-from fastinstall.journal import conda_records, external_undo, moves, remembered_directories
+from fastinstall.journal import conda_records, external_changes, moves, remembered_directories
 from fastinstall.journal.additions import withdraw
 from fastinstall.journal.entries import Adding, Conceding, ExternalChangeBegun
-from fastinstall.journal.external_undo import LocatedExternalChange
+from fastinstall.journal.external_changes import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles
 from fastinstall.journal.log import Act, Log
 from fastinstall.journal.mover import Mover
@@ -64,7 +64,7 @@ def find_files_in_the_way(act: Placed, known: KnownFiles) -> Iterator[str]:
     """Yield foreign content, relative to the prefix, that undoing the act would have to put away."""
     match act:
         case LocatedExternalChange():
-            yield from external_undo.foreign(act, known)
+            yield from external_changes.foreign(act, known)
         case Batch():
             yield from (item.move.live for item in act.items if moves.is_blocking(item, known))
 
@@ -108,7 +108,7 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
     """
     match act:
         case LocatedExternalChange():
-            external_undo.undo_external_change(act, mover)
+            external_changes.undo_external_change(act, mover)
         case Adding():
             withdraw(store, (act,))
         case Batch():
@@ -133,7 +133,7 @@ def find_lost_by_acts(acts: Sequence[Placed]) -> Iterator[str]:
     for act in acts:
         match act:
             case LocatedExternalChange():
-                lost = external_undo.find_unrestorable(act)
+                lost = external_changes.find_unrestorable(act)
                 came = (*(act.ended.manifest if act.ended is not None else ()), *act.begun.appearing)
             case Batch():
                 lost = (item.move.live for item in act.items if moves.is_lost(item))
@@ -170,7 +170,7 @@ def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Concedin
         areas=tuple(
             act.begun.area
             for act in acts
-            if isinstance(act, LocatedExternalChange) and any(external_undo.foreign(act, known))
+            if isinstance(act, LocatedExternalChange) and any(external_changes.foreign(act, known))
         ),
     )
 

@@ -10,10 +10,10 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
-from fastinstall.journal import additions, conda_records, external_undo, moves
+from fastinstall.journal import additions, conda_records, external_changes, moves
 from fastinstall.journal.acts import Batch, Placed, is_metadata, is_of_stack, locate_act, parents_of
 from fastinstall.journal.entries import Adding, Moving
-from fastinstall.journal.external_undo import LocatedExternalChange
+from fastinstall.journal.external_changes import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known_file
 from fastinstall.journal.intruding_records import find_intruding_records
 from fastinstall.journal.log import Log
@@ -160,7 +160,7 @@ def _list_changes(scene: "_Scene", act: LocatedExternalChange) -> tuple[dict[str
     """Return what comes back by undoing an external change, with its copy, and what goes; nothing once done."""
     if act.is_over:
         return {}, ()
-    return external_undo.list_returning(act, scene.stands), external_undo.list_brought_files(act)
+    return external_changes.list_returning(act, scene.stands), external_changes.list_brought_files(act)
 
 
 def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
