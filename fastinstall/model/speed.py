@@ -88,7 +88,7 @@ class SpeedTable:
     @property
     def slower(self) -> tuple[SpeedRow, ...]:
         """The rows that are slower after than before, beyond what the machine's noise explains."""
-        # Stock Pillow against itself, with sixteen processes on two cores: 78 % of the tables had rows below 0.95 in all
+        # Stock Pillow against itself, sixteen processes on two cores: 78 % of the tables had rows below 0.95 in all
         # rounds, and 5 % had rows beyond twice the noise (2026-11-28).
         least = 1 / (1 + max(2 * self.noise, _LEAST_NOISE))
         return tuple(row for row in self.rows if row.ratio < least and (row.high is None or row.high < 1))
