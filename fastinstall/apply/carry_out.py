@@ -109,25 +109,6 @@ def request_previous_version(session: Session, request: Request, error: Unproven
     return replace(request, avoid=(*request.avoid, error.version))
 
 
-def _keep_ready_made_wheel(plan: Plan, context: ExecutionContext) -> None:
-    """Keep a wheel that nobody built here for repairs; without it, a repair asks where it came from."""
-    step = find_step(plan.steps, Build)
-    if step is None or step.prebuilt is None:
-        return
-    try:
-        wheel = context.index.fetch(step.prebuilt, context.cache, ignore)
-        keep_installed_wheel(context.cache, Path(plan.environment.prefix), wheel, step.prebuilt.sha256)
-    except (OSError, FailedError) as error:
-        context.emit(Noted(message=f"{step.prebuilt.filename} is not kept for repairs: {error}", warning=True))
-
-
-def _warn_about_held_bytes(session: Session, prefix: Path) -> None:
-    past = read_environment_history(prefix, sized=True)
-    sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, prefix)
-    if sentence is not None:
-        session.emit(Noted(message=sentence))
-
-
 def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
     """Make the tools for a plan.
 
@@ -150,18 +131,6 @@ def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> Exec
         ),
         engine=_choose_engine(session, plan),
     )
-
-
-def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
-    """Choose who installs conda packages, where the plan has any."""
-    steps = (step for step in plan.steps if isinstance(step, MakeCondaPackages | ChangeCondaPackages))
-    named = next((step.engine for step in steps), None)
-    if named is None:
-        return None
-    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (likewise)
-
-    tool = find_conda(session.variables, Path(plan.environment.prefix))
-    return make_engine(session, named, tool, offline=plan.request.offline)
 
 
 def renew_guard(session: Session, plan: Plan) -> Receipt:
@@ -191,3 +160,34 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
             refuse_errors(judge_facts(session, after, receipt, request.recipe, checks).findings)
             transaction.commit(receipt)
     return receipt
+
+
+def _keep_ready_made_wheel(plan: Plan, context: ExecutionContext) -> None:
+    """Keep a wheel that nobody built here for repairs; without it, a repair asks where it came from."""
+    step = find_step(plan.steps, Build)
+    if step is None or step.prebuilt is None:
+        return
+    try:
+        wheel = context.index.fetch(step.prebuilt, context.cache, ignore)
+        keep_installed_wheel(context.cache, Path(plan.environment.prefix), wheel, step.prebuilt.sha256)
+    except (OSError, FailedError) as error:
+        context.emit(Noted(message=f"{step.prebuilt.filename} is not kept for repairs: {error}", warning=True))
+
+
+def _warn_about_held_bytes(session: Session, prefix: Path) -> None:
+    past = read_environment_history(prefix, sized=True)
+    sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, prefix)
+    if sentence is not None:
+        session.emit(Noted(message=sentence))
+
+
+def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:
+    """Choose who installs conda packages, where the plan has any."""
+    steps = (step for step in plan.steps if isinstance(step, MakeCondaPackages | ChangeCondaPackages))
+    named = next((step.engine for step in steps), None)
+    if named is None:
+        return None
+    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (likewise)
+
+    tool = find_conda(session.variables, Path(plan.environment.prefix))
+    return make_engine(session, named, tool, offline=plan.request.offline)

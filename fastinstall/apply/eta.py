@@ -228,33 +228,6 @@ class _Teller:
         return estimate_remaining_time(self._seen, Moment(phase=self._phase, elapsed=elapsed, share=share))
 
 
-def _write_durations(session: Session, plan: Plan, took: dict[str, float]) -> None:
-    """Add what was measured; that it cannot be written is no reason to stop."""
-    file = session.directories.cache / FILE
-    was = _read_durations(file)
-    made = "compile" in took
-    measured = {
-        f"{describe_build_subject(plan)} {name}": round(seconds, 2)
-        for name, seconds in took.items()
-        if made or name not in MAKING  # from the cache they take no time
-    }
-    phases = dict(list({**was.phases, **measured}.items())[-_KEPT:])
-    built = tuple(dict.fromkeys((*was.built, *filter(None, [_compute_identity(plan)]))))[-_KEPT:]
-    with contextlib.suppress(OSError, FastinstallError):
-        text = dump(document("durations", replace(was, phases=phases, built=built)))
-        write_text(session.own_cache() / FILE, text, durable=False)
-
-
-def _compute_identity(plan: Plan) -> str:
-    build = find_step(plan.steps, Build)
-    return digest(replace(build, jobs=0, reason="", cached="")) if build is not None else ""
-
-
-def _read_durations(file: Path) -> Durations:
-    """Return what is remembered; without it, or with that of another version, the usual figures serve."""
-    return foreign.read_kept(Durations, "durations", file) or Durations()
-
-
 def forecast_setup(plan: Plan, durations: Durations, identity: str) -> SetupForecast:
     """Forecast the phases of a plan, and what each will take.
 
@@ -298,6 +271,33 @@ def estimate_remaining_time(seen: SetupForecast, moment: Moment) -> RemainingTim
         left = max(expected - moment.elapsed, moment.elapsed * LEAST_LEFT)
     seconds = max(left + after, _LEAST)
     return RemainingTime(seconds=seconds, phase=moment.phase, after=after)
+
+
+def _write_durations(session: Session, plan: Plan, took: dict[str, float]) -> None:
+    """Add what was measured; that it cannot be written is no reason to stop."""
+    file = session.directories.cache / FILE
+    was = _read_durations(file)
+    made = "compile" in took
+    measured = {
+        f"{describe_build_subject(plan)} {name}": round(seconds, 2)
+        for name, seconds in took.items()
+        if made or name not in MAKING  # from the cache they take no time
+    }
+    phases = dict(list({**was.phases, **measured}.items())[-_KEPT:])
+    built = tuple(dict.fromkeys((*was.built, *filter(None, [_compute_identity(plan)]))))[-_KEPT:]
+    with contextlib.suppress(OSError, FastinstallError):
+        text = dump(document("durations", replace(was, phases=phases, built=built)))
+        write_text(session.own_cache() / FILE, text, durable=False)
+
+
+def _compute_identity(plan: Plan) -> str:
+    build = find_step(plan.steps, Build)
+    return digest(replace(build, jobs=0, reason="", cached="")) if build is not None else ""
+
+
+def _read_durations(file: Path) -> Durations:
+    """Return what is remembered; without it, or with that of another version, the usual figures serve."""
+    return foreign.read_kept(Durations, "durations", file) or Durations()
 
 
 def _list_needed_phases(plan: Plan, in_cache: bool) -> frozenset[str]:  # noqa: FBT001 (a fact, and no option)

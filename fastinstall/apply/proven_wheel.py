@@ -127,6 +127,54 @@ def prepare_trial(
     )
 
 
+def find_guilty_kernels(
+    kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the names of the kernels that a failure points at, in the recipe's order.
+
+    Args:
+        kernels: the recipe's, in its order.
+        files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
+        operations: that compute something else than they should.
+    """
+    known = tuple(kernels)
+    own = {kernel.name for kernel in known if str(PurePosixPath(kernel.file).with_name(f"{kernel.name}.h")) in files}
+    refused = own or {kernel.name for kernel in known if kernel.file in files}
+    wrong = {kernel.name for kernel in known if any(each.startswith(kernel.operations) for each in operations)}
+    return tuple(kernel.name for kernel in known if kernel.name in refused | wrong)
+
+
+def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInputs:
+    """Install system packages, unpack private headers and make a private toolchain, as the steps of a plan say.
+
+    Raises:
+        FastinstallError: something cannot be had; nothing of the target is touched.
+    """
+    fetched = [step.fetch(context) for step in steps if isinstance(step, Preparing)]
+    return FetchedInputs(
+        includes=tuple(directory for each in fetched for directory in each.includes),
+        headers=tuple(package for each in fetched for package in each.headers),
+        variables={name: value for each in fetched for name, value in each.variables.items()},
+    )
+
+
+def fetch_sources(steps: Sequence[Step], context: ExecutionContext) -> None:
+    """Download what the wheel will be made of into the cache, if it has to be made.
+
+    C headers come first: they come from a place of their own, and are small.
+
+    Raises:
+        FastinstallError: something cannot be had.
+    """
+    step, headers = get_required_step(steps, Build), find_step(steps, PrivateHeaders)
+    if step.cached:
+        return
+    if headers is not None:
+        headers.fetch_packages(context)
+    for artefact in step.list_artefacts():
+        context.index.fetch(artefact, context.cache, context.emit)
+
+
 def _leave_out_guilty_kernels(
     step: Build, kernels: Sequence[Kernel], error: UnprovenError, context: ExecutionContext
 ) -> Build:
@@ -207,51 +255,3 @@ def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:
         operations=list_failed_operations(proof),
         details=tuple(line for check in failed for line in (f"{check.name}: {check.summary}", *check.details)),
     )
-
-
-def find_guilty_kernels(
-    kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
-) -> tuple[str, ...]:
-    """Return the names of the kernels that a failure points at, in the recipe's order.
-
-    Args:
-        kernels: the recipe's, in its order.
-        files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
-        operations: that compute something else than they should.
-    """
-    known = tuple(kernels)
-    own = {kernel.name for kernel in known if str(PurePosixPath(kernel.file).with_name(f"{kernel.name}.h")) in files}
-    refused = own or {kernel.name for kernel in known if kernel.file in files}
-    wrong = {kernel.name for kernel in known if any(each.startswith(kernel.operations) for each in operations)}
-    return tuple(kernel.name for kernel in known if kernel.name in refused | wrong)
-
-
-def fetch_inputs(steps: Iterable[Step], context: ExecutionContext) -> FetchedInputs:
-    """Install system packages, unpack private headers and make a private toolchain, as the steps of a plan say.
-
-    Raises:
-        FastinstallError: something cannot be had; nothing of the target is touched.
-    """
-    fetched = [step.fetch(context) for step in steps if isinstance(step, Preparing)]
-    return FetchedInputs(
-        includes=tuple(directory for each in fetched for directory in each.includes),
-        headers=tuple(package for each in fetched for package in each.headers),
-        variables={name: value for each in fetched for name, value in each.variables.items()},
-    )
-
-
-def fetch_sources(steps: Sequence[Step], context: ExecutionContext) -> None:
-    """Download what the wheel will be made of into the cache, if it has to be made.
-
-    C headers come first: they come from a place of their own, and are small.
-
-    Raises:
-        FastinstallError: something cannot be had.
-    """
-    step, headers = get_required_step(steps, Build), find_step(steps, PrivateHeaders)
-    if step.cached:
-        return
-    if headers is not None:
-        headers.fetch_packages(context)
-    for artefact in step.list_artefacts():
-        context.index.fetch(artefact, context.cache, context.emit)

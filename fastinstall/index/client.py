@@ -181,6 +181,21 @@ class Web:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
+def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
+    """Return what a page offers, in its order.
+
+    Raises:
+        ValueError: it is malformed.
+        LookupError: its encoding is unknown.
+    """
+    if not page.content_type.lower().startswith(JSON):
+        published = dict(_list_html_provenance(page))
+        return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in parse_html_page(page))
+    entries = (entry for entry in json_data(page.content).get("files", []) if entry.get("url"))
+    # unearth makes a link of each entry with a URL, in their order, and leaves out what it does not need itself.
+    return tuple(_read_entry(*pair, page) for pair in zip(parse_json_response(page), entries, strict=True))
+
+
 @contextmanager
 def _explain_errors(what: str) -> Iterator[None]:
     try:
@@ -277,21 +292,6 @@ def _make_unreachable_error(url: str, error: Exception, timeout: float, place: s
 
 def _describe_error(error: Exception) -> str:
     return redact_text(str(error)) or type(error).__name__
-
-
-def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
-    """Return what a page offers, in its order.
-
-    Raises:
-        ValueError: it is malformed.
-        LookupError: its encoding is unknown.
-    """
-    if not page.content_type.lower().startswith(JSON):
-        published = dict(_list_html_provenance(page))
-        return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in parse_html_page(page))
-    entries = (entry for entry in json_data(page.content).get("files", []) if entry.get("url"))
-    # unearth makes a link of each entry with a URL, in their order, and leaves out what it does not need itself.
-    return tuple(_read_entry(*pair, page) for pair in zip(parse_json_response(page), entries, strict=True))
 
 
 def _read_entry(link: Link, entry: Mapping[str, Any], page: IndexPage) -> OfferedFile:

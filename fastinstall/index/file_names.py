@@ -87,15 +87,6 @@ def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
     return parsed.name in names.wheels and not parsed.tags.isdisjoint(tags)
 
 
-def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
-    """Return whether a name is worth parsing, which most of the thousands in an index are not."""
-    best = next(iter(tags), None)
-    if best is None or not (best.interpreter in filename or "abi3" in filename):
-        return False
-    machine = _MACHINE.search(best.platform)
-    return machine is not None and machine[1] in filename and "linux" in filename
-
-
 def names_of(recipes: Iterable[Recipe]) -> Names:
     """Return the names of all distributions whose files some recipes can use."""
     known = tuple(recipes)
@@ -108,3 +99,12 @@ def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
     """Return the names of further distributions whose sdists go into a build, each once."""
     linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
     return tuple(dict.fromkeys(linked))
+
+
+def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
+    """Return whether a name is worth parsing, which most of the thousands in an index are not."""
+    best = next(iter(tags), None)
+    if best is None or not (best.interpreter in filename or "abi3" in filename):
+        return False
+    machine = _MACHINE.search(best.platform)
+    return machine is not None and machine[1] in filename and "linux" in filename

@@ -77,14 +77,6 @@ def pip_environment(variables: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **ours, "PYTHONIOENCODING": "utf-8"}
 
 
-def _is_supported(version: str) -> bool:
-    from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed for an install only)
-
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (likewise)
-
-    return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
-
-
 def forecast_pip_install(
     interpreter: Interpreter, words: Sequence[str], settings: Mapping[str, str], variables: Mapping[str, str]
 ) -> PipForecast:
@@ -114,6 +106,14 @@ def forecast_pip_install(
     if any(words in done.stderr for words in _IMPOSSIBLE):
         return PipForecast(installs={}, impossible=_describe_stderr(done.stderr))
     raise UndeterminedError(_describe_stderr(done.stderr))
+
+
+def _is_supported(version: str) -> bool:
+    from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed for an install only)
+
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (likewise)
+
+    return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
 
 
 def _describe_stderr(stderr: str) -> str:

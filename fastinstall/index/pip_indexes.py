@@ -49,12 +49,6 @@ class PipSettings:
         return tuple(dict.fromkeys(map(name_place, (*self.indexes, *self.find_links))))
 
 
-def _find_default_index() -> str:
-    from unearth import PackageFinder  # noqa: PLC0415 (slow to import; only where pip's settings name no index)
-
-    return PackageFinder().sources[0]["url"]
-
-
 def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
     """Return the index settings that pip would use for a target: global, user's, environment's, PIP_* variables.
 
@@ -80,13 +74,6 @@ def pip_settings(python: Path, variables: Mapping[str, str]) -> PipSettings:
     )
 
 
-def _parse_seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return _PIP_TIMEOUT
-
-
 def local_path(location: str) -> Path | None:
     """Return the path that a `file://` URL or a plain path means; None for anything remote.
 
@@ -105,3 +92,16 @@ def name_place(place: str) -> str:
     'https://example.org/simple'
     """
     return remove_credentials(place).rstrip("/")
+
+
+def _find_default_index() -> str:
+    from unearth import PackageFinder  # noqa: PLC0415 (slow to import; only where pip's settings name no index)
+
+    return PackageFinder().sources[0]["url"]
+
+
+def _parse_seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return _PIP_TIMEOUT

@@ -82,18 +82,6 @@ def probe_renames(acts: Sequence[Placed], left: Conceding | None = None) -> None
                     _probe_rename(source, target)
 
 
-def _probe_rename(source: Path, target: Path) -> None:
-    place = next(parent for parent in target.parents if os.path.lexists(parent))
-    if not place.is_dir():
-        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
-    if place.stat().st_dev != source.parent.stat().st_dev and not source.is_dir():
-        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(source), None, str(target))
-    for directory in (place, source.parent):
-        if not os.access(directory, os.W_OK | os.X_OK):
-            number = errno.EROFS if os.statvfs(directory).f_flag & os.ST_RDONLY else errno.EACCES
-            raise OSError(number, os.strerror(number), str(directory))
-
-
 def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | None = None) -> None:
     """Undo an act; nothing to do where that has happened already.
 
@@ -185,6 +173,30 @@ def is_of_stack(path: str) -> bool:
     return PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES or is_metadata(path)
 
 
+def list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
+    """Yield what was there before, of what is left, and where it lies; what was moved already is passed over."""
+    for act in acts:
+        if isinstance(act, Batch):
+            for item in act.items:
+                source = moves.find_previous_entry(item) if item.move.live in (*left.paths, *left.dropped) else None
+                if source is not None:
+                    yield item.move.live, source
+        elif isinstance(act, LocatedExternalChange) and act.begun.area in left.areas and not act.is_over:
+            yield act.area.name, act.area
+
+
+def _probe_rename(source: Path, target: Path) -> None:
+    place = next(parent for parent in target.parents if os.path.lexists(parent))
+    if not place.is_dir():
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+    if place.stat().st_dev != source.parent.stat().st_dev and not source.is_dir():
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(source), None, str(target))
+    for directory in (place, source.parent):
+        if not os.access(directory, os.W_OK | os.X_OK):
+            number = errno.EROFS if os.statvfs(directory).f_flag & os.ST_RDONLY else errno.EACCES
+            raise OSError(number, os.strerror(number), str(directory))
+
+
 def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     """Yield the entries of a batch that are left.
 
@@ -196,15 +208,3 @@ def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     shared = {path for path in brought if PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES}
     if strange or absent & brought:
         yield from (item.move.live for item in batch.items if item.move.live in strange | absent | shared)
-
-
-def list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
-    """Yield what was there before, of what is left, and where it lies; what was moved already is passed over."""
-    for act in acts:
-        if isinstance(act, Batch):
-            for item in act.items:
-                source = moves.find_previous_entry(item) if item.move.live in (*left.paths, *left.dropped) else None
-                if source is not None:
-                    yield item.move.live, source
-        elif isinstance(act, LocatedExternalChange) and act.begun.area in left.areas and not act.is_over:
-            yield act.area.name, act.area

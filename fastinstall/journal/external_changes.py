@@ -135,31 +135,6 @@ def is_file(path: Path) -> bool:
     return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())
 
 
-def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied]:
-    (area / "copies").mkdir(parents=True)
-    (area / "gone").mkdir()
-    for number, path in enumerate(paths):
-        copy = area / "copies" / str(number)
-        files.copy_file(prefix / path, copy)
-        status = copy.lstat()
-        yield Copied(
-            path=path, digest=digest_entry(copy), mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns
-        )
-    files.sync_tree(area)
-    files.sync_directory(area.parent)
-
-
-def _list_bytecode_directories(paths: Iterable[str]) -> Iterator[str]:
-    """Yield where Python puts the bytecode of modules."""
-    return ((PurePath(path).parent / "__pycache__").as_posix() for path in paths if path.endswith(".py"))
-
-
-def _check(paths: Iterable[str]) -> None:
-    for path in paths:
-        if not is_inside(PurePath(path)):
-            raise FailedError(f"{path}: not a path inside one environment")
-
-
 def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
     """Yield what stands where something has to return or to go, and was neither there before nor the program's.
 
@@ -231,6 +206,31 @@ def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
             files.sync_directory(item.prefix / path)
     mover.move(item.area, item.undone)
     files.sync_directory(item.area.parent)
+
+
+def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied]:
+    (area / "copies").mkdir(parents=True)
+    (area / "gone").mkdir()
+    for number, path in enumerate(paths):
+        copy = area / "copies" / str(number)
+        files.copy_file(prefix / path, copy)
+        status = copy.lstat()
+        yield Copied(
+            path=path, digest=digest_entry(copy), mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns
+        )
+    files.sync_tree(area)
+    files.sync_directory(area.parent)
+
+
+def _list_bytecode_directories(paths: Iterable[str]) -> Iterator[str]:
+    """Yield where Python puts the bytecode of modules."""
+    return ((PurePath(path).parent / "__pycache__").as_posix() for path in paths if path.endswith(".py"))
+
+
+def _check(paths: Iterable[str]) -> None:
+    for path in paths:
+        if not is_inside(PurePath(path)):
+            raise FailedError(f"{path}: not a path inside one environment")
 
 
 def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool:

@@ -89,24 +89,6 @@ def receipt_if_readable(store: JournalStore) -> Receipt | None:
         return None
 
 
-def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: FastinstallError) -> EnvironmentDamagedError:
-    """Describe what has come about between two steps, since all of them were looked at."""
-    return EnvironmentDamagedError(
-        error.message,
-        hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
-        details=(*(f"also undone: {identifier}" for identifier in undone), *error.details),
-    )
-
-
-def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
-    newest_first = list_undoable_transactions(store)
-    chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
-    for each in store.unreadable():  # what came later lies on top of what is to be undone
-        if not chosen or not store.is_before(each.transaction, chosen[-1]):
-            store.read(each.transaction)  # raises, since it cannot be read
-    return chosen
-
-
 def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]:
     """Return the transactions that can be undone, newest first.
 
@@ -145,3 +127,21 @@ def position(infos: Sequence[TransactionInfo], given: str, *, flag: str = "--to"
     problem = f"several setups begin with this ID: {listed}" if meant else f"no such setup; known: {listed}"
     example = f"; e.g. {flag} {known[0]}" if known else ""
     raise UsageError(f"{given}: {problem}", hint=f"see them: fastinstall rollback --list{example}")
+
+
+def _make_halfway_error(store: JournalStore, undone: Sequence[str], error: FastinstallError) -> EnvironmentDamagedError:
+    """Describe what has come about between two steps, since all of them were looked at."""
+    return EnvironmentDamagedError(
+        error.message,
+        hint=error.hint or f"fastinstall rollback --list --prefix {quote(store.prefix)}",
+        details=(*(f"also undone: {identifier}" for identifier in undone), *error.details),
+    )
+
+
+def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[TransactionInfo]:
+    newest_first = list_undoable_transactions(store)
+    chosen = newest_first[:1] if to is None else newest_first[: position(newest_first, to) + 1]
+    for each in store.unreadable():  # what came later lies on top of what is to be undone
+        if not chosen or not store.is_before(each.transaction, chosen[-1]):
+            store.read(each.transaction)  # raises, since it cannot be read
+    return chosen

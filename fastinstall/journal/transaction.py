@@ -269,14 +269,6 @@ class Transaction:
         return time.perf_counter_ns() - start
 
 
-def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
-    """Make the error of an undoing that could not begin; its own words are meant for a rollback."""
-    recover = recover_command(store.prefix)
-    hint = f"{error.hint}; then: {recover}" if error.hint else recover
-    details = error.details if isinstance(error, RefusedError) else ()
-    return EnvironmentDamagedError(error.message, hint=hint, details=details)
-
-
 def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: TransactionBegun) -> Moving:
     """Check the moves, make what comes in durable, and describe all of it for the journal.
 
@@ -302,6 +294,14 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
         directories=remembered_directories.record(prefix, (path for path in changing if path not in remembered)),
         manifest=manifest,
     )
+
+
+def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:
+    """Make the error of an undoing that could not begin; its own words are meant for a rollback."""
+    recover = recover_command(store.prefix)
+    hint = f"{error.hint}; then: {recover}" if error.hint else recover
+    details = error.details if isinstance(error, RefusedError) else ()
+    return EnvironmentDamagedError(error.message, hint=hint, details=details)
 
 
 def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:

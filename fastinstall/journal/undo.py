@@ -103,6 +103,50 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
             raise _make_incomplete_undo_error(store, identifier, error) from error
 
 
+def find_free_place(path: Path) -> Path:
+    """Find a free path: this one, or one beside it with a number, since something may have been kept here already."""
+    number = 1
+    candidate = path
+    while os.path.lexists(candidate):
+        number += 1
+        candidate = path.with_name(f"{path.name}.{number}")
+    return candidate
+
+
+def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
+    """Make the refusal where foreign content stands in the way of undoing.
+
+    Args:
+        store: of the environment, which the message names.
+        foreign: paths, relative to the prefix.
+        to: what rollback was asked for, if it was.
+    """
+    back = f" --to {to}" if to is not None else ""
+    named = ", ".join(foreign[:_NAMED])
+    more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
+    return ForeignError(
+        f"{store.prefix}: {named}{more}: in the way: fastinstall did not put it there",
+        hint=f"fastinstall rollback{back} --yes --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
+        details=(f"with that risk allowed it is moved to {store.prefix / ROOT}/kept, not deleted",),
+    )
+
+
+def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> None:
+    """Refuse where a process still changes an environment.
+
+    Args:
+        processes: where the kernel lists them; see proc_pid_cmdline(5).
+
+    Raises:
+        RefusedError: one does; named by its number.
+    """
+    for number in _list_running_engines(prefix, processes):
+        raise RefusedError(
+            f"{prefix}: process {number} still changes packages there, for a setup that was killed",
+            hint=f"wait until it has ended, then run the same command again: ps -p {number}",
+        )
+
+
 def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult:
     log = journal.read()
     begun = log.require_begun(journal.file)
@@ -191,16 +235,6 @@ def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Pa
     return find_free_place(kept / path)
 
 
-def find_free_place(path: Path) -> Path:
-    """Find a free path: this one, or one beside it with a number, since something may have been kept here already."""
-    number = 1
-    candidate = path
-    while os.path.lexists(candidate):
-        number += 1
-        candidate = path.with_name(f"{path.name}.{number}")
-    return candidate
-
-
 def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
     """Rename as a commit does, backwards; each of the two only if it had happened."""
     if log.committing is None:
@@ -214,46 +248,12 @@ def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
     files.sync_directory(store.root)
 
 
-def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
-    """Make the refusal where foreign content stands in the way of undoing.
-
-    Args:
-        store: of the environment, which the message names.
-        foreign: paths, relative to the prefix.
-        to: what rollback was asked for, if it was.
-    """
-    back = f" --to {to}" if to is not None else ""
-    named = ", ".join(foreign[:_NAMED])
-    more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
-    return ForeignError(
-        f"{store.prefix}: {named}{more}: in the way: fastinstall did not put it there",
-        hint=f"fastinstall rollback{back} --yes --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
-        details=(f"with that risk allowed it is moved to {store.prefix / ROOT}/kept, not deleted",),
-    )
-
-
 def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSError) -> EnvironmentDamagedError:
     return EnvironmentDamagedError(
         f"{refused_writes.reason(error, store.prefix)}: the environment is not fully restored",
         hint=f"remove the cause, then: {recover_command(store.prefix)}",
         details=(f"what was moved where is in the journal of transaction {identifier}",),
     )
-
-
-def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> None:
-    """Refuse where a process still changes an environment.
-
-    Args:
-        processes: where the kernel lists them; see proc_pid_cmdline(5).
-
-    Raises:
-        RefusedError: one does; named by its number.
-    """
-    for number in _list_running_engines(prefix, processes):
-        raise RefusedError(
-            f"{prefix}: process {number} still changes packages there, for a setup that was killed",
-            hint=f"wait until it has ended, then run the same command again: ps -p {number}",
-        )
 
 
 def _list_running_engines(prefix: Path, processes: Path) -> Iterator[int]:

@@ -90,51 +90,9 @@ def decide_build(situation: Situation) -> BuildDecision:
     )
 
 
-def _choose_compiler_wheel(need: CompilerNeed) -> Artefact | None:
-    return next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
-
-
 def needs_compiling(situation: Situation) -> bool:
     """Tell whether a wheel must be built because none is ready-made; does not look at the toolchain."""
     return _choose_release(situation)[2].prebuilt is None
-
-
-def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
-    """Return the situation with the request for what is restored, the fitting releases, and the chosen version."""
-    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
-    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever is offered now
-        request = replace(
-            request, version=receipt.source_version, level=level_choice.AUTO, levels=receipt.levels, avoid=()
-        )
-    level_choice.refuse_unsuited(recipe, facts.cpu, request)
-    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
-    choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
-    return replace(situation, request=request), releases, choice
-
-
-def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
-    """Return the situation with this compiler instead of the machine's."""
-    compiler = get_wheel_compiler(wheel.name).describe(wheel, list_probed_flags(situation.recipe))
-    observed = situation.facts.toolchain or Toolchain(compiler=None)
-    toolchain = replace(observed, compiler=compiler, named_compiler="")
-    return replace(situation, facts=replace(situation.facts, toolchain=toolchain))
-
-
-def _choose_levels(situation: Situation, choice: VersionChoice) -> level_choice.LevelChoice:
-    facts, recipe, request = situation.facts, situation.recipe, situation.request
-    if choice.prebuilt is None:
-        hindrance = level_choice.explain_single_level(
-            facts.interpreter, request.link, base_wheel=choice.base_wheel is not None
-        )
-        return level_choice.choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
-    if level_choice.list_requested_levels(request):
-        return level_choice.choose_levels(recipe, facts.cpu, request)
-    levels = level_choice.sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
-    reason = f"the wheel has {listing(level.name for level in levels)}"
-    hindrance = level_choice.explain_single_level(facts.interpreter, LinkMode.BUNDLE, base_wheel=True)
-    if len(levels) > 1 and hindrance:
-        reason += f", and only {levels[0].name} is loaded here: {hindrance}"
-    return level_choice.LevelChoice(levels=levels, reason=reason)
 
 
 def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Request) -> Releases:
@@ -205,6 +163,67 @@ def make_build_step(decision: BuildDecision) -> Build:
     )
 
 
+def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> StaticChoice:
+    """Choose the newest sdist of each such library; one without an sdist is taken from the system.
+
+    With another link mode than "bundle" none is linked in: there the libraries are those that were asked for.
+    """
+    artefacts: dict[str, Artefact] = {}
+    reasons: list[str] = []
+    for name, library in recipe.libraries.items():
+        if library.static is None or link is not LinkMode.BUNDLE:
+            continue
+        sdists = releases.statics.get(name, ())
+        if sdists:
+            artefacts[name] = sdists[0]
+            reasons.append(f"{name} from {sdists[0].name} {sdists[0].version}, linked in: {library.static.reason}")
+        else:
+            reasons.append(f"the system's {name}: {releases.origin} has no sdist of {library.static.pypi}")
+    return StaticChoice(artefacts=artefacts, reasons=tuple(reasons))
+
+
+def _choose_compiler_wheel(need: CompilerNeed) -> Artefact | None:
+    return next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
+
+
+def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
+    """Return the situation with the request for what is restored, the fitting releases, and the chosen version."""
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
+    if situation.restoring and receipt is not None:  # version and levels of the receipt, whatever is offered now
+        request = replace(
+            request, version=receipt.source_version, level=level_choice.AUTO, levels=receipt.levels, avoid=()
+        )
+    level_choice.refuse_unsuited(recipe, facts.cpu, request)
+    releases = select_buildable(situation.releases, recipe, facts.cpu, request)
+    choice = choose_version(releases, recipe, facts.interpreter, facts.stack.dependants, request)
+    return replace(situation, request=request), releases, choice
+
+
+def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
+    """Return the situation with this compiler instead of the machine's."""
+    compiler = get_wheel_compiler(wheel.name).describe(wheel, list_probed_flags(situation.recipe))
+    observed = situation.facts.toolchain or Toolchain(compiler=None)
+    toolchain = replace(observed, compiler=compiler, named_compiler="")
+    return replace(situation, facts=replace(situation.facts, toolchain=toolchain))
+
+
+def _choose_levels(situation: Situation, choice: VersionChoice) -> level_choice.LevelChoice:
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
+    if choice.prebuilt is None:
+        hindrance = level_choice.explain_single_level(
+            facts.interpreter, request.link, base_wheel=choice.base_wheel is not None
+        )
+        return level_choice.choose_levels(recipe, facts.cpu, request, hindrance=hindrance)
+    if level_choice.list_requested_levels(request):
+        return level_choice.choose_levels(recipe, facts.cpu, request)
+    levels = level_choice.sort_recipe_levels(recipe, parse_labelled_levels(recipe, choice.prebuilt.version))
+    reason = f"the wheel has {listing(level.name for level in levels)}"
+    hindrance = level_choice.explain_single_level(facts.interpreter, LinkMode.BUNDLE, base_wheel=True)
+    if len(levels) > 1 and hindrance:
+        reason += f", and only {levels[0].name} is loaded here: {hindrance}"
+    return level_choice.LevelChoice(levels=levels, reason=reason)
+
+
 def _explain_compiler(decision: BuildDecision) -> str:
     wheel = decision.compiler_wheel
     return get_wheel_compiler(wheel.name).explain(wheel, decision.situation.request) if wheel is not None else ""
@@ -230,22 +249,3 @@ def _explain_libraries(request: Request, choice: VersionChoice) -> str:
     if choice.base_wheel is not None:
         return f"placed in the official wheel {choice.base_wheel.filename}, which has all codecs"
     return "no official wheel fits this Python, so auditwheel bundles the libraries"
-
-
-def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> StaticChoice:
-    """Choose the newest sdist of each such library; one without an sdist is taken from the system.
-
-    With another link mode than "bundle" none is linked in: there the libraries are those that were asked for.
-    """
-    artefacts: dict[str, Artefact] = {}
-    reasons: list[str] = []
-    for name, library in recipe.libraries.items():
-        if library.static is None or link is not LinkMode.BUNDLE:
-            continue
-        sdists = releases.statics.get(name, ())
-        if sdists:
-            artefacts[name] = sdists[0]
-            reasons.append(f"{name} from {sdists[0].name} {sdists[0].version}, linked in: {library.static.reason}")
-        else:
-            reasons.append(f"the system's {name}: {releases.origin} has no sdist of {library.static.pypi}")
-    return StaticChoice(artefacts=artefacts, reasons=tuple(reasons))

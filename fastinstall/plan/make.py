@@ -104,16 +104,6 @@ def find_project(facts: Facts) -> Project | None:
         return None
 
 
-def _add_links(session: Session, situation: Situation) -> Situation:
-    """Return the situation with the other places that pip is told of and a pin would hide; refuse two that conflict."""
-    if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
-        return situation
-    from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
-
-    prefix = Path(situation.facts.environment.prefix)
-    return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
-
-
 def plan_new_environment(
     session: Session,
     request: Request,
@@ -137,21 +127,6 @@ def plan_new_environment(
     releases = select_named_releases(saved, index.releases(recipe, interpreter))
     situation = Situation(facts=facts, recipe=recipe, request=request, releases=releases, create=create)
     return decide_plan(session, situation, from_cache=from_cache)
-
-
-def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
-    """Return the situation with a wheel that was built before as it would be now, if the cache has one."""
-    step = plan_build_step(replace(situation, cached=""))
-    if step.prebuilt is not None:
-        return situation
-    from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
-
-    facts, cache = situation.facts, session.own_cache()
-    wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None
-    for ready in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
-        if step.clang is not None or may_have_made(ready.compiler, facts, situation.request, cache / TOOLCHAINS):
-            return replace(situation, cached=ready.entry.sha256)
-    return situation
 
 
 def foresee_facts(
@@ -192,6 +167,44 @@ def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironm
     return step, relocate_interpreter(base, prefix)
 
 
+def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
+    """Return an interpreter as it will be in a virtual environment made from it."""
+    minor = ".".join(base.version.split(".")[:2]) + ("t" if base.free_threaded else "")
+    return replace(
+        base,
+        executable=prefix / "bin" / "python",
+        prefix=prefix,
+        site_packages=prefix / "lib" / f"python{minor}" / "site-packages",
+        externally_managed=None,
+        pip_version=None,
+    )
+
+
+def _add_links(session: Session, situation: Situation) -> Situation:
+    """Return the situation with the other places that pip is told of and a pin would hide; refuse two that conflict."""
+    if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
+        return situation
+    from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
+
+    prefix = Path(situation.facts.environment.prefix)
+    return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
+
+
+def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
+    """Return the situation with a wheel that was built before as it would be now, if the cache has one."""
+    step = plan_build_step(replace(situation, cached=""))
+    if step.prebuilt is not None:
+        return situation
+    from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
+
+    facts, cache = situation.facts, session.own_cache()
+    wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None
+    for ready in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
+        if step.clang is not None or may_have_made(ready.compiler, facts, situation.request, cache / TOOLCHAINS):
+            return replace(situation, cached=ready.entry.sha256)
+    return situation
+
+
 def _refuse_occupied(prefix: Path) -> None:
     """Refuse a place for an environment where something is already, or where nobody can tell."""
     try:
@@ -213,16 +226,3 @@ def _refuse_occupied(prefix: Path) -> None:
             f"--new-env {prefix}: already exists, and is not a Python environment",
             hint=f"name a directory that does not exist yet: --new-env {quote(prefix / USUAL_NAMES[0])}",
         )
-
-
-def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
-    """Return an interpreter as it will be in a virtual environment made from it."""
-    minor = ".".join(base.version.split(".")[:2]) + ("t" if base.free_threaded else "")
-    return replace(
-        base,
-        executable=prefix / "bin" / "python",
-        prefix=prefix,
-        site_packages=prefix / "lib" / f"python{minor}" / "site-packages",
-        externally_managed=None,
-        pip_version=None,
-    )

@@ -37,6 +37,35 @@ def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple
     return used
 
 
+def find_memory_source(recipe: Recipe) -> Path | None:
+    """Return the C file that lets malloc keep memory, for a recipe's core; None if it keeps none."""
+    return recipes_directory() / "memory.c" if recipe.keep_memory else None
+
+
+def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
+    """Return the C files of a recipe's kernels, with the files that they include.
+
+    Raises:
+        UsageError: the recipe names an unknown kernel.
+    """
+    if not recipe.kernels:
+        return ()
+    directory = kernels_directory()
+    found = {file.stem for file in directory.glob("*.c")}
+    for index, kernel in enumerate(recipe.kernels):
+        if kernel.name not in found:
+            raise UsageError(
+                f"recipe {recipe.name}: kernels[{index}].name: unknown kernel {kernel.name!r}",
+                hint=f"known: {listing(sorted(found))}",
+            )
+    return (*sorted(directory.glob("*.h")), *(directory / f"{kernel.name}.c" for kernel in recipe.kernels))
+
+
+def kernels_directory() -> Path:
+    """Return the directory of the kernels that come with fastinstall."""
+    return recipes_directory() / "kernels"
+
+
 def _add_kernels(request: BuildRequest, headers: Headers, tree: Path) -> Iterator[str]:
     for kernel in request.recipe.kernels:
         if kernel.name in request.step.without or (kernel.clang_only and not headers.clang):
@@ -66,32 +95,3 @@ def _rewrite(path: Path, change: Callable[[str], str | None]) -> bool:
     if text is not None:
         files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
     return text is not None
-
-
-def find_memory_source(recipe: Recipe) -> Path | None:
-    """Return the C file that lets malloc keep memory, for a recipe's core; None if it keeps none."""
-    return recipes_directory() / "memory.c" if recipe.keep_memory else None
-
-
-def list_kernel_sources(recipe: Recipe) -> tuple[Path, ...]:
-    """Return the C files of a recipe's kernels, with the files that they include.
-
-    Raises:
-        UsageError: the recipe names an unknown kernel.
-    """
-    if not recipe.kernels:
-        return ()
-    directory = kernels_directory()
-    found = {file.stem for file in directory.glob("*.c")}
-    for index, kernel in enumerate(recipe.kernels):
-        if kernel.name not in found:
-            raise UsageError(
-                f"recipe {recipe.name}: kernels[{index}].name: unknown kernel {kernel.name!r}",
-                hint=f"known: {listing(sorted(found))}",
-            )
-    return (*sorted(directory.glob("*.h")), *(directory / f"{kernel.name}.c" for kernel in recipe.kernels))
-
-
-def kernels_directory() -> Path:
-    """Return the directory of the kernels that come with fastinstall."""
-    return recipes_directory() / "kernels"

@@ -121,15 +121,6 @@ def read_wheel_tags(tree: Path) -> Tags:
     return Tags(python=lines[0][0], abi=lines[0][1], platforms=tuple(dict.fromkeys(tag[2] for tag in lines)))
 
 
-def _make_entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _DATE)
-    executable = path is not None and path.stat().st_mode & stat.S_IXUSR
-    entry.external_attr = (stat.S_IFREG | (0o755 if executable else 0o644)) << 16
-    entry.compress_type = method
-    entry.create_system = 3  # Unix, so that the permissions count
-    return entry
-
-
 def describe_member(name: str, content: bytes) -> tuple[str, str, str]:
     """Return the row of a file in RECORD: its path, digest and size."""
     return name, f"sha256={encode_digest(hashlib.sha256(content).digest())}", str(len(content))
@@ -182,6 +173,15 @@ def replace_metadata_fields(metadata: str, fields: dict[str, str]) -> str:
         if count != 1:
             raise FailedError(f"METADATA: expected one {name}, found {count}")
     return head + separator + body
+
+
+def _make_entry(name: str, path: Path | None, method: int) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _DATE)
+    executable = path is not None and path.stat().st_mode & stat.S_IXUSR
+    entry.external_attr = (stat.S_IFREG | (0o755 if executable else 0o644)) << 16
+    entry.compress_type = method
+    entry.create_system = 3  # Unix, so that the permissions count
+    return entry
 
 
 def _make_wheel_file(tags: tuple[str, ...]) -> str:

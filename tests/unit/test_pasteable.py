@@ -18,7 +18,7 @@ BEFORE_A_PATH = re.compile(
 )
 SENTENCES = {
     "observe/active_environment.py": "--prefix {prefix} and --python {python} disagree",
-    "plan/creation.py": "--new-env {prefix}: already exists",
+    "plan/make.py": "--new-env {prefix}: already exists",
 }
 """What is no command: told as it was typed."""
 NAMES = [

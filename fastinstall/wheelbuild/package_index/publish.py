@@ -100,13 +100,6 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
     return target
 
 
-def _is_written(directory: Path, target: Path, path: Path) -> bool:
-    """Return whether publishing may have written a file: the wheel, what is said of wheels, pages, half of one."""
-    inside = path.relative_to(directory)
-    half = path.name.startswith(".") and not path.is_dir()
-    return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
-
-
 @contextmanager
 def lock_directory(session: Session, directory: Path) -> Iterator[None]:
     """Let only one of this user's runs write a directory at a time."""
@@ -128,20 +121,6 @@ def require_writable(directory: Path) -> None:
         raise make_unwritable_error(directory, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
-def _refuse_another(target: Path, sha256: str) -> None:
-    """Refuse to replace a wheel: somebody may install it by its hash."""
-    if target.is_file() and files.sha256(target) != sha256:
-        raise FailedError(
-            f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
-            hint=f"build into another directory; or, if nobody installs the old one by its hash: rm {quote(target)}",
-        )
-
-
-def _add_sum(file: Path, sha256: str, name: str) -> None:
-    sums = {**read_sums(file), name: sha256}
-    files.write_text(file, "".join(f"{sums[each]}  {each}\n" for each in sorted(sums)))
-
-
 def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
     """Write metadata, checksums and pages of the wheels of a survey, and remove those of missing wheels.
 
@@ -155,6 +134,38 @@ def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
     for path, text in sorted(pages.items(), reverse=True):  # the page of a project before the link to it
         _write(directory / PAGES / path, text.encode())
     _tidy(directory, pages)
+
+
+def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
+    """Return the wheels of a directory, by name; nothing is changed.
+
+    Raises:
+        FailedError: one of them is not a wheel, is damaged, or does not match SHA256SUMS.
+        DocumentError: SHA256SUMS cannot be read.
+    """
+    sums = read_sums(directory / SUMS)
+    return tuple(_read_offered_wheel(path, sums, emit) for path in sorted(directory.glob("*.whl")) if path.is_file())
+
+
+def _is_written(directory: Path, target: Path, path: Path) -> bool:
+    """Return whether publishing may have written a file: the wheel, what is said of wheels, pages, half of one."""
+    inside = path.relative_to(directory)
+    half = path.name.startswith(".") and not path.is_dir()
+    return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
+
+
+def _refuse_another(target: Path, sha256: str) -> None:
+    """Refuse to replace a wheel: somebody may install it by its hash."""
+    if target.is_file() and files.sha256(target) != sha256:
+        raise FailedError(
+            f"{target}: a different wheel of that name exists; the built one has sha256 {sha256}",
+            hint=f"build into another directory; or, if nobody installs the old one by its hash: rm {quote(target)}",
+        )
+
+
+def _add_sum(file: Path, sha256: str, name: str) -> None:
+    sums = {**read_sums(file), name: sha256}
+    files.write_text(file, "".join(f"{sums[each]}  {each}\n" for each in sorted(sums)))
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -190,17 +201,6 @@ def _tidy(directory: Path, pages: Mapping[str, str]) -> None:
     for place in (directory / PAGES).glob("*/"):
         if not any(place.iterdir()):
             place.rmdir()
-
-
-def survey(directory: Path, emit: Emit) -> tuple[OfferedWheel, ...]:
-    """Return the wheels of a directory, by name; nothing is changed.
-
-    Raises:
-        FailedError: one of them is not a wheel, is damaged, or does not match SHA256SUMS.
-        DocumentError: SHA256SUMS cannot be read.
-    """
-    sums = read_sums(directory / SUMS)
-    return tuple(_read_offered_wheel(path, sums, emit) for path in sorted(directory.glob("*.whl")) if path.is_file())
 
 
 def _read_offered_wheel(path: Path, sums: Mapping[str, str], emit: Emit) -> OfferedWheel:
