@@ -35,6 +35,7 @@ def load(path):
 """
     + FINISHED
 )
+FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
 
 def stages(
@@ -46,7 +47,7 @@ def stages(
     found = [
         ("decode", partial(decode or decode_whole, Image, wanted["shorter"])),
         ("convert", convert or to_rgb),
-        ("resize", partial(resize, wanted["shorter"], getattr(Image, wanted["filter"].upper()), resizing)),
+        ("resize", partial(resize, wanted["shorter"], FILTERS[wanted["filter"]], resizing)),
     ]
     if wanted["crop"]:
         found.append(("crop", partial(crop, wanted["crop"])))
