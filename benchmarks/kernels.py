@@ -140,6 +140,8 @@ def list_pillow() -> Work:
     for mode in ("L", "RGB", "RGBA"):
         yield f"3x3 {mode}", partial(images[mode].filter, ImageFilter.SHARPEN)
         yield f"5x5 {mode}", partial(images[mode].filter, smooth)
+        yield f"3x3 {mode}, numbers", partial(images[mode].filter, ImageFilter.DETAIL)
+        yield f"5x5 {mode}, numbers", partial(images[mode].filter, ImageFilter.SMOOTH_MORE)
     for factor in (2, 3, 4, 5, 8):
         yield f"reduce RGB by {factor}", partial(images["RGB"].reduce, factor)
     yield "colour table", lambda: images["RGB"].filter(table)

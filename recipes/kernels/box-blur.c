@@ -16,9 +16,7 @@ static inline void blur_pass(Bytes *to, const Bytes *from, int length, int radiu
     for (int i = 0; i < radius && i <= last; i++) {
         sum += count_bytes(from[i]);
     }
-    if (radius > length) {
-        sum += count_bytes(from[last]) * (UINT32)(radius - length);
-    }
+    sum += count_bytes(from[last]) * (UINT32)larger(radius - length, 0);
     for (int i = 0; i <= last; i++) {
         Counts before = count_bytes(from[i > radius ? i - radius - 1 : 0]);
         Counts added = count_bytes(from[radius < last - i ? i + radius : last]);
@@ -44,13 +42,13 @@ static Bytes *blur_lanes(Bytes *lanes, Bytes *spare, int length, float radius, i
 }
 
 /* Sixteen rows of bytes, or four of pixels, as columns of sixteen bytes. */
-static void blur_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes) {
-    int pixel = in->pixelsize, step = LANES / pixel, width = in->xsize;
+INLINE void blur_rows(Imaging out, Imaging in, Bytes *lanes, float radius, int passes, int pixel) {
+    int step = LANES / pixel, width = in->xsize;
     for (int y = 0; y < in->ysize; y += step) {
         int rows = smaller(in->ysize - y, step);
-        EITHER(pixel, 1, 4, rows_to_columns(lanes, (UINT8 **)in->image + y, rows, width, pixel));
+        rows_to_columns(lanes, (UINT8 **)in->image + y, rows, width, pixel);
         const Bytes *blurred = blur_lanes(lanes, lanes + width, width, radius, passes);
-        EITHER(pixel, 1, 4, columns_to_rows((UINT8 **)out->image + y, rows, blurred, width, pixel));
+        columns_to_rows((UINT8 **)out->image + y, rows, blurred, width, pixel);
     }
 }
 
@@ -82,9 +80,9 @@ static int is_ours(Imaging out, Imaging in, float xradius, float yradius, int pa
 Imaging ImagingBoxBlur(Imaging imOut, Imaging imIn, float xradius, float yradius, int n) {
     ImagingSectionCookie cookie;
     Bytes *lanes = NULL;
+    int pixel = imIn->pixelsize;
     if (is_ours(imOut, imIn, xradius, yradius, n)) {
-        size_t longer = imIn->xsize > imIn->ysize ? imIn->xsize : imIn->ysize;
-        lanes = malloc(2 * longer * sizeof(Bytes));
+        lanes = malloc(2 * sizeof(Bytes) * larger(imIn->xsize, imIn->ysize));
     }
     if (!lanes || (xradius == 0 && yradius == 0)) {
         free(lanes);
@@ -92,7 +90,7 @@ Imaging ImagingBoxBlur(Imaging imOut, Imaging imIn, float xradius, float yradius
     }
     ImagingSectionEnter(&cookie);
     if (xradius != 0) {
-        blur_rows(imOut, imIn, lanes, xradius, n);
+        EITHER(pixel, 1, 4, blur_rows(imOut, imIn, lanes, xradius, n, pixel));
     }
     if (yradius != 0) {
         blur_columns(imOut, xradius != 0 ? imOut : imIn, lanes, yradius, n);

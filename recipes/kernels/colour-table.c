@@ -34,7 +34,7 @@ INLINE void find_places(Places *restrict places, const Table *table, const UINT3
 /* What lies between a and b. From 32768 on, twice a shift is negative: what lacks is b - a. */
 INLINE Shorts mix(Shorts a, Shorts b, Pairs shifts) {
     Shorts twice = (Shorts)shifts, upper = twice >> 15;
-    return ((b & upper) | (a & ~upper)) + multiply_high_signed(b - a, twice);
+    return CHOOSE(upper, b, a) + multiply_high_signed(b - a, twice);
 }
 
 #define PICK(a, b, ...) (Shorts) SHUFFLE(Quarters, (Quarters)(a), (Quarters)(b), __VA_ARGS__)
@@ -77,7 +77,7 @@ static void look_up_row(UINT32 *out, const UINT32 *in, int width, const Table *t
         find_places(&places, table, pixels);
         for (int x = 0; 4 * x < bytes; x += 4) {
             Four made = (Four)clip_entries(look_up(table, &places, x));
-            made = (made & ~keep) | (LOAD(Four, pixels + x) & keep);
+            made = CHOOSE(keep, LOAD(Four, pixels + x), made);
             memcpy(pixels + x, &made, sizeof(made));
         }
         memcpy(out + first, pixels, bytes);
@@ -92,11 +92,8 @@ static INT16 *copy_table(const INT16 *table, int places, int channels) {
         least = table[i] < least ? table[i] : least;
         most = table[i] > most ? table[i] : most;
     }
-    for (int i = 0; copy && i < places - 1; i++) {
-        memcpy(copy + 4 * i, table + channels * i, 4 * sizeof(*copy));
-    }
-    if (copy) {
-        memcpy(copy + 4 * (places - 1), table + channels * (places - 1), channels * sizeof(*copy));
+    for (int i = 0; copy && i < places; i++) {
+        copy_some(copy + 4 * i, table + channels * i, (places - i) * channels * sizeof(*copy), 4 * sizeof(*copy));
     }
     if (most - least > 32767) {
         free(copy);

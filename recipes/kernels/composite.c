@@ -38,13 +38,15 @@ INLINE int is_translucent(const UINT32 *from) {
     for (int x = 0; x < BLOCK; x += PIXELS) {
         other |= LOAD(Pairs, from + x) + (1 << 24);
     }
-    return !are_all(other & 0xfe000000, 0);
+    uint64_t quads[4];
+    memcpy(quads, &other, sizeof(quads));
+    return ((quads[0] | quads[1] | quads[2] | quads[3]) & 0xfe000000fe000000) != 0;
 }
 
 INLINE void copy_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
     for (int x = 0; x < BLOCK; x += PIXELS) {
         Pairs above = LOAD(Pairs, from + x), opaque = (Pairs)((Numbers)above >> 31);
-        above = (above & opaque) | (LOAD(Pairs, onto + x) & ~opaque);
+        above = CHOOSE(opaque, above, LOAD(Pairs, onto + x));
         memcpy(out + x, &above, sizeof(above));
     }
 }

@@ -138,7 +138,8 @@ INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Ke
         }
     }
     for (int i = 0; i < 4; i++) {
-        Values clipped = MINIMUM(MAXIMUM(sums[i], none), none + 255);
+        Levels positive = (Levels)sums[i] & (sums[i] > none); /* numbers above 0 are ordered as their bits */
+        Values clipped = (Values)MINIMUM(positive, (Levels)(none + 255));
         Bytes bytes = __builtin_convertvector(__builtin_convertvector(clipped, Levels), Bytes) & (Bytes)used;
         memcpy(out + x + i * LANES, &bytes, LANES);
     }
@@ -174,12 +175,8 @@ END_TARGET
 static void copy_margin(Imaging out, Imaging in, int margin) {
     int count = margin * in->pixelsize, last = in->linesize - count;
     for (int y = 0; y < in->ysize; y++) {
-        if (y < margin || y >= in->ysize - margin) {
-            memcpy(out->image[y], in->image[y], in->linesize);
-        } else {
-            memcpy(out->image[y], in->image[y], count);
-            memcpy(out->image[y] + last, in->image[y] + last, count);
-        }
+        memcpy(out->image[y], in->image[y], y < margin || y >= in->ysize - margin ? in->linesize : count);
+        memcpy(out->image[y] + last, in->image[y] + last, count);
     }
 }
 

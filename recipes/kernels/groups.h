@@ -84,20 +84,17 @@ INLINE void NAME(transpose_words)(Part *rows) {
 /* Transpose four words of four bytes in every lane. */
 INLINE void NAME(transpose_bytes)(Part *words) {
     for (int i = 0; i < 4; i++) {
-        words[i] = SHUFFLE(Part, words[i], words[i], EACH(TRANSPOSED, 16));
+        words[i] = SHUFFLE(Part, words[i], words[i], EACH(TRANSPOSED, 0, 16));
     }
 }
 
 /* Sixteen bytes of a row in each lane; the row of the next lane is `step` rows further. */
 INLINE Part NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
-    union {
-        Bytes lanes[WIDTH / 16];
-        Part all;
-    } value;
+    Bytes lanes[WIDTH / LANES];
     for (int i = 0; i < LANES_OF(1); i++) {
-        value.lanes[i] = load_bytes(rows[i * step] + from, left);
+        lanes[i] = load_bytes(rows[i * step] + from, left);
     }
-    return value.all;
+    return LOAD(Part, lanes);
 }
 
 INLINE void NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int at, int left) {
@@ -154,7 +151,7 @@ INLINE void NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int star
     }
     for (int x = start, behind = 0; x < end; x += at_once) {
         Word sums[16 * SIDE];
-        int left = end - x, last = left < at_once ? end - 1 : x + at_once - 1;
+        int left = smaller(end - x, at_once), last = x + left - 1;
         for (behind = larger(behind, spans[x].first / 4 * 4); behind < spans[last].end; behind += 4) {
             Part *window = (Part *)weights->window + (behind & weights->mask) * SIDE;
             int from = behind * 4 * size, rest = smaller(width * size - from, 16 * size);
@@ -165,11 +162,7 @@ INLINE void NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int star
                 NAME(weigh)(sums + i * SIDE + v, weights, &spans[smaller(x + i, last)], v, SIDE, smaller(BATCH, SIDE));
             }
         }
-        if (left >= at_once && many == step) {
-            NAME(store_strip)(to, sums, x, at_once, step, size, job->used);
-        } else {
-            NAME(store_strip)(to, sums, x, left, many, size, job->used);
-        }
+        SPECIALIZE(left, at_once, SPECIALIZE(many, step, NAME(store_strip)(to, sums, x, left, many, size, job->used)));
     }
 }
 

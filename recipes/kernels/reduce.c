@@ -1,8 +1,6 @@
 /* Reduction of 8-bit bands by integer factors: rows are added first, then neighbours, then sums are divided, in loops that
    compilers vectorise. The same sums as Pillow's, of the same integers. */
 
-#include <stdint.h>
-
 #include "vectors.h"
 
 #define MOST 256 /* pixels with a sum of at most 16 bits */
@@ -104,16 +102,13 @@ INLINE void reduce_row(UINT8 *out, UINT16 *sums, UINT16 *made, int width, int fa
 
 Imaging ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
     ImagingSectionCookie cookie;
-    Imaging out = NULL;
     UINT16 *sums = NULL;
     UINT32 used = used_bytes(imIn);
     int width = box[2] * imIn->pixelsize, plain = imIn->mode != IMAGING_MODE_P && imIn->mode != IMAGING_MODE_1;
     if (imIn->type == IMAGING_TYPE_UINT8 && plain && xscale <= MOST && yscale <= MOST && xscale * yscale <= MOST) {
         sums = malloc(2 * ((size_t)width + STEP) * sizeof(*sums));
     }
-    if (sums) {
-        out = ImagingNewDirty(imIn->mode, (box[2] - 1) / xscale + 1, (box[3] - 1) / yscale + 1);
-    }
+    Imaging out = sums ? ImagingNewDirty(imIn->mode, (box[2] - 1) / xscale + 1, (box[3] - 1) / yscale + 1) : NULL;
     if (!out) {
         free(sums);
         return ImagingReduce__source(imIn, xscale, yscale, box);

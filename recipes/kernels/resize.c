@@ -1,11 +1,6 @@
 /* Resizing of 8-bit bands. The same sums as Pillow's, of the same integers (weights.h, groups.h). Rows are resized when the
    columns need them, a strip at a time, so that no picture is written between both. */
 
-#include <limits.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "vectors.h"
 
 #define ROWS 8             /* of pixels that are resized together; of bytes, four times as many */
@@ -59,20 +54,17 @@ static inline void list_rows(const UINT8 **rows, const Job *job, int first, int 
 #define SET(digits) MM(set1_epi32)(digits)
 
 /* Shuffles in every lane of 16 bytes, which have `size` elements each: lists of indexes of two vectors of n elements. */
-#define LOW(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(LOW##size, size))
-#define HIGH(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(HIGH##size, size))
-#define EACH(list, size) JOIN(EACH, WIDTH)(list, size)
-#define EACH16(list, size) list(0, size)
-#define EACH32(list, size) list(0, 2 * size), list(size, 2 * size)
-#define EACH64(list, size) list(0, 4 * size), list(size, 4 * size), list(2 * size, 4 * size), list(3 * size, 4 * size)
-#define LOW2(from, n) from, from + n
-#define HIGH2(from, n) LOW2(from + 1, n)
-#define LOW4(from, n) LOW2(from, n), LOW2(from + 1, n)
-#define HIGH4(from, n) LOW4(from + 2, n)
-#define LOW8(from, n) LOW4(from, n), LOW4(from + 2, n)
-#define HIGH8(from, n) LOW8(from + 4, n)
-#define LOW16(from, n) LOW8(from, n), LOW8(from + 4, n)
-#define HIGH16(from, n) LOW16(from + 8, n)
+#define LOW(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(MIX##size, 0, size))
+#define HIGH(type, a, b, size) (Part) SHUFFLE(type, (type)(a), (type)(b), EACH(MIX##size, size / 2, size))
+#define EACH(list, from, size) JOIN(EACH, WIDTH)(list, from, size)
+#define EACH16(list, from, size) list(from, size)
+#define EACH32(list, from, size) list(from, 2 * size), list(from + size, 2 * size)
+#define EACH64(list, from, size) TWO_OF_FOUR(list, from, size), TWO_OF_FOUR(list, from + 2 * size, size)
+#define TWO_OF_FOUR(list, from, size) list(from, 4 * size), list(from + size, 4 * size)
+#define MIX2(from, n) from, from + n
+#define MIX4(from, n) MIX2(from, n), MIX2(from + 1, n)
+#define MIX8(from, n) MIX4(from, n), MIX4(from + 2, n)
+#define MIX16(from, n) MIX8(from, n), MIX8(from + 4, n)
 #define FOURTHS(from) from, from + 4, from + 8, from + 12
 #define TRANSPOSED(from, n) FOURTHS(from), FOURTHS(from + 1), FOURTHS(from + 2), FOURTHS(from + 3)
 
@@ -82,10 +74,8 @@ static inline void list_rows(const UINT8 **rows, const Job *job, int first, int 
 #define DOT(sums, quads, digits) (Word)JOIN(DOT, WIDTH)((Vector)(sums), (Vector)(quads), SET(digits))
 #define DOT64 _mm512_dpbusd_epi32
 #define DOT32 _mm256_dpbusd_avx_epi32
-#define ADD(sums, quads, digits)                        \
-    sums[0] = DOT(sums[0], quads, (digits)[0]),     \
-    sums[1] = DOT(sums[1], quads, (digits)[1]), \
-    sums[2] = DOT(sums[2], quads, (digits)[2])
+#define ADD(sums, quads, digits) \
+    for (int d = 0; d < SUMS; d++) sums[d] = DOT(sums[d], quads, (digits)[d])
 #define ADD_SAME(sums, quads, mask) sums[0] = DOT(sums[0], quads, mask)
 #define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
 #define TOTAL_SAME(sums) sums[0]
@@ -166,11 +156,10 @@ static int prepare(Job *job, const Pass *across, const Pass *down) {
         job->down.window = aligned_alloc(64, column * (job->block / 64));
     }
     if (across && down) {
-        size_t row = bytes + 64;
         job->ring = 4 * job->step;
-        job->resized = malloc(job->ring * (sizeof(UINT8 *) + row));
+        job->resized = malloc(job->ring * (sizeof(UINT8 *) + bytes + 64));
         for (int i = 0; job->resized && i < job->ring; i++) {
-            job->resized[i] = (UINT8 *)(job->resized + job->ring) + i * row;
+            job->resized[i] = (UINT8 *)(job->resized + job->ring) + i * (bytes + (size_t)64);
         }
     }
     return (!across || job->across.window) && (!down || job->down.window) && (!across || !down || job->resized);
@@ -183,9 +172,7 @@ static int resize(Imaging out, Imaging in, int offset, const Pass *across, const
     if (prepared) {
         MUTEX_LOCK(&in->mutex);
         ImagingSectionEnter(&cookie);
-        (find_vnni() == 64   ? resize_quads
-         : find_vnni() == 32 ? resize_half_quads
-                             : resize_pairs)(&job, offset);
+        (find_vnni() == 64 ? resize_quads : find_vnni() == 32 ? resize_half_quads : resize_pairs)(&job, offset);
         MUTEX_UNLOCK(&in->mutex);
         ImagingSectionLeave(&cookie);
     }
@@ -220,8 +207,7 @@ static void resize_columns(Imaging out, Imaging in, int offset, int ksize, int *
    less work. */
 static int is_rows_first(Imaging in, int xsize, int ysize, const float *box) {
     int wide = xsize != in->xsize || box[0] || box[2] != xsize, high = ysize != in->ysize || box[1] || box[3] != ysize;
-    int less = in->ysize - ysize;
-    return wide && high && (less <= 0 || less <= (in->xsize - xsize) * 2);
+    return wide && high && in->ysize - ysize <= larger(0, (in->xsize - xsize) * 2);
 }
 
 static Pass make_pass(int from, float start, float end, int to, struct filter *filter) {

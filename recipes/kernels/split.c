@@ -11,7 +11,7 @@ INLINE void split_row(UINT8 *const *bands, const UINT8 *in, int count, int width
             Bytes four = LOAD(Bytes, in + 4 * x + LANES * i);
             fours[i] = SHUFFLE(Bytes, four, four, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         }
-        transpose_pixels(fours);
+        transpose(fours, 4);
         for (int band = 0; band < count; band++) {
             memcpy(bands[band] + x, &fours[step * band], LANES);
         }

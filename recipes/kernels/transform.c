@@ -2,7 +2,6 @@
    and bicubic transforms of several channels. */
 
 #include <math.h>
-#include <stdint.h>
 
 #include "vectors.h"
 

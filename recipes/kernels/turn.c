@@ -18,7 +18,7 @@ INLINE void turn_block(const Turn *turn, int x, int y, int size, int pixel) {
         memcpy(&block[i], in->image[turn->mirror_y ? y + size - 1 - i : y + i] + x * pixel, size * pixel);
     }
     if (size > 1) {
-        (pixel == 1 ? transpose_block : transpose_pixels)(block);
+        transpose(block, pixel);
     }
     int column = (turn->mirror_y ? in->ysize - size - y : y) * pixel;
     for (int i = 0; i < size; i++) {
@@ -61,10 +61,8 @@ static int turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
     return 1;
 }
 
-#define TURN(function, mirror_x, mirror_y)                                                           \
-    Imaging function(Imaging imOut, Imaging imIn) {                                                  \
-        return turn_image(imOut, imIn, mirror_x, mirror_y) ? imOut : function##__source(imOut, imIn); \
-    }
+#define TURN(function, ...) \
+    Imaging function(Imaging out, Imaging in) { return turn_image(out, in, __VA_ARGS__) ? out : function##__source(out, in); }
 
 TURN(ImagingTranspose, 0, 0)
 TURN(ImagingTransverse, 1, 1)

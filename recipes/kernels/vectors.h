@@ -33,31 +33,12 @@ INLINE int larger(int a, int b) {
     return a > b ? a : b;
 }
 
-/* A call that is compiled once more where a variable has a common value: there it is a constant. */
-#define SPECIALIZE(name, value, call) \
-    if (name == (value)) {            \
-        const int name = (value);     \
-        call;                         \
-    } else {                          \
-        call;                         \
-    }
+/* A call that is compiled once more where a variable has a common value, or for each of two: there it is a constant. */
+#define SPECIALIZE(name, value, call) if (name == (value)) CALL_WITH(name, value, call) else { call; }
+#define EITHER(name, a, b, call) if (name == (a)) CALL_WITH(name, a, call) else CALL_WITH(name, b, call)
+#define CALL_WITH(name, value, call) { const int name = (value); call; }
 
-/* The same for the two values that it may have. */
-#define EITHER(name, a, b, call)      \
-    if (name == (a)) {                \
-        const int name = (a);         \
-        call;                         \
-    } else {                          \
-        const int name = (b);         \
-        call;                         \
-    }
-
-#define LOAD(type, from)                      \
-    ({                                        \
-        type value;                           \
-        memcpy(&value, from, sizeof(value));  \
-        value;                                \
-    })
+#define LOAD(type, from) ({ type value; memcpy(&value, from, sizeof(value)); value; })
 
 /* At most `most` bytes: a constant, with which no function is called. */
 INLINE void copy_some(void *to, const void *from, int count, int most) {
@@ -82,19 +63,6 @@ INLINE Bytes load_bytes(const UINT8 *from, int count) {
 #define SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
 #endif
 
-/* Four perfect shuffles transpose rows to columns. */
-static inline void transpose_block(Bytes block[LANES]) {
-    Bytes mixed[LANES];
-    for (int round = 0; round < 4; round++) {
-        for (int i = 0; i < LANES / 2; i++) {
-            Bytes a = block[i], b = block[i + LANES / 2];
-            mixed[2 * i] = SHUFFLE(Bytes, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            mixed[2 * i + 1] = SHUFFLE(Bytes, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-        }
-        memcpy(block, mixed, sizeof(mixed));
-    }
-}
-
 /* Each pixel's four bytes, by their indexes in the first pixel; from 32 on zeros. */
 #define SHUFFLE_EACH(pixels, ...) SHUFFLE(Wide, (Wide)(pixels), (Wide){0}, EIGHT(__VA_ARGS__))
 #define EIGHT(a, b, c, d)                                                                                  \
@@ -104,28 +72,28 @@ static inline void transpose_block(Bytes block[LANES]) {
 
 /* A function from pixels of `before` bytes to others of `after` bytes: four at a time, by the indexes of their bytes; from 16
    on bytes are 255. Vectors reach into the next four, so that six must be left. The source's own does the rest. */
-#define SHUFFLE_PIXELS(function, before, after, ...)          \
-    void function(UINT8 *out, const UINT8 *in, int pixels) {  \
-        for (; pixels >= 6; pixels -= 4) {                    \
-            Bytes four = load_bytes(in, LANES);               \
-            four = SHUFFLE(Bytes, four, ~(Bytes){0}, __VA_ARGS__); \
-            memcpy(out, &four, LANES);                        \
-            in += 4 * before;                                 \
-            out += 4 * after;                                 \
-        }                                                     \
-        function##__source(out, in, pixels);                  \
+#define SHUFFLE_PIXELS(function, before, after, ...)                                          \
+    void function(UINT8 *out, const UINT8 *in, int pixels) {                                  \
+        for (; pixels >= 6; pixels -= 4, in += 4 * before, out += 4 * after) {                \
+            Bytes four = SHUFFLE(Bytes, LOAD(Bytes, in), ~(Bytes){0}, __VA_ARGS__);           \
+            memcpy(out, &four, LANES);                                                        \
+        }                                                                                     \
+        function##__source(out, in, pixels);                                                  \
     }
 
-/* Transposes four rows of four words, by two. */
-INLINE void transpose_pixels(Bytes block[4]) {
-    Four mixed[4];
-    for (int round = 0; round < 2; round++) {
-        for (int i = 0; i < 2; i++) {
-            Four a = (Four)block[i], b = (Four)block[i + 2];
-            mixed[2 * i] = SHUFFLE(Four, a, b, 0, 4, 1, 5);
-            mixed[2 * i + 1] = SHUFFLE(Four, a, b, 2, 6, 3, 7);
+/* Transpose sixteen rows of bytes by four perfect shuffles, or four of pixels of four bytes by two. */
+INLINE void transpose(Bytes *block, int pixel) {
+    int rows = LANES / pixel;
+    Bytes mixed[LANES];
+    for (int round = 1; round < rows; round *= 2) {
+        for (int i = 0; i < rows / 2; i++) {
+            Bytes a = block[i], b = block[i + rows / 2];
+            Bytes low = SHUFFLE(Bytes, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            Bytes high = SHUFFLE(Bytes, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            mixed[2 * i] = pixel == 1 ? low : (Bytes)SHUFFLE(Four, (Four)a, (Four)b, 0, 4, 1, 5);
+            mixed[2 * i + 1] = pixel == 1 ? high : (Bytes)SHUFFLE(Four, (Four)a, (Four)b, 2, 6, 3, 7);
         }
-        memcpy(block, mixed, sizeof(mixed));
+        memcpy(block, mixed, rows * sizeof(Bytes));
     }
 }
 
@@ -137,8 +105,8 @@ INLINE void rows_to_columns(Bytes *columns, UINT8 *const *rows, int count, int w
         for (int i = 0; i < step; i++) {
             block[i] = load_bytes(rows[smaller(i, count - 1)] + x * pixel, (width - x) * pixel);
         }
-        (pixel == 1 ? transpose_block : transpose_pixels)(block);
-        memcpy(columns + x, block, sizeof(Bytes) * smaller(width - x, step));
+        transpose(block, pixel);
+        copy_some(columns + x, block, sizeof(Bytes) * (width - x), sizeof(Bytes) * step);
     }
 }
 
@@ -146,8 +114,8 @@ INLINE void columns_to_rows(UINT8 *const *rows, int count, const Bytes *columns,
     int step = LANES / pixel;
     for (int x = 0; x < width; x += step) {
         Bytes block[LANES] = {{0}};
-        memcpy(block, columns + x, sizeof(Bytes) * smaller(width - x, step));
-        (pixel == 1 ? transpose_block : transpose_pixels)(block);
+        copy_some(block, columns + x, sizeof(Bytes) * (width - x), sizeof(Bytes) * step);
+        transpose(block, pixel);
         for (int i = 0; i < count; i++) {
             copy_some(rows[i] + x * pixel, &block[i], (width - x) * pixel, LANES);
         }
@@ -164,16 +132,9 @@ INLINE void columns_to_rows(UINT8 *const *rows, int count, const Bytes *columns,
 #if defined(__AVX2__)
 #define INSTRUCTION(name, a, b) _mm256_##name((__m256i)(a), (__m256i)(b))
 #else
-#define INSTRUCTION(name, a, b)                       \
-    ({                                                \
-        union {                                       \
-            Pairs all;                                \
-            __m128i half[2];                          \
-        } x = {(Pairs)(a)}, y = {(Pairs)(b)};         \
-        x.half[0] = _mm_##name(x.half[0], y.half[0]); \
-        x.half[1] = _mm_##name(x.half[1], y.half[1]); \
-        x.all;                                        \
-    })
+#define HALF(vector, i) (((__m128i *)(Pairs[]){(Pairs)(vector)})[i])
+#define INSTRUCTION(name, a, b) \
+    LOAD(Pairs, ((__m128i[]){_mm_##name(HALF(a, 0), HALF(b, 0)), _mm_##name(HALF(a, 1), HALF(b, 1))}))
 #endif
 #else
 static inline Pairs dot_pairs(Pairs a, Pairs b) {
@@ -186,25 +147,16 @@ static inline Halves dot_bytes(Wide a, Wide b) {
     return (Halves)(low + (Shorts)((Halves)a >> 8) * ((Shorts)b >> 8));
 }
 
-#define UPPER_HALF(type, a, b)                 \
-    ({                                         \
-        type high, x = (a), y = (b);           \
-        for (int i = 0; i < 16; i++) {         \
-            high[i] = (int64_t)x[i] * y[i] >> 16; \
-        }                                      \
-        high;                                  \
-    })
+#define UPPER_HALF(type, a, b) \
+    ({ type high, x = (a), y = (b); for (int i = 0; i < 16; i++) high[i] = (int64_t)x[i] * y[i] >> 16; high; })
 #define multiply_high(a, b) UPPER_HALF(Halves, a, b)
 #define multiply_high_signed(a, b) UPPER_HALF(Shorts, a, b)
 #endif
 
-#if defined(__clang__)
-#define MINIMUM(a, b) __builtin_elementwise_min(a, b)
-#define MAXIMUM(a, b) __builtin_elementwise_max(a, b)
-#else
-#define MINIMUM(a, b) (((a) & ((a) < (b))) | ((b) & ~((a) < (b))))
-#define MAXIMUM(a, b) (((a) & ((a) > (b))) | ((b) & ~((a) > (b))))
-#endif
+/* Lanes of a where the mask is -1, and of b where it is 0. */
+#define CHOOSE(mask, a, b) (((a) & (mask)) | ((b) & ~(mask)))
+#define MINIMUM(a, b) CHOOSE((a) < (b), a, b)
+#define MAXIMUM(a, b) CHOOSE((a) > (b), a, b)
 
 #if defined(__x86_64__)
 #define TO_PRAGMA(words) _Pragma(#words)
@@ -221,14 +173,12 @@ static inline Halves dot_bytes(Wide a, Wide b) {
    32 (AVX2 and AVX-VNNI), or 0. The system must keep such registers. Source: Intel SDM, volume 1, 15.2 to 15.4. */
 static inline int ask_cpu(int most) {
     const UINT32 foundation = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
-    UINT32 a, b, c, d, kept, high, more = 0;
+    UINT32 a, b, c, d, kept, high, more;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
         return 0;
     }
     __asm__("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
-    if (__get_cpuid_count(7, 1, &a, &b, &c, &d)) {
-        more = a;
-    }
+    more = __get_cpuid_count(7, 1, &a, &b, &c, &d) ? a : 0;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
         return 0;
     }
@@ -252,14 +202,6 @@ static inline int find_vnni(void) {
 #define BEGIN_TARGET(features)
 #define END_TARGET
 #endif
-
-/* Whether all eight words have this value. */
-static inline int are_all(Pairs words, UINT32 value) {
-    unsigned long long quads[4];
-    words ^= value;
-    memcpy(quads, &words, sizeof(quads));
-    return !(quads[0] | quads[1] | quads[2] | quads[3]);
-}
 
 /* The bytes of a pixel that a mode uses; Pillow leaves zeros in the others. */
 static inline UINT32 used_bytes(Imaging image) {
