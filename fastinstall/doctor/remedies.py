@@ -7,7 +7,7 @@ Those that run the target's Python import PIL there, as any program of the user'
 import shlex
 from pathlib import PurePath
 
-from fastinstall.core.architecture import architecture_of
+from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.conda_packages import conda_command
@@ -36,7 +36,9 @@ def offer_repair(context: CheckContext) -> Remedy:
 
 
 def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
-    """Set up the fast stack here, or beside it where this environment is not ours to change."""
+    """Set up the fast stack here, or beside it where this environment is not ours to change, where there is one."""
+    if not architecture_of(context.facts.cpu.architecture).supported:
+        return Remedy(text=f"{text}: fastinstall can do that on {SUPPORTED} only")
     if not is_changeable(context.facts):
         return Remedy(text=f"{text}, in a separate environment", command=_NEW_ENVIRONMENT)
     return Remedy(text=text, command=word_command(context, "setup", *options))

@@ -8,17 +8,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.core.architecture import X86_64
+from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.files import sha256 as digest
 from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, open_image
-from fastinstall.elf.isa import features, instructions
+from fastinstall.elf.isa import arm_verdict, features, instructions
 from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 
 ALGORITHM = 1
 """Goes up with whatever changes a scan's result: scans by another number are not taken from a cache."""
+
+_BY_ENCODINGS = {AARCH64.machine: arm_verdict.complete_scan}
+"""Whose code is judged by tables of our own."""
+
+_KNOWN = f"{X86_64.title} and {AARCH64.title}"
 
 _NEARLY_ALL = 0.97
 _SHOWN = 4
@@ -27,7 +32,8 @@ _SHOWN = 4
 def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
     """Tell which CPU features a file requires and which it only contains behind a dispatcher of its own.
 
-    A file that cannot be read as one for x86-64 is a scan with a `problem`, never an exception.
+    A file that cannot be read as one for an architecture that is known here is a scan with a `problem`, never an
+    exception.
 
     Args:
         path: an extension module, library or program.
@@ -38,8 +44,10 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
     try:
         seen = replace(seen, sha256=sha256 or digest(path))
         file = read_dynamic(path)
+        if decode and file.machine in _BY_ENCODINGS:
+            return _BY_ENCODINGS[file.machine](seen)
         if file.machine not in instructions.MACHINES:
-            return replace(seen, problem=f"built for {file.machine}: only code for {X86_64.title} is told apart")
+            return replace(seen, problem=f"built for {file.machine}: only code for {_KNOWN} is told apart")
         seen = replace(seen, declared=file.isa_needed)
         return _decode_code(seen) if decode and instructions.is_available() else _read_declared_isa(seen)
     except OSError as error:

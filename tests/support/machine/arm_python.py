@@ -1,0 +1,100 @@
+"""fastinstall and an environment with stock Pillow on aarch64, under qemu: nothing of the machine is touched.
+
+Programs and those that they start run by a handler that the kernel knows in a user namespace alone (binfmt_misc there,
+since Linux 6.7), which ends with them.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.machine.arm_root import EMULATOR, arm_root
+from support.machine.needs import require_system
+from support.made_once import key_of, made_once
+
+from fastinstall.core.architecture import AARCH64
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+LOCKED = REPOSITORY / "requirements" / "tool.txt"
+SUITE, VERSION = "bookworm", "3.11"
+PACKAGES = ("libc6", "libc-bin", f"python{VERSION}", f"libpython{VERSION}", "ca-certificates", "zlib1g", "libstdc++6")
+_MAGIC = r"\x7fELF\x02\x01\x01" + r"\x00" * 9 + r"\x02\x00\xb7\x00"
+_MASK = r"\xff" * 7 + r"\x00" + r"\xff" * 8 + r"\xfe\xff\xff\xff"
+_IN_NAMESPACE = """
+mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
+printf '%s' "$1" > /proc/sys/fs/binfmt_misc/register
+shift
+exec "$@"
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmPython:
+    """A Python for aarch64.
+
+    Attributes:
+        root: of its Debian.
+        libraries: what fastinstall needs, installed.
+    """
+
+    root: Path
+    libraries: Path
+
+    @property
+    def program(self) -> Path:
+        return self.root / "usr" / "bin" / f"python{VERSION}"
+
+    def run(self, *words: str | Path, timeout: float = 600) -> "subprocess.CompletedProcess[str]":
+        """Run it with arguments; it finds fastinstall's checkout."""
+        rule = f":arm:M::{_MAGIC}:{_MASK}:{EMULATOR}:"
+        inside = ("unshare", "-Urm", "--map-root-user", "sh", "-ec", _IN_NAMESPACE, "sh", rule)
+        variables = {
+            **os.environ,
+            "QEMU_LD_PREFIX": str(self.root),
+            "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.libraries}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        argv = (*inside, self.program, *words)
+        return subprocess.run(argv, env=variables, capture_output=True, text=True, timeout=timeout, check=False)
+
+    def make_environment(self, place: Path, *requirements: str) -> Path:
+        """Make a virtual environment with distributions of the index, for aarch64; its interpreter."""
+        done = self.run("-m", "venv", "--without-pip", place)
+        assert done.returncode == 0, done.stderr
+        _install(place / "lib" / f"python{VERSION}" / "site-packages", "--no-deps", *requirements)
+        return place / "bin" / "python"
+
+
+def arm_python(cache: Path) -> ArmPython:
+    """Return a Python for aarch64 with what fastinstall needs; the test is skipped where it cannot be had."""
+    root = arm_root(cache, SUITE, PACKAGES)
+    try:
+        place = cache / "testbed" / f"arm-libraries-{key_of(LOCKED)}"
+        libraries = made_once(place, _install_locked)
+    except subprocess.CalledProcessError as error:
+        require_system(None, f"a package index with wheels for aarch64 ({error.stderr[-300:]})")
+        raise
+    python = ArmPython(root=root, libraries=libraries)
+    done = python.run("-c", "import subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)")
+    require_system(done.returncode == 0, f"a user namespace with binfmt_misc ({done.stderr.strip()[-300:]})")
+    return python
+
+
+def _install_locked(directory: Path) -> None:
+    """Install what is locked; by pip's lights markers are about the machine that it runs on."""
+    locked = re.split(r"\n(?=\w)", LOCKED.read_text(encoding="utf-8"))
+    kept = directory.with_name(f"{directory.name}.txt")
+    kept.write_text("\n".join(each for each in locked if "platform_machine" not in each), encoding="utf-8")
+    _install(directory, "-r", kept)
+
+
+def _install(directory: Path, *what: str | Path) -> None:
+    """Have pip unpack wheels for the machine."""
+    platforms = (f"manylinux_2_{minor}_{AARCH64.wheel_platform}" for minor in (28, 17))
+    pip = (sys.executable, "-m", "pip", "install", "-q", "--target", directory, "--upgrade")
+    words = (word for platform in platforms for word in ("--platform", platform))
+    told = (*words, "--python-version", VERSION, "--implementation", "cp", "--only-binary", ":all:")
+    subprocess.run((*pip, *told, *what), capture_output=True, text=True, timeout=900, check=True)
