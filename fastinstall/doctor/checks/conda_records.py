@@ -1,19 +1,19 @@
-"""Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm.
+"""Conda's records against the files that matter to PIL, its pins and channels, and known causes of trouble.
 
 - error: records that cannot be read; conda refuses every command in this environment.
-- warning: files of a package are gone, altered, or another package's; a package or a channel that is known to do harm;
-  a pin that the installed Pillow contradicts; the channel that has the stack's packages is no longer registered.
+- warning: files of a package are gone, altered, or another package's. A package or a channel is known to cause trouble.
+  A pin contradicts the installed Pillow. The channel with the stack's packages is no longer registered.
 - hint: two packages claim the same files, and the right one has them; a pin that something else contradicts.
 
-Of files, PIL's own are the matter of `pillow-owner` and `pillow-files`, and headers of libjpeg that are not
-libjpeg-turbo's that of `jpeg-library`. Whether the guard package is there says `guards`, and what an interrupted
-transaction of conda's left behind, `interrupted`. Skipped where conda does not manage the environment.
+`pillow-owner` and `pillow-files` check PIL's own files. `jpeg-library` checks headers of a libjpeg that is not
+libjpeg-turbo. Whether the guard package is there says `guards`, and what an interrupted transaction of conda's left
+behind, `interrupted`. Skipped where conda does not manage the environment.
 
 Why it matters:
-conda installs and removes by its records, whatever lies there by now. Two packages that claim the same files write
-them over each other's, and removing one takes the other's along; conda mentions it once, when it happens. Of an old
-recipe, libraries remain that no solver puts together again; and a pin that cannot be kept makes the next transaction
-of conda's change something else, or fail.
+conda installs and removes by its records, whatever lies there by now. Two packages that claim the same files overwrite
+each other's, and removing one removes the other's too. conda mentions it once, when it happens. An old recipe leaves
+libraries that no solver puts together again. A pin that cannot be kept makes conda's next transaction change something
+else, or fail.
 
 How to fix it:
 `fastinstall doctor --fix` has packages reinstalled that lost their files, libjpeg-turbo last. What is advised against

@@ -1,25 +1,25 @@
 """The GPU's driver against the CUDA that torch and others were built for, without importing them.
 
-- error: the driver is older than the CUDA that torch, tensorflow, jax, DALI or nvImageCodec was built for; kernel
-  module and library of the driver are of different versions; the GPU's device files are there and the driver's library
-  is not; a build has no code for the GPU's compute capability.
-- warning: a build for the CPU or for another maker's GPUs on a machine with a GPU of NVIDIA's; a GPU that a container
-  was not handed, or whose driver is not loaded or does not answer, with a build for CUDA in place.
-- hint: a driver that is broken where nothing was built for CUDA; a build for the CPU that somebody chose by its index,
-  on a machine with a GPU; CUDA's libraries where no GPU is; no code for one GPU of several.
+- error: the driver is older than the CUDA that torch, tensorflow, jax, DALI or nvImageCodec was built for. Kernel
+  module and library of the driver have different versions. The GPU's device files are there and the driver's library is
+  not. A build has no code for the GPU's compute capability.
+- warning: a build for the CPU or for another maker's GPUs on a machine with a GPU of NVIDIA's. Or, with a build for
+  CUDA, a container was given no GPU, or the driver is not loaded or does not answer.
+- hint: a broken driver, and nothing built for CUDA. A build for the CPU that somebody chose by its index, on a machine
+  with a GPU. CUDA's libraries without a GPU. No code for one GPU of several.
 
 The driver is told by NVML (nvidia-ml-py, the extra `cuda`), else by /proc/driver/nvidia; compute capability by NVML
 alone. What a build is for stands in its own files: torch/version.py, tensorflow's build_info.py, names and versions.
-Which driver a CUDA needs is dated data: a minor version of CUDA 11 and later runs on every driver of its major version.
+Which driver a CUDA needs is dated data. A minor version of CUDA 11 and later runs on every driver of its major version.
 A Tegra's driver is part of its system image and is not judged. The tables were checked against public documents, and
 the probe against captured files.
 
 Why it matters:
-A build that does not fit runs all the same, on the CPU: `torch.cuda.is_available()` is False, training takes days
-instead of hours, and the loader of images is blamed. Where it does not fit the GPU, it dies at its first kernel.
+A build that does not fit still runs, on the CPU. `torch.cuda.is_available()` is False, and training takes days instead
+of hours. The image loader is blamed. Where it does not fit the GPU, it dies at its first kernel.
 
 How to fix it:
-Install a build for a CUDA that driver and GPU serve; pytorch lists its builds on the page that the remedy names.
+Install a build for a CUDA that driver and GPU serve. pytorch lists its builds on the page that the remedy names.
 Updating the driver is the other way; after it, restart the machine. In a container the host's driver counts: start it
 with `--gpus all`, on a host that has nvidia-container-toolkit.
 """

@@ -1,16 +1,16 @@
 """Which features were compiled in, which load, which are missing, and which were lost since the setup.
 
 - error: a feature that was set up and that the recipe expects is lost.
-- warning: another one is lost, or one that the recipe expects was never there; a library is not the one that PIL was
-  compiled for, or not of the version that it says of itself when it runs.
+- warning: another one is lost, or one that the recipe expects was never there. Or a library is not the one that PIL was
+  compiled for, or reports another version when it runs.
 - hint: PIL was compiled for zlib-ng, and another zlib is bound.
 
 Compiled in is not loaded: `PIL.features` says "libjpeg_turbo" with another libjpeg loaded too. See `jpeg-library`.
 
 Why it matters:
-A format that is gone shows only when a file of that format is opened, in production. And a library that was compiled
-for, yet not loaded, gives none of its speed: the official wheels say "zlib_ng" and load the zlib of the operating
-system, so that PNG is written at half the speed (measured 2026-11-21). They are made so, and nothing is broken.
+A format that is gone shows only when a file of that format is opened, in production. A library that was compiled for,
+yet not loaded, gives none of its speed. The official wheels say "zlib_ng" and load the zlib of the operating system.
+PNG is then written at half the speed (measured 2026-11-21). They are made so, and nothing is broken.
 
 How to fix it:
 `fastinstall doctor --fix` brings lost features back. For PNG at the speed of zlib-ng, set up the stack of the recipe

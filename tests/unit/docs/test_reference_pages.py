@@ -33,5 +33,5 @@ def test_every_key_of_a_document_is_told(name: str) -> None:
 
 def test_a_document_without_a_schema_is_listed_all_the_same() -> None:
     page = render_documents({"other": "`verb`"})
-    assert "| `fastinstall.other/1` | few, and told by their names | `verb` |" in page
+    assert "| `fastinstall.other/1` | a few, with plain names | `verb` |" in page
     assert "## other" not in page
