@@ -15,7 +15,7 @@ _RULE = re.compile(r"[|\-: ]+")
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|etc|cf)\.")
 _END = re.compile(r" · |[.!?][)\"*_]*(?:\s+|$)")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_APART = re.compile(r"[\s/]+|--|–|—")
+_APART = re.compile(r"[\s/]+|--|\u2013|\u2014")
 
 
 def sentences_of(text: str) -> list[str]:

@@ -53,7 +53,8 @@ def test_pages_for_users_are_in_their_words(page: Path) -> None:
 
 
 def test_sentences_are_counted_as_a_reader_reads_them() -> None:
-    text = "# T\n\nOne `code span here` two. Three\nfour ([a link](b.md#c.d)).\n\n- item, e.g. this\n  one\n\n| a | b c. d |"
+    prose = "# T\n\nOne `code span here` two. Three\nfour ([a link](b.md#c.d)).\n"
+    text = f"{prose}\n- item, e.g. this\n  one\n\n| a | b c. d |"
     found = sentences_of(text)
     assert found == [
         "One `code span here` two.",
