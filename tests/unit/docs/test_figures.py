@@ -19,7 +19,7 @@ SAID = {
     "the first setup downloads {} MB": (
         sum(size for what, size in DOWNLOAD.items() if what != "tool"),
         10,
-        ("docs/tutorial/first-steps.md", "docs/explanation/comparison.md"),
+        ("docs/tutorial/first-steps.md", "docs/tutorial/wizard.md", "docs/explanation/comparison.md"),
     ),
     "{} MB of disk": (DISK["cache"] + DISK["tool"] + DISK["environment"], 10, ("README.md",)),
     "{} MB in its cache": (DISK["cache"], 10, ("docs/tutorial/first-steps.md", "docs/explanation/comparison.md")),
