@@ -19,7 +19,7 @@ from fastinstall.core import temporary_directories
 from fastinstall.core.codec import document, dump
 from fastinstall.model.environment import Environment
 from fastinstall.model.speed import SpeedTable
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import Session, open_session
 from fastinstall.proof.stack_operations import (
     MeasuredPil,
@@ -51,7 +51,7 @@ def main() -> None:
     arguments = parser.parse_args()
     session = open_session(os.environ)
     effort = TimingEffort(operations=(), rounds=arguments.rounds, photo=arguments.photo)
-    table = measure_operations(session, find(session, NamedTarget(prefix=arguments.prefix)), effort)
+    table = measure_operations(session, find_environment(session, NamedTarget(prefix=arguments.prefix)), effort)
     print(render_speed_table(table, Page()))
     report_goals(table)
     if arguments.json:

@@ -28,7 +28,7 @@ from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import PROVIDERS
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.examine import Examination
 from fastinstall.verbs.examine import examine as examine_environment
@@ -48,7 +48,7 @@ _foreseen: set[str] = set()
 _told: set[str] = set()
 
 
-def run(words: Sequence[str]) -> int:
+def run_conda_command(words: Sequence[str]) -> int:
     """Run `conda fastinstall WORDS`: the command line, with the environment that conda means as the target.
 
     `-n NAME` and `-p DIR` are read as conda reads them. Without them it is the active environment, by the variable of
@@ -69,7 +69,7 @@ def run(words: Sequence[str]) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
-def remember(coming: Iterable[object], going: Iterable[object]) -> None:
+def keep_requested_specs(coming: Iterable[object], going: Iterable[object]) -> None:
     """Keep the specs that were asked for, until the solver has decided.
 
     No hook is called where a solver finds nothing; but conda prints every error through these loggers.
@@ -106,7 +106,7 @@ def _explain_unsolved(text: str, prefix: Path) -> str | None:
     return f"the package {GUARD} in {prefix} allows only builds of fastinstall: no other Pillow is found"
 
 
-def foresee(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
+def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> str | None:
     """Warn of what the solver has decided about the stack.
 
     Returns:
@@ -222,7 +222,7 @@ _SHOWN = 5  # lines of evidence
 _GOOD, _BAD = "✅", "❌"  # as the lines of conda's own checks begin
 
 
-def examine(prefix: str, *, verbose: bool) -> None:
+def report_quick_checks(prefix: str, *, verbose: bool) -> None:
     """Write what doctor's quick checks find, if there is a setup.
 
     Args:
@@ -258,14 +258,16 @@ def fix(prefix: str, confirm: Callable[[str], None]) -> int:
         return 0
     _write(*(f"fastinstall: {finding.message}" for finding in repairable), "")
     confirm("Restore the Pillow that fastinstall set up?")
-    return run(("doctor", "--fix", "--yes", "--prefix", prefix))
+    return run_conda_command(("doctor", "--fix", "--yes", "--prefix", prefix))
 
 
 def _report(prefix: str) -> EnvironmentReport | None:
     if not Path(prefix, RECEIPT).is_file():
         return None
     session = open_session(dict(os.environ))
-    return examine_environment(session, find(session, NamedTarget(prefix=Path(prefix))), Examination(quick=True))
+    return examine_environment(
+        session, find_environment(session, NamedTarget(prefix=Path(prefix))), Examination(quick=True)
+    )
 
 
 def _report_lines(report: EnvironmentReport, *, verbose: bool) -> Iterator[str]:

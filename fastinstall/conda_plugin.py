@@ -99,12 +99,12 @@ def _import_hooks() -> ModuleType:
 
 
 def _run_subcommand(words: tuple[str, ...]) -> int:
-    return int(_import_hooks().run(words))
+    return int(_import_hooks().run_conda_command(words))
 
 
 def _run_health_check(prefix: str, verbose: object) -> None:
     # What fails here conda catches, and names.
-    _import_hooks().examine(prefix, verbose=bool(verbose))
+    _import_hooks().report_quick_checks(prefix, verbose=bool(verbose))
 
 
 def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
@@ -113,11 +113,11 @@ def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None])
 
 
 def _remember_solve(coming: Iterable[object], going: Iterable[object]) -> None:
-    _run_quietly("remember", coming, going)
+    _run_quietly("keep_requested_specs", coming, going)
 
 
 def _foresee_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
-    refusal = _run_quietly("foresee", unlinked, linked)
+    refusal = _run_quietly("warn_of_solution", unlinked, linked)
     if refusal is not None:
         from conda.exceptions import CondaError  # noqa: PLC0415 (not needed by most commands)
 

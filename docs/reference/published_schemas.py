@@ -19,6 +19,7 @@ from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockReport
 from fastinstall.model.advisories import AdvisoryList
 from fastinstall.model.build_report import BuildReport
+from fastinstall.model.cache_survey import CacheSurvey
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Survey
 from fastinstall.model.history import Transactions
@@ -48,6 +49,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "locks": partial(json_schema, LockReport, name="locks"),
     "build": partial(json_schema, BuildReport, name="build"),
     "proof": partial(json_schema, Proof, name="proof"),
+    "cache": partial(json_schema, CacheSurvey, name="cache"),
     "transactions": partial(json_schema, Transactions, name="transactions"),
     "completion": partial(json_schema, Completion, name="completion"),
 }

@@ -57,6 +57,7 @@ DOCUMENTS: dict[str, str] = {
     "transactions": "`rollback --list`",
     "forgotten": "`rollback --forget`",
     "checks": "`doctor --list`",
+    "cache": "`cache`",
     "completion": "`completion`",
     "recipes": "`recipes list`",
     "error": "every verb that fails",

@@ -12,7 +12,7 @@ from fastinstall.core.errors import FailedError, RefusedError, UnprovenError
 from fastinstall.core.events import Noted, ignore
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import immutable
-from fastinstall.doctor.registry import judge
+from fastinstall.doctor.registry import judge_facts
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.model.conda_engine import CondaEngine
@@ -23,7 +23,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.known_environments import remember
+from fastinstall.observe.known_environments import remember_environment
 from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
@@ -85,7 +85,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
 
             context = make_execution_context(session, plan, recipe)
             done = execute_plan(plan, context, _make_observers(session, plan, recipe))
-            remember(session, plan.environment)
+            remember_environment(session, plan.environment)
             _keep_ready_made_wheel(plan, context)
             session.emit(Noted(message=f"the files were replaced in {done.window_ns / 1e6:.2f} ms", detail=True))
             outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
@@ -174,7 +174,7 @@ def _make_observers(session: Session, plan: Plan, recipe: Recipe) -> "Observers"
         return facts_of(session, plan.environment, deeply)
 
     def judged(seen: Facts, receipt: Receipt, checks: tuple[str, ...]) -> EnvironmentReport:
-        return judge(session, seen, receipt, recipe, checks)
+        return judge_facts(session, seen, receipt, recipe, checks)
 
     from fastinstall.apply.orchestrator import Observers  # noqa: PLC0415 (likewise)
 

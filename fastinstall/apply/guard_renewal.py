@@ -6,7 +6,7 @@ from fastinstall.apply.recovery import lock_recovered_environment
 from fastinstall.core.codec import document
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command
-from fastinstall.doctor.registry import judge
+from fastinstall.doctor.registry import judge_facts
 from fastinstall.guard.status import renew_guard_files
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.transaction import begin
@@ -43,6 +43,6 @@ def renew_guard(session: Session, plan: Plan) -> Receipt:
             renew_guard_files(store, facts, receipt, transaction)
             after = facts_of(session, plan.environment, request)
             checks = get_required_step(plan.steps, Verify).checks
-            refuse_errors(judge(session, after, receipt, request.recipe, checks).findings)
+            refuse_errors(judge_facts(session, after, receipt, request.recipe, checks).findings)
             transaction.commit(receipt)
     return receipt

@@ -17,7 +17,7 @@ from fastinstall import __version__
 from fastinstall.apply.exclusive import hold_environment_lock
 from fastinstall.apply.foreign_changes import ForeignChangeWatch
 from fastinstall.apply.inputs import fetch_sources
-from fastinstall.apply.proven_wheel import build_wheel
+from fastinstall.apply.proven_wheel import build_and_prove
 from fastinstall.conda.history_file import record_revision
 from fastinstall.core.codec import document
 from fastinstall.core.errors import RefusedError
@@ -178,7 +178,7 @@ def execute_plan(plan: Plan, context: ExecutionContext, observers: Observers) ->
     ):
         interpreter = observe_interpreter(Path(plan.environment.python))
         watch = _watch_environment(plan, interpreter)
-        built = None if _builds_upon_changes(plan.steps) else build_wheel(plan.steps, interpreter, context)
+        built = None if _builds_upon_changes(plan.steps) else build_and_prove(plan.steps, interpreter, context)
         before = _observe_replaced(plan, observers, watch, interpreter)
         if built is not None:
             _refuse_harmful_records(plan.steps, built, before, context)
@@ -221,7 +221,7 @@ def _stage_stack(work: _Work, built: BuildResult | None, transaction: Transactio
     """Stage what comes in; where nothing is built yet, after the changes that the build needs."""
     if built is None:
         _change_others(work, transaction)
-        return _stage_wheel(work, build_wheel(work.plan.steps, work.interpreter, work.context), transaction)
+        return _stage_wheel(work, build_and_prove(work.plan.steps, work.interpreter, work.context), transaction)
     staged = _stage_wheel(work, built, transaction)
     _change_others(work, transaction)
     return staged

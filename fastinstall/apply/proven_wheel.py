@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fastinstall.proof.runs import ProofStack
 
 
-def build_wheel(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
+def build_and_prove(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
     """Make the wheel of a plan, proven where its recipe has kernels.
 
     Raises:

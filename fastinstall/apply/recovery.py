@@ -29,9 +29,9 @@ from fastinstall.model.interruption import (
     describe_interruption,
     unpinning_command,
 )
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import Session
-from fastinstall.pins.earlier_pins import find_noted_project, read_record
+from fastinstall.pins.earlier_pins import find_noted_project, read_pin_record
 
 
 @immutable
@@ -142,7 +142,7 @@ def find_pin_left_behind(store: JournalStore, noted: Path | None) -> Iterator[st
         store: of the environment, as it is now.
         noted: what `find_noted_project` said of it before.
     """
-    record = read_record(noted) if noted is not None else None
+    record = read_pin_record(noted) if noted is not None else None
     if noted is None or record is None:
         return
     receipt = receipt_if_readable(store)
@@ -203,6 +203,6 @@ def _convert_to_interruption(recovered: Recovered) -> Interruption:
 def recover_first(session: Session, target: NamedTarget) -> None:
     """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
     if target.new is None:
-        recover_environment(session, find(session, target))
+        recover_environment(session, find_environment(session, target))
     else:
         clear_cut_creation(session, expand_home(target.new).absolute())

@@ -163,7 +163,7 @@ def _mark_recommendation(
 
 
 def _recommend(advice: SpeedAdvice, result: CandidateResult, verdict: BottleneckVerdict) -> SpeedAdvice:
-    reached, target, message = rate_with(result, verdict), verdict.target_rate, advice.finding.message
+    reached, target, message = best_rate(result, verdict), verdict.target_rate, advice.finding.message
     if target is not None and reached >= target:
         alone = f"this alone brings about {words.rate(reached)} images/s, and you need {words.rate(target)}"
         message = f"{message}; {alone}: the rest is not needed"
@@ -236,7 +236,7 @@ def evidence_of(result: CandidateResult, context: AdviceContext) -> Iterator[str
         yield ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
 
 
-def rate_with(result: CandidateResult, verdict: BottleneckVerdict) -> float:
+def best_rate(result: CandidateResult, verdict: BottleneckVerdict) -> float:
     """Return images per second with the best number of workers: the lower of measured and promised by one process."""
     promised = verdict.reached_rate * (result.gain.ratio if result.gain is not None else 1.0)
     measured = find_best_rate(result.rates)

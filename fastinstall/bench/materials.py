@@ -275,7 +275,7 @@ def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, pl
             raise _missing(f"{name} could not be fetched: {_summarize_pip_error(error)}") from error
         except RefusedError as error:
             raise _missing(f"{name} could not be fetched: {error.message}") from error
-        sealed_trees.publish(space / "site", place, space / "aside", cache=fetching.cache)
+        sealed_trees.publish_sealed(space / "site", place, space / "aside", cache=fetching.cache)
 
 
 def _summarize_pip_error(error: CommandError) -> str:

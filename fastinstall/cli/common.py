@@ -13,7 +13,7 @@ from fastinstall.core.home import expand_home
 from fastinstall.model.environment import Environment
 from fastinstall.model.recipe_names import describe_renaming, find_current_name
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import Session, open_session
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def target_of(arguments: Namespace) -> NamedTarget:
     )
 
 
-def look_at(session: Session, arguments: Namespace, context: Context) -> Environment:
+def find_target_to_read(session: Session, arguments: Namespace, context: Context) -> Environment:
     """Return the target of a verb that only looks; what a dead run left there is told on stderr, and stays.
 
     Raises:
         FastinstallError: as `find` says.
     """
-    environment = find(session, target_of(arguments))
+    environment = find_environment(session, target_of(arguments))
     tell_interruptions(environment, context)
     return environment
 

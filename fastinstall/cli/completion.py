@@ -115,6 +115,7 @@ def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, 
     files = FilesCompleter()
     following: dict[tuple[str, str], dict[str, BaseCompleter]] = {
         ("guard", "files"): {"check": files},
+        ("cache", "names"): {action: WordsCompleter(_cache_words, several=False) for action in ("show", "clear")},
         ("recipes", "names"): {
             "check": files,
             "show": WordsCompleter(lambda: _recipe_words("request_recipe", variables)),
@@ -170,6 +171,12 @@ def _request_words(argument: str, _variables: Mapping[str, str]) -> Words:
         "request_dist_name": DIST_NAMES,
     }
     return _bare(words[argument])
+
+
+def _cache_words() -> Words:
+    from fastinstall.model.cache_survey import PURPOSES  # noqa: PLC0415
+
+    return PURPOSES
 
 
 def _risks(verb: str) -> Words:

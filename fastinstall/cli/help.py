@@ -47,7 +47,6 @@ def _make_examples(*pairs: tuple[str, str]) -> tuple[Example, ...]:
 EXAMPLES: dict[str, tuple[Example, ...]] = {
     "": _make_examples(
         ("setup", "show what was found and what will change, and ask"),
-        ("setup --yes", "the same without questions"),
         ("doctor", "is it intact, fast, and still installed?"),
         ("rollback", "undo: restores exactly what was there"),
     ),
@@ -97,6 +96,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ("recipes list", "list what can be built"),
         ("recipes show pillow-fast", "show one, with its advisories"),
         ("recipes check mine.toml", "check a recipe of your own"),
+    ),
+    "cache": _make_examples(
+        ("cache", "what takes how much of the disk?"),
+        ("cache clear", "remove all of it, after asking"),
+        ("cache clear toolchains", "remove a part of it"),
     ),
     "completion": _make_examples(
         ("completion bash > fastinstall.bash", "then: source fastinstall.bash"),

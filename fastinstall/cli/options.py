@@ -131,7 +131,7 @@ def text(value: object) -> str:
     return value
 
 
-def names(value: object) -> tuple[str, ...]:
+def name_list(value: object) -> tuple[str, ...]:
     """Read names separated by commas, or a list of them."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
@@ -142,7 +142,7 @@ def names(value: object) -> tuple[str, ...]:
 
 def channels(value: object) -> tuple[str, ...]:
     """Read names and addresses of conda channels; a password would be seen among the processes and stay in plans."""
-    found = names(value)
+    found = name_list(value)
     for channel in found:
         if channel.startswith("-") or any(character.isspace() for character in channel):
             raise ValueError(f"expected a channel, found {channel!r}")
@@ -163,7 +163,7 @@ def switch(value: object) -> bool:
     raise ValueError(f"expected true or false, found {value!r}")
 
 
-def count(value: object) -> int:
+def positive_number(value: object) -> int:
     """Read a number of at least 1."""
     written = "" if isinstance(value, bool) else str(value)
     if not written.isdecimal() or int(written) < 1:
@@ -199,7 +199,7 @@ def word_of(words: Collection[str]) -> Reader:
 def risks(value: object) -> tuple[Enum, ...]:
     """Read names of risks."""
     read = one_of(Risk)
-    return tuple(read(name) for name in names(value))
+    return tuple(read(name) for name in name_list(value))
 
 
 class Question(NamedTuple):
@@ -323,14 +323,14 @@ REQUEST_OPTIONS: tuple[Option, ...] = (
     Option("guard", "--no-guard", "", "do not install the guards", switch, Question("Guard"), negated=True),
     Option("pin", "--pin", "", _PIN, switch, _PIN_ASKED),
     Option("level", "--level", "LEVEL", _LEVEL, text, Question("CPU level")),
-    Option("levels", "--levels", "LEVEL,...", _LEVELS, names),
+    Option("levels", "--levels", "LEVEL,...", _LEVELS, name_list),
     Option("link", "--link", "MODE", "libraries: bundle (default), env or system", one_of(LinkMode), _LINK_ASKED),
     Option(
         "require",
         "--require",
         "LIB,...",
         "fail if the build would lack one of these libraries",
-        names,
+        name_list,
         Question("Required libraries", empty="as in the recipe"),
     ),
     Option("engine", "--engine", "ENGINE", _ENGINE, one_of(CondaInstaller), Question("Installed by", conda_only=True)),
@@ -361,7 +361,7 @@ REQUEST_OPTIONS: tuple[Option, ...] = (
         _SYSTEM_ASKED,
     ),
     Option("toolchain", "--toolchain", "SOURCE", _TOOLCHAIN, one_of(ToolchainSource), Question("Compiler")),
-    Option("jobs", "--jobs", "N", "parallel compile jobs; default: one per CPU", count, _JOBS_ASKED),
+    Option("jobs", "--jobs", "N", "parallel compile jobs; default: one per CPU", positive_number, _JOBS_ASKED),
     Option("upgrade", "--upgrade", "", "look for a later version even if all is well", switch, _UPGRADE_ASKED),
     Option("allow", "--allow", "RISK,...", _RISKS, risks, Question("Accepted risks", empty="none")),
 )

@@ -174,9 +174,9 @@ def _choose_reader(action: argparse.Action) -> Reader:
     if action.nargs == 0:
         return options.switch
     if isinstance(action.default, list):
-        return options.names
+        return options.name_list
     if action.type is process_number:
-        return options.count
+        return options.positive_number
     return options.word_of([str(choice) for choice in action.choices]) if action.choices else options.text
 
 
@@ -204,7 +204,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def process_number(text: str) -> int:
     """Parse the number of a process; argparse names the flag if it is none."""
     try:
-        return options.count(text)
+        return options.positive_number(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -332,6 +332,12 @@ def _add_recipes_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", metavar="NAME|FILE", nargs="*", help="a recipe, or a file to check")
 
 
+def _add_cache_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("show", "clear"), nargs="?", default="show")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="directories of it, as show names them; default: all")
+    _add_consent_flags(parser)
+
+
 def _add_max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:
     parser.add_argument("--max-age", metavar="DAYS", type=_parse_days, default=usual, help=summary)
 
@@ -380,6 +386,7 @@ VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "bench": ("find what would speed up loading your images", _add_bench_flags),
     "inspect": ("show what fastinstall sees, for a bug report", _inspect),
     "recipes": ("list, show or check what can be built", _add_recipes_flags),
+    "cache": ("show what the cache takes on the disk, or empty it", _add_cache_arguments),
     "completion": ("print a script that completes command lines", _add_completion_arguments),
 }
 """Each verb with what it does, and what gives it its flags."""

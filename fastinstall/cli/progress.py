@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from fastinstall.apply.cost import describe_cost
 from fastinstall.apply.eta import describe_expected_gain, estimate_durations
 from fastinstall.apply.forecast import LEAST_LEFT
 from fastinstall.cli.console import Console
@@ -283,10 +284,10 @@ def describe_time_left(state: ProgressState, now: float) -> str:
     return ""
 
 
-def describe_expectations(session: "Session", plan: "Plan") -> tuple[str, str]:
-    """Return how much faster a plan makes Pillow, and how long it takes."""
-    seconds = estimate_durations(session, plan).seconds
-    return describe_expected_gain(session, plan), f"takes {format_rough_duration(seconds)}"
+def describe_expectations(session: "Session", plan: "Plan") -> tuple[str, ...]:
+    """Return how much faster a plan makes Pillow, how long it takes, and what it downloads and keeps."""
+    duration = f"takes {format_rough_duration(estimate_durations(session, plan).seconds)}"
+    return describe_expected_gain(session, plan), duration, describe_cost(plan, session.directories.cache)
 
 
 def format_rough_duration(seconds: float) -> str:

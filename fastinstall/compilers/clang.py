@@ -71,13 +71,14 @@ exec "${0%/*}/ziglang/zig" ar "$@"
 """
 
 
-class Clang(WheelCompiler):
+class ClangCompiler(WheelCompiler):
     """clang, which is measured to make faster code than GCC (ADR 0054)."""
 
     word = ToolchainSource.CLANG
     choice = "clang from the package index; fastest code, needs no root"
     distribution = "ziglang"
     versions = "==0.17.*"
+    unpacked_bytes = 233_000_000
     program = "clang"
     advantage = "faster code than GCC's"
     limits = "it compiles only the core of an official wheel for glibc"
@@ -103,11 +104,11 @@ class Clang(WheelCompiler):
                 unpack_zip(wheel, fresh, lambda name: name.startswith(kept))
                 files.write_text(fresh / "cc", program, mode=0o755)
                 files.write_text(fresh / "ar", _AR, mode=0o755)
-                sealed_trees.publish(fresh, place, space / "aside", cache=cache, but=(_OWN_CACHE,))
+                sealed_trees.publish_sealed(fresh, place, space / "aside", cache=cache, but=(_OWN_CACHE,))
         return place / "cc"
 
 
-COMPILER = Clang()
+COMPILER = ClangCompiler()
 
 
 def _list_kept(architecture: Architecture) -> tuple[str, ...]:

@@ -106,6 +106,7 @@ class WheelCompiler(CompilerSource, ABC):
     Attributes:
         distribution: whose wheels have it, by its normalised name.
         versions: those that were tested, as a specifier.
+        unpacked_bytes: that it takes in the cache, with what it makes there for itself (measured).
         program: what the compiler is called.
         advantage: why it is taken where nobody asked for it; empty: it is not.
         limits: what it cannot, where `fits` says no.
@@ -113,6 +114,7 @@ class WheelCompiler(CompilerSource, ABC):
 
     distribution: ClassVar[str]
     versions: ClassVar[str]
+    unpacked_bytes: ClassVar[int]
     program: ClassVar[str]
     advantage: ClassVar[str] = ""
     limits: ClassVar[str]

@@ -20,7 +20,7 @@ PROGRAMS = ("*-linux-gnu-cc", "*-linux-gnu-gcc", "cc", "gcc", "clang")
 _CHANNEL = "conda-forge"
 
 
-class Conda(CompilerSource):
+class CondaCompiler(CompilerSource):
     """A compiler of conda packages, which cannot be had without py-rattler and a channel."""
 
     word = ToolchainSource.CONDA
@@ -50,7 +50,7 @@ class Conda(CompilerSource):
         )
 
 
-COMPILER = Conda()
+COMPILER = CondaCompiler()
 
 
 def _list_packages(missing: MissingInputs) -> tuple[str, ...]:

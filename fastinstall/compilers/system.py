@@ -13,7 +13,7 @@ from fastinstall.model.request import ToolchainSource
 from fastinstall.model.toolchain import Compiler
 
 
-class System(CompilerSource):
+class SystemCompiler(CompilerSource):
     """The compiler of this machine, and nothing that is fetched in its place."""
 
     word = ToolchainSource.SYSTEM
@@ -21,7 +21,7 @@ class System(CompilerSource):
     is_exclusive = True
 
 
-COMPILER = System()
+COMPILER = SystemCompiler()
 
 _USUAL = ("cc", "gcc", "clang")
 _TIMEOUT = 20.0

@@ -28,7 +28,7 @@ SUBDIRS = (architecture_of(os.uname().machine).conda_subdir, "noarch")
 INDEX = "repodata.json"
 
 
-def write_index(channel: Path) -> None:
+def write_repodata(channel: Path) -> None:
     """Write `repodata.json` of both subdirectories anew, from the packages that lie there.
 
     Raises:
@@ -68,7 +68,7 @@ def publish_packages(
             if not (channel / file).exists():
                 files.write_bytes(channel / file, (scratch / file).read_bytes())
             guard = pack_guard(planned, channel) if planned is not None else None
-            write_index(channel)
+            write_repodata(channel)
     return CondaStack(package=package, guard=guard, channel=channel)
 
 

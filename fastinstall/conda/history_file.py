@@ -17,7 +17,7 @@ from fastinstall.journal.conda_revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import GUARD
-from fastinstall.model.match_specs import name_of
+from fastinstall.model.match_specs import name_of_spec
 
 _MARK = "simd_"
 
@@ -80,7 +80,7 @@ def remove_history_requests(before: str, after: str, installed_again: Iterable[s
             left: list[str] = []
             with suppress(ValueError, SyntaxError):
                 left = [str(spec) for spec in ast.literal_eval(match["specs"])]
-            left = [spec for spec in left if name_of(spec) not in names]
+            left = [spec for spec in left if name_of_spec(spec) not in names]
             kept += [f"# {match['action']} specs: {left!r}\n"] if left else []
     return "".join(kept)
 

@@ -39,10 +39,10 @@ def change_conda_packages(
     """
     external = describe_external_change(change, engine, prefix)
     gone, come = ({package.record for package in side} for side in (change.unlinked, change.linked))
-    expected = frozenset(conda_records.names(prefix)) - gone | come
+    expected = frozenset(conda_records.list_record_names(prefix)) - gone | come
     emit(Started(stage="conda", message=f"{engine.description}: {_describe_change(change)}"))
     transaction.run_external_change(external, lambda: engine.change(prefix, change))
-    found = frozenset(conda_records.names(prefix))
+    found = frozenset(conda_records.list_record_names(prefix))
     if found != expected:
         lacking = (f"missing: {name.removesuffix('.json')}" for name in sorted(expected - found))
         strange = (f"present but not planned: {name.removesuffix('.json')}" for name in sorted(found - expected))
@@ -59,7 +59,7 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     Raises:
         FailedError: a package that goes is not installed, or its record cannot be read.
     """
-    names = tuple(conda_records.names(prefix))
+    names = tuple(conda_records.list_record_names(prefix))
     # The Python that is there in the end.
     pythons = [each.version for each in change.linked if each.name == "python"]
     pythons += [name.rsplit("-", 2)[1] for name in names if conda_records.package(name) == "python"]

@@ -18,7 +18,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import find_required_glibc, glibc_spec
 from fastinstall.model.facts import Interpreter
-from fastinstall.wheelbuild.wheel_files import tags_of
+from fastinstall.wheelbuild.wheel_files import read_wheel_tags
 
 _GUARD_ABOUT = {
     "license": "MIT",
@@ -52,7 +52,7 @@ def pack_stack(wheel: Path, package: CondaPackage, interpreter: Interpreter, cha
         public = str(headers["Version"]).partition("+")[0]
         if (name, public) != (package.name, package.version):
             raise FailedError(f"{wheel.name} is {name} {public}, but {package.dist} was planned")
-        tags = tags_of(metadata.parent)
+        tags = read_wheel_tags(metadata.parent)
         if tags.abi != interpreter.abi:
             raise FailedError(f"{wheel.name}: it is for {tags.abi}, but the target's Python is {interpreter.abi}")
         glibc = find_required_glibc(" ".join(tags.platforms))  # what the finished wheel was certified for

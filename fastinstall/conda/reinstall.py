@@ -12,7 +12,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing, quote
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, GUARD, IJG, TURBO
-from fastinstall.model.match_specs import name_of as name_of_conda_specs
+from fastinstall.model.match_specs import name_of_spec as name_of_conda_specs
 
 FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that write their files over those of another one, and never get their place back from us."""
@@ -51,8 +51,8 @@ def find_rightful_owner(clash: CondaClash) -> str:
     libjpeg-turbo comes before all others, and pip's distributions and packages that take other ones' places after.
     """
     packages = [dist for dist in clash.claimants if not dist.startswith("pip: ")]
-    turbo = next((dist for dist in packages if name_of(dist) == TURBO), "")
-    proper = [dist for dist in packages if name_of(dist) not in FOREIGN] or packages
+    turbo = next((dist for dist in packages if name_of_dist(dist) == TURBO), "")
+    proper = [dist for dist in packages if name_of_dist(dist) not in FOREIGN] or packages
     return turbo or (clash.holder if clash.holder in proper else proper[0])
 
 
@@ -74,10 +74,10 @@ def provides_pil(claim: CondaClaim) -> bool:
     return any("/site-packages/PIL/" in f"/{path}" for path in claim.files)
 
 
-def name_of(dist: str) -> str:
+def name_of_dist(dist: str) -> str:
     """Return the name of a package.
 
-    >>> name_of("libjpeg-turbo-3.1.0-hb9d3cd8_0")
+    >>> name_of_dist("libjpeg-turbo-3.1.0-hb9d3cd8_0")
     'libjpeg-turbo'
     """
     return dist.rsplit("-", 2)[0]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from fastinstall import __version__
-from fastinstall.conda.channel import write_index
+from fastinstall.conda.channel import write_repodata
 from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.codec import decode, digest, dump, encode
@@ -119,12 +119,12 @@ def pack_channel(
         with temporary_directories.temporary_directory("packed", within=context.cache / "tmp") as space:
             package = pack_stack(built.wheel, unplaced, interpreter, space / "packed")
             files.write_text(space / "packed" / "packed.json", dump(encode(package)))
-            sealed_trees.publish(space / "packed", kept, space / "aside", cache=context.cache)
+            sealed_trees.publish_sealed(space / "packed", kept, space / "aside", cache=context.cache)
     target = _locate_package(package, staged)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(_locate_package(package, kept), target)
     guard = pack_guard(planned.guard, staged) if planned.guard is not None else None
-    write_index(staged)
+    write_repodata(staged)
     channel = Path(planned.channel)
     return CondaStack(
         package=_place_package(package, channel),

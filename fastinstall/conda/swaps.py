@@ -10,8 +10,8 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaChange, CondaPackage
-from fastinstall.model.conda_packages import GUARD, is_ours
-from fastinstall.model.match_specs import bounds_of, name_of
+from fastinstall.model.conda_packages import GUARD, is_our_package
+from fastinstall.model.match_specs import bounds_of, name_of_spec
 from fastinstall.model.recipe import PROVIDERS
 
 _SHOWN = 3
@@ -63,9 +63,9 @@ def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], statu
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
     stack, asked = f"{status.name} in {status.prefix}", " ".join(requested)
     moved = coming or going
-    by_name = next((spec for spec in requested if moved is not None and name_of(spec) == moved.name), None)
+    by_name = next((spec for spec in requested if moved is not None and name_of_spec(spec) == moved.name), None)
     pin = f"conda fastinstall guard install --pin --prefix {quote(status.prefix)}"
-    if coming is not None and not is_ours(coming):
+    if coming is not None and not is_our_package(coming):
         way = "to keep it, answer no"
         if not by_name:
             package = f"make a conda package of it: conda fastinstall setup --prefix {quote(status.prefix)}"
@@ -92,14 +92,14 @@ def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[s
         return f"because you requested {by_name!r}"
     if before != after:
         return f"because Python {before} becomes Python {after}"
-    names = {name_of(spec) for spec in requested}
-    found = [(each, spec) for each in change.linked for spec in each.depends if name_of(spec) == coming.name]
+    names = {name_of_spec(spec) for spec in requested}
+    found = [(each, spec) for each in change.linked for spec in each.depends if name_of_spec(spec) == coming.name]
     found.sort(key=lambda pair: (not bounds_of(pair[1]), pair[0].name not in names))
     if not found:
         nothing = f"nothing in {' '.join(requested)!r}" if requested else "nothing"
         return f"although {nothing} requires it: the solver chose it"
     causes = (
-        f"{each.name} {each.version}, which requires {f'{name_of(spec)} {bounds_of(spec)}'.strip()}"
+        f"{each.name} {each.version}, which requires {f'{name_of_spec(spec)} {bounds_of(spec)}'.strip()}"
         for each, spec in found
     )
     return f"because of {listing(causes, _SHOWN)}"
@@ -124,7 +124,7 @@ def describe_conda_changes(status: StackStatus, command: str = "") -> tuple[str,
     Returns:
         A sentence, then the command that repairs it; nothing where the stack is in place, or another build of ours.
     """
-    other = next((each for each in status.records if not is_ours(each)), None)
+    other = next((each for each in status.records if not is_our_package(each)), None)
     if status.core is CoreStatus.INTACT or (other is None and status.records and status.core is CoreStatus.OTHER):
         return ()
     told = "was removed" if status.core is CoreStatus.GONE else "was replaced"

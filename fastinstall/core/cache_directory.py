@@ -21,7 +21,7 @@ from fastinstall.core.surroundings import (
     TrustedPath,
     describe_place,
     find_person,
-    look_at,
+    inspect_path,
     make_private,
     name_user,
 )
@@ -195,7 +195,7 @@ def _list_entries(directory: Path, depth: int = _DEPTH) -> Iterator[PathStep]:
 
 
 def _look(path: Path) -> PathStep:
-    place, status = look_at(path), path.lstat()
+    place, status = inspect_path(path), path.lstat()
     is_mounted = status.st_dev != path.parent.stat().st_dev
     return PathStep(
         place=place,

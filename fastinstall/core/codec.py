@@ -18,7 +18,7 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.values import T, get_hints, get_key, get_keys, is_required, is_tagged, kind_of
+from fastinstall.core.values import T, get_hints, get_key, get_keys, is_required, is_tagged, tag_of
 
 _LARGEST = 1 << 63
 
@@ -93,7 +93,7 @@ def format_value(value: object) -> str:
 def _encode_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
     items = {get_key(each): encode(getattr(value, each.name)) for each in fields(value)}
     if is_tagged(type(value)):
-        return {"kind": kind_of(type(value)), **items}
+        return {"kind": tag_of(type(value)), **items}
     return items
 
 
@@ -133,7 +133,7 @@ def _decode_union(members: tuple[Any, ...], data: object, place: _Place) -> obje
         return None
     if len(rest) == 1:
         return _decode(rest[0], data, place)
-    by_kind = {kind_of(member): member for member in rest}
+    by_kind = {tag_of(member): member for member in rest}
     kind = data.get("kind") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(kind, str) or kind not in by_kind:
         raise place.below("kind").wrong(f"expected one of {', '.join(sorted(by_kind))}")

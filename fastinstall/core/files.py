@@ -177,7 +177,7 @@ def publish(fresh: Path, target: Path, aside: Path) -> None:
     sync_directory(target.parent)
 
 
-def copy(source: Path, target: Path) -> None:
+def copy_file(source: Path, target: Path) -> None:
     """Copy a file or symbolic link with mode, modification time and, where that is allowed, its owner; not durable yet.
 
     Raises:

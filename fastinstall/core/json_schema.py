@@ -15,8 +15,8 @@ from fastinstall.core.values import (
     get_keys,
     is_required,
     is_tagged,
-    kind_of,
     published_name,
+    tag_of,
 )
 
 
@@ -53,7 +53,7 @@ def _make_member_schema(member: Any, members: tuple[Any, ...], definitions: dict
     tagged = len([other for other in members if other is not type(None)]) > 1
     schema = _make_schema(member, definitions)
     if tagged:
-        return {"allOf": [schema], "properties": {"kind": {"const": kind_of(member)}}, "required": ["kind"]}
+        return {"allOf": [schema], "properties": {"kind": {"const": tag_of(member)}}, "required": ["kind"]}
     return schema
 
 
@@ -67,7 +67,7 @@ def _make_dataclass_schema(cls: type, definitions: dict[str, Any]) -> dict[str, 
         definitions[name] = {
             "type": "object",
             "description": (cls.__doc__ or "").partition("\n")[0],
-            "properties": {"kind": {"const": kind_of(cls)}, **properties} if tagged else properties,
+            "properties": {"kind": {"const": tag_of(cls)}, **properties} if tagged else properties,
             "required": [get_key(each) for each in fields(cls) if is_required(each)],
             "additionalProperties": False,
         }

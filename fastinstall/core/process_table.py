@@ -38,7 +38,7 @@ def words_of(file: str) -> tuple[str, ...]:
     return tuple(os.fsdecode(content).removesuffix("\0").split("\0")) if content else ()
 
 
-def parents(number: int, processes: Path = PROCESSES) -> Iterator[int]:
+def ancestors_of(number: int, processes: Path = PROCESSES) -> Iterator[int]:
     """Yield the process that started one, that one's, and so on. Source: proc_pid_stat(5)."""
     seen = {number}
     while (number := _read_parent(number, processes)) not in seen and number > 0:

@@ -36,7 +36,7 @@ class TreeManifest:
     files: dict[str, str]
 
 
-def publish(fresh: Path, place: Path, aside: Path, *, cache: Path, but: Collection[str] = ()) -> None:
+def publish_sealed(fresh: Path, place: Path, aside: Path, *, cache: Path, but: Collection[str] = ()) -> None:
     """Put a finished tree into the cache with its manifest; like `files.publish`.
 
     Args:

@@ -150,7 +150,7 @@ def refuse_planted(file: Path, variables: Mapping[str, str], hint: str) -> None:
     person = find_person(variables)
     for path in dict.fromkeys((file.absolute(), Path(os.path.realpath(file)))):
         with suppress(OSError):
-            place, directory = look_at(path), look_at(path.parent)
+            place, directory = inspect_path(path), inspect_path(path.parent)
             _refuse(place, directory, explain_file_distrust(place, directory, person), hint)
 
 
@@ -212,7 +212,7 @@ def _holds_planted_file(directory: str) -> bool:
     return not owners <= {*person.trusted, owner}
 
 
-def look_at(path: Path) -> TrustedPath:
+def inspect_path(path: Path) -> TrustedPath:
     """Look at a place, links not followed; a link cannot be written to, whatever its mode says (symlink(7))."""
     status = path.lstat()
     mode = 0 if stat.S_ISLNK(status.st_mode) else stat.S_IMODE(status.st_mode)

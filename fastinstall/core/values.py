@@ -18,7 +18,7 @@ from typing import Any, TypeVar, dataclass_transform
 T = TypeVar("T")
 
 
-def kind_of(cls: type) -> str:
+def tag_of(cls: type) -> str:
     """Return the tag of a member of a union, which `tagged` gave it ("system-packages")."""
     tag: str = cls.TAG  # type: ignore[attr-defined]  # a class without one cannot be told apart
     return tag

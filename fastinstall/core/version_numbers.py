@@ -23,7 +23,7 @@ def base_version(version: str) -> str:
     Raises:
         ValueError: not a version (PEP 440).
     """
-    if is_plain(version):
+    if is_final_release(version):
         return version
     found = parse_version_number(version)
     return found.base_version + "".join(map(str, found.pre or ()))
@@ -72,7 +72,7 @@ def contains(specifier: str, version: str) -> bool:
     Raises:
         ValueError: one of them is none.
     """
-    if is_plain(version) and _PLAIN_RANGE.fullmatch(specifier):
+    if is_final_release(version) and _PLAIN_RANGE.fullmatch(specifier):
         return all(
             _COMPARISONS[comparison](_parse_release(version), _parse_release(bound))
             for comparison, bound in _PARTS.findall(specifier)
@@ -97,7 +97,7 @@ def is_specifier(text: str) -> bool:
 
 def is_version(text: str) -> bool:
     """Return whether a text is a version."""
-    if is_plain(text):
+    if is_final_release(text):
         return True
     if not _WORDS.issuperset(_LETTERS.findall(text.lower().partition("+")[0])):
         return False
@@ -110,10 +110,10 @@ def is_version(text: str) -> bool:
     return True
 
 
-def is_plain(version: str) -> bool:
+def is_final_release(version: str) -> bool:
     """Return whether a version is a release and nothing else, in its normal form.
 
-    >>> is_plain("12.1.1"), is_plain("12.1.1rc1"), is_plain("v12.1")
+    >>> is_final_release("12.1.1"), is_final_release("12.1.1rc1"), is_final_release("v12.1")
     (True, False, False)
     """
     return _PLAIN_VERSION.fullmatch(version) is not None

@@ -120,7 +120,7 @@ class FindingFactory:
         return Finding(check=self.check, status=status, message=message, link=f"{_PAGE}#{self.check}", **details)
 
 
-def listing(lines: Iterable[str]) -> tuple[str, ...]:
+def shorten_evidence(lines: Iterable[str]) -> tuple[str, ...]:
     """Shorten a long list of evidence to its first lines and a count of the rest."""
     told = tuple(lines)
     return told if len(told) <= _SHOWN else (*told[:_SHOWN], f"and {len(told) - _SHOWN} more")

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.owners import is_unclaimed, package_of
+from fastinstall.doctor.owners import find_owning_package, is_unclaimed
 from fastinstall.doctor.remedies import IMPORT_CORE, run_python, show_needed, trace_search
 from fastinstall.elf.description import Codec, ImagingCore, LoadedFile, LoadedLibrary, MissingLibrary
 from fastinstall.model.environment import EnvironmentKind
@@ -127,7 +127,7 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
     if path.is_relative_to(facts.interpreter.base_prefix) and not path.is_relative_to(facts.environment.prefix):
         return "the base interpreter's"
     conda = "conda " if facts.environment.kind is EnvironmentKind.CONDA else ""
-    package = package_of(context, path)
+    package = find_owning_package(context, path)
     unclaimed = ", and none of conda's packages claims it" if is_unclaimed(context, path) else ""
     return f"this {conda}environment's{f' {package}' if package else unclaimed}"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.architecture import X86_64
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.gpu import FrameworkBuild, Gpu, GpuDevice, Nvml
@@ -212,7 +212,7 @@ def _report_useless_build(context: CheckContext, build: FrameworkBuild) -> Itera
         yield _SAY.hint(
             f"{_name_build(build)} was built for CUDA {build.cuda}, but there is no NVIDIA GPU here: "
             "gigabytes for nothing",
-            evidence=listing(f"CUDA's libraries: {name}" for name in names),
+            evidence=shorten_evidence(f"CUDA's libraries: {name}" for name in names),
             remedy=Remedy(text=f"if this machine never gets one, install the build for the CPU: {_TORCH_BUILDS}"),
             verify=_show_driver(build.source),
         )

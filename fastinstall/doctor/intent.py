@@ -15,7 +15,7 @@ from fastinstall.index.upgrades import list_forbidding_dependants
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.dependants import dependants_of
 from fastinstall.model.facts import Distribution, Facts
-from fastinstall.model.match_specs import name_of
+from fastinstall.model.match_specs import name_of_spec
 from fastinstall.model.receipt import Receipt
 
 _WRITERS = ("pip", "pdm")
@@ -131,4 +131,4 @@ def _find_conda_request(facts: Facts, package: CondaPackage) -> InstallRequest:
     if brought is None or not brought.command:
         return InstallRequest.UNTOLD
     words = (word for word in brought.command.split()[1:] if not word.startswith("-"))
-    return InstallRequest.BY_NAME if package.name in {name_of(word) for word in words} else InstallRequest.ALONG
+    return InstallRequest.BY_NAME if package.name in {name_of_spec(word) for word in words} else InstallRequest.ALONG

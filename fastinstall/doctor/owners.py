@@ -30,7 +30,7 @@ _TAIL = 2
 _WRITTEN_BY_INSTALLERS = ("METADATA", "RECORD", "INSTALLER")
 
 
-def describe(owner: Owner) -> str:
+def describe_owner(owner: Owner) -> str:
     """Name an owner for a person: "pillow 13.0.0, installed by pip at 2026-11-21T10:00:00+00:00"."""
     distribution = owner.distribution
     tool = distribution.installer or "an unknown tool"
@@ -158,7 +158,7 @@ def relative_to_prefix(facts: Facts, path: PurePath) -> str:
     return next((str(path.relative_to(home)) for home in homes if path.is_relative_to(home) and path != home), "")
 
 
-def package_of(context: CheckContext, path: PurePath) -> str:
+def find_owning_package(context: CheckContext, path: PurePath) -> str:
     """Give the package, by `dist`, whose content a file has; empty if none claims it, or no records were read."""
     conda, name = context.facts.conda, relative_to_prefix(context.facts, path)
     if conda is None or not name:
@@ -257,7 +257,7 @@ class Claimant:
         """Which it is, and who installed it."""
         if self.package is not None:
             return f"conda's {describe_conda_package(self.package)}"
-        return describe(self.owner) if self.owner is not None else ""
+        return describe_owner(self.owner) if self.owner is not None else ""
 
     @property
     def place(self) -> str:

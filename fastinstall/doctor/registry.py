@@ -221,7 +221,7 @@ def _report_crash(context: CheckContext, check: Check, reason: str) -> Finding:
     )
 
 
-def judge(
+def judge_facts(
     session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]
 ) -> EnvironmentReport:
     """Run checks on facts that were observed already."""

@@ -26,7 +26,7 @@ def command(context: CheckContext, words: str, *options: str) -> str:
     return shlex.join(("fastinstall", *words.split(), "--prefix", str(context.facts.environment.prefix), *options))
 
 
-def repair(context: CheckContext) -> Remedy:
+def offer_repair(context: CheckContext) -> Remedy:
     """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
     if context.receipt is not None:
         return Remedy(text="restore what was set up here", command=command(context, "doctor --fix"))
@@ -128,7 +128,7 @@ def show_note(path: PurePath) -> str:
     return show("readelf", "-nW", path, "|", "grep", "-i", "ISA needed")
 
 
-def count_symbols(path: PurePath, name: str) -> str:
+def show_symbol_count(path: PurePath, name: str) -> str:
     """Word a command for how many dynamic symbols of an ELF file have this in their names: 0 where it is missing."""
     return show("nm", "-D", path, "|", "grep", "-c", name)
 

@@ -14,7 +14,7 @@ from fastinstall.core.values import immutable
 from fastinstall.elf import symbols as symbol_tables
 from fastinstall.elf.description import CoreLevel
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic
-from fastinstall.elf.image import ElfError, read_whole
+from fastinstall.elf.image import ElfError, read_file_bytes
 
 CODE_PREFIX = "lib_imaging_core-"
 """How the soname of the code behind a stub begins; the rest tells one wheel's from another's."""
@@ -78,7 +78,7 @@ def _describe_copy(stub: Stub, path: Path, symbols: tuple[str, ...], *, loaded: 
     level = path.parent.name if path.parent.parent.name == LEVEL_DIRECTORIES else ""
     copy = CoreLevel(level=level or BASELINE, path=path, sha256="", loaded=loaded)
     try:
-        copy = replace(copy, sha256=hashlib.sha256(read_whole(path)).hexdigest())
+        copy = replace(copy, sha256=hashlib.sha256(read_file_bytes(path)).hexdigest())
         file, defined = read_dynamic(path), symbol_tables.find_defined_names(path, (*symbols, ENTRY))
         problem = "" if ENTRY in defined else f"it does not define {ENTRY}"
         if file.machine != stub.file.machine:

@@ -238,7 +238,7 @@ def open_image(path: Path) -> Iterator[ElfImage]:
         os.close(descriptor)
 
 
-def read_whole(path: Path) -> bytes:
+def read_file_bytes(path: Path) -> bytes:
     """Read the content of a file, for a scan of its bytes.
 
     Raises:

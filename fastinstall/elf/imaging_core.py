@@ -14,7 +14,7 @@ from fastinstall.elf import symbols as symbol_tables
 from fastinstall.elf.core_copies import Stub, read_levels, read_stub
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic
-from fastinstall.elf.image import ElfError, open_image, read_whole
+from fastinstall.elf.image import ElfError, open_image, read_file_bytes
 from fastinstall.elf.libraries import describe_jpeg
 from fastinstall.elf.loader.simulation import ResolvedLibrary, resolve_libraries
 
@@ -42,7 +42,7 @@ def read_core(  # noqa: PLR0913 (what to look for in a file, and the three thing
     """
     seen = ImagingCore(path=path, size=0, mtime_ns=0, sha256="", readable=False)
     try:
-        modified, content = path.stat().st_mtime_ns, read_whole(path)
+        modified, content = path.stat().st_mtime_ns, read_file_bytes(path)
         digest = hashlib.sha256(content).hexdigest()
         seen = replace(seen, size=len(content), mtime_ns=modified, sha256=digest)
         file = _read_own_machine(path, main)

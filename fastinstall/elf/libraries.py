@@ -19,7 +19,7 @@ from fastinstall.elf.searched_file import Identity, SearchedFile
 from fastinstall.elf.zlib_marks import ZLIB, ZLIB_FUNCTIONS, find_zlib
 
 
-def describe(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> LoadedLibrary:
+def describe_library(identity: Identity, path: PurePath, *, place: Path, soname: str = "") -> LoadedLibrary:
     """Describe an identified library with size, inode and build-id of its file; of a libjpeg of its own the hash too.
 
     Args:
@@ -59,7 +59,7 @@ def describe_jpeg(soname: str, path: Path | None) -> LoadedLibrary:
         return plain
     try:
         found = identify(path, kinds=(JPEG,)) if find_definitions(path, ENTRY) else ()
-        return describe(found[0], path, place=path, soname=soname) if found else plain
+        return describe_library(found[0], path, place=path, soname=soname) if found else plain
     except (OSError, ElfError):
         return plain
 

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.elf.description import Binding, Codec, Linkage
 from fastinstall.elf.image import ElfError, open_image
-from fastinstall.elf.libraries import describe, identify
+from fastinstall.elf.libraries import describe_library, identify
 from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.elf.loader.search import MappedFile
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
@@ -117,5 +117,5 @@ def _list_codecs(process: SimulatedProcess, bindings: list[Binding], begun: froz
             for identity in identify(file.place):
                 own, inside = users.get((path, identity.kind), []), identity.inside
                 if own or file not in begun:
-                    library = describe(identity, path, place=file.place, soname="" if inside else asked)
+                    library = describe_library(identity, path, place=file.place, soname="" if inside else asked)
                     yield Codec(kind=identity.kind, library=library, inside=inside, users=tuple(dict.fromkeys(own)))

@@ -31,7 +31,7 @@ from fastinstall.observe.stack import is_altered, read_rows
 from fastinstall.wheelbuild.dependency_closure import platforms_of
 from fastinstall.wheelbuild.restored_directory import restore_on_failure
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
-from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of
+from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags
 
 PLACE = "tool"
 """The directory in a wheelhouse."""
@@ -211,7 +211,7 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
             _build(checkout, fresh, variables, offline=offline)
         else:
             _pack(contents, space / "tree", fresh)
-        sealed_trees.publish(fresh, place, space / "aside", cache=cache)
+        sealed_trees.publish_sealed(fresh, place, space / "aside", cache=cache)
     return next(place.glob("fastinstall-*.whl"))
 
 
@@ -270,7 +270,7 @@ def _pack(contents: Mapping[str, Path], tree: Path, directory: Path) -> None:
     for name, path in contents.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tree / name)
-    tags = tags_of(tree)
+    tags = read_wheel_tags(tree)
     stem = next(tree.glob("fastinstall-*.dist-info")).name.removesuffix(".dist-info")
     pack_wheel(tree, directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl")
 

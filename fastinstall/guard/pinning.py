@@ -21,7 +21,7 @@ from fastinstall.guard.pip_trap import (
 )
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.conda_packages import is_ours
+from fastinstall.model.conda_packages import is_our_package
 from fastinstall.model.conda_pins import pin_line
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
@@ -121,7 +121,7 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
         transaction: whose undo takes the line out again, and nothing that others add later.
     """
     packages = facts.conda.packages if facts.conda is not None else ()
-    stack = next((package for package in packages if is_ours(package) and package.name == NAME), None)
+    stack = next((package for package in packages if is_our_package(package) and package.name == NAME), None)
     existing = _read_conda_pins(prefix)
     added = add_pin_line(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
     if added:

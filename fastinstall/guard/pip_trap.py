@@ -134,7 +134,7 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     staged = transaction.stage / _STAGED
     wheel = staged / WHEELS.removeprefix(f"{DIRECTORY}/") / pin.wheel.name
     wheel.parent.mkdir(parents=True)
-    files.copy(pin.wheel, wheel)
+    files.copy_file(pin.wheel, wheel)
     wheel.chmod(0o644)
     constraints = constraints_text(pin.requirement, pin.wheel.name)
     for path, text in ((CONSTRAINTS, constraints), (ENVIRONMENT, environment_text(pin.prefix, pin.links))):

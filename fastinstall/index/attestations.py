@@ -63,7 +63,7 @@ def attest(path: Path, artefact: Artefact, download: Callable[[str, Path], None]
     return found
 
 
-def describe(attestation: Attestation) -> str:
+def describe_attestation(attestation: Attestation) -> str:
     """Describe it in words, to stand after the name of the file."""
     return {
         AttestationVerdict.VERIFIED: f"attested by {', '.join(attestation.publishers)}",

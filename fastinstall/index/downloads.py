@@ -32,7 +32,7 @@ def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
     return path if path.is_file() and files.sha256(path) == artefact.sha256 else None
 
 
-def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Path:
+def store_download(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Path:
     """Put a file into the store once its hash is found right.
 
     Args:
@@ -70,7 +70,7 @@ def store(cache: Path, artefact: Artefact, write: Callable[[Path], None]) -> Pat
         return target
 
 
-def copy(source: Path, target: Path) -> None:
+def copy_local_file(source: Path, target: Path) -> None:
     """Write a file of this machine to another path as a copy, never as a link; a `write` for `store`."""
     if not source.is_file():
         raise FailedError(f"{source}: no such file", hint="rebuild the wheelhouse, or leave out --offline")
@@ -151,11 +151,11 @@ def discarding_refused(path: Path) -> Iterator[None]:
     try:
         yield
     except FailedError:
-        discard(path)
+        discard_download(path)
         raise
 
 
-def discard(path: Path) -> None:
+def discard_download(path: Path) -> None:
     """Take a file out of the store, with what was noted of it."""
     for each in (path, locate_attestation(path), _locate_index_note(path)):
         files.discard(each)

@@ -27,7 +27,7 @@ from fastinstall.model.artefact import Artefact
 T = TypeVar("T")
 
 
-def ask(settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
+def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
     """Return the wanted files that the indexes and `find-links` of pip's settings offer, in pip's order of places.
 
     Yanked files are left out: they are withdrawn.
@@ -103,6 +103,7 @@ def _describe(offer: OfferedFile, place: str) -> Artefact:
         url=remove_credentials(link.normalized),
         sha256=(link.hash_option or {}).get("sha256", [""])[0].lower(),
         requires_python=link.requires_python or "",
+        size=offer.size,
         provenance=remove_credentials(offer.provenance),
         index=name_place(place),
     )

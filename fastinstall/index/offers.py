@@ -119,18 +119,18 @@ class PackageIndex:
         nearby = self._find_nearby(artefact)
         if nearby is not None and not artefact.index:
             space = downloads.private_space(cache)
-            return downloads.find_stored_file(space, artefact) or downloads.store(
-                space, artefact, partial(downloads.copy, nearby)
+            return downloads.find_stored_file(space, artefact) or downloads.store_download(
+                space, artefact, partial(downloads.copy_local_file, nearby)
             )
         if nearby is not None:
-            return downloads.store(cache, artefact, partial(downloads.copy, nearby))
+            return downloads.store_download(cache, artefact, partial(downloads.copy_local_file, nearby))
         if self.offline:
             place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
             raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
         failures: list[FailedError] = []
         for address in (self._find_address(artefact), *artefact.mirrors):
             try:
-                return downloads.store(cache, artefact, partial(self._download, emit, address))
+                return downloads.store_download(cache, artefact, partial(self._download, emit, address))
             except FailedError as error:
                 failures.append(error)
         raise failures[0]
@@ -156,7 +156,7 @@ class PackageIndex:
         before = attestations.read_recorded_attestation(path)
         found = attestations.attest(path, artefact, partial(self._download, ignore))
         if found != before:
-            emit(Noted(message=f"{artefact.filename}: {attestations.describe(found)}"))
+            emit(Noted(message=f"{artefact.filename}: {attestations.describe_attestation(found)}"))
 
     def _list_local_files(self, wanted: partial[bool]) -> Iterable[Artefact]:
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
@@ -172,7 +172,7 @@ class PackageIndex:
 
         settings = self._read_settings()
         try:
-            offered = lookup.ask(settings, names, wanted)
+            offered = lookup.ask_indexes(settings, names, wanted)
         except FailedError as error:
             if client.OFFLINE_HINT not in (error.hint or "") or not self._has_downloads(wanted, settings.places):
                 raise

@@ -1,6 +1,7 @@
-"""Pages of a package index: the files that one links to, and where the attestations of each are (PEP 740)."""
+"""Pages of a package index: the files that one links to, with their sizes (PEP 700) and attestations (PEP 740)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import urljoin
 
 from unearth.collector import IndexHTMLParser, IndexPage, parse_html_page, parse_json_response
@@ -19,10 +20,12 @@ class OfferedFile:
     Attributes:
         link: to the file, with its hashes.
         provenance: URL of its attestations; empty if none are published.
+        size: in bytes; 0 where the index does not say, as none does in HTML.
     """
 
     link: Link
     provenance: str = ""
+    size: int = 0
 
 
 def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
@@ -32,17 +35,21 @@ def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
         ValueError: it is malformed.
         LookupError: its encoding is unknown.
     """
-    is_json = page.content_type.lower().startswith(JSON)
-    links = tuple((parse_json_response if is_json else parse_html_page)(page))
-    published = dict(_list_json_provenance(page) if is_json else _list_html_provenance(page))
-    return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in links)
+    if not page.content_type.lower().startswith(JSON):
+        published = dict(_list_html_provenance(page))
+        return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in parse_html_page(page))
+    entries = (entry for entry in json_data(page.content).get("files", []) if entry.get("url"))
+    # unearth makes a link of each entry with a URL, in their order, and leaves out what it does not need itself.
+    return tuple(_read_entry(*pair, page) for pair in zip(parse_json_response(page), entries, strict=True))
 
 
-def _list_json_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
-    base = page.link.url_without_fragment
-    for file in json_data(page.content).get("files", []) if b'"provenance"' in page.content else ():
-        if file.get("url") and isinstance(file.get("provenance"), str):
-            yield urljoin(base, file["url"]), urljoin(base, file["provenance"])
+def _read_entry(link: Link, entry: Mapping[str, Any], page: IndexPage) -> OfferedFile:
+    provenance, size = entry.get("provenance"), entry.get("size")
+    return OfferedFile(
+        link=link,
+        provenance=urljoin(page.link.url_without_fragment, provenance) if isinstance(provenance, str) else "",
+        size=size if isinstance(size, int) and size > 0 else 0,
+    )
 
 
 def _list_html_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:

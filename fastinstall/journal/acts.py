@@ -100,18 +100,21 @@ def take_back(act: Placed, store: JournalStore, mover: Mover, left: Conceding | 
     """
     match act:
         case LocatedExternalChange():
-            external_undo.undo(act, mover)
+            external_undo.undo_external_change(act, mover)
         case Adding():
             withdraw(store, (act,))
         case Batch():
             for item in reversed(act.items):
                 if left is None:
-                    moves.undo(item, mover)
+                    moves.undo_move(item, mover)
                 elif item.move.live not in left.paths:
-                    moves.undo(moves.make_plain_arrival(item) if item.move.live in left.dropped else item, mover)
+                    moves.undo_move(moves.make_plain_arrival(item) if item.move.live in left.dropped else item, mover)
             remembered_directories.remove_empty(store.prefix, act.created)
             for directory in dict.fromkeys(
-                (*moves.parents(act.items), *remembered_directories.list_changed_directories(store.prefix, act.created))
+                (
+                    *moves.directories_of(act.items),
+                    *remembered_directories.list_changed_directories(store.prefix, act.created),
+                )
             ):
                 files.sync_directory(directory)
 

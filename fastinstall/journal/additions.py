@@ -12,11 +12,11 @@ from pathlib import Path
 
 from fastinstall.core import files, foreign
 from fastinstall.journal.entries import Adding
-from fastinstall.journal.remembered_directories import remember
+from fastinstall.journal.remembered_directories import record
 from fastinstall.journal.store import JournalStore
 
 
-def describe(store: JournalStore, identifier: str, path: str, text: str, place: int = -1) -> Adding:
+def describe_addition(store: JournalStore, identifier: str, path: str, text: str, place: int = -1) -> Adding:
     """Describe what is about to be added, for the journal; arguments as of `Transaction.add`."""
     live = store.prefix / path
     before = _read(live)
@@ -28,7 +28,7 @@ def describe(store: JournalStore, identifier: str, path: str, text: str, place: 
         sha256=hashlib.sha256(before or b"").hexdigest(),
         mtime_ns=live.stat().st_mtime_ns if before is not None else 0,
         draft=f"{directory}/.fastinstall-{identifier}.draft",
-        directories=remember(store.prefix, (directory,)),
+        directories=record(store.prefix, (directory,)),
         place=place,
     )
 

@@ -36,7 +36,7 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
         moves=tuple(planned),
         inodes=tuple(_read_inode(prefix / move.live) for move in planned),
         created=created,
-        directories=remembered_directories.remember(prefix, (path for path in changing if path not in remembered)),
+        directories=remembered_directories.record(prefix, (path for path in changing if path not in remembered)),
         manifest=manifest,
     )
 

@@ -7,12 +7,12 @@ from typing import Any
 from fastinstall.core import foreign
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.entries import ExternalChangeBegun
-from fastinstall.journal.fingerprints import digest
+from fastinstall.journal.fingerprints import digest_entry
 
 RECORDS = "conda-meta"
 
 
-def names(prefix: Path) -> tuple[str, ...]:
+def list_record_names(prefix: Path) -> tuple[str, ...]:
     """Return the names of the files that describe packages."""
     return tuple(sorted(path.name for path in (prefix / RECORDS).glob("*.json")))
 
@@ -34,9 +34,9 @@ def package(path: str) -> str:
 def find_unannounced_records(begun: ExternalChangeBegun, prefix: Path) -> tuple[str, ...]:
     """Return records that nobody announced, with those of their files that have the content that they say."""
     known = {*begun.records, *(PurePath(path).name for path in begun.paths)}
-    owned = {path for name in names(prefix) if name in begun.records for path in claims(prefix, name)}
+    owned = {path for name in list_record_names(prefix) if name in begun.records for path in claims(prefix, name)}
     found: list[str] = []
-    for name in names(prefix):
+    for name in list_record_names(prefix):
         if name not in known:
             claimed = claims(prefix, name)
             found += [
@@ -108,4 +108,4 @@ def _format_digest(entry: dict[str, Any]) -> str:
 
 
 def _digest_content(path: Path) -> str:
-    return digest(path) if path.is_file() and not path.is_symlink() else "none"
+    return digest_entry(path) if path.is_file() and not path.is_symlink() else "none"

@@ -39,7 +39,7 @@ class Copied:
 
     Attributes:
         path: where the file stands in the environment.
-        digest: of its content, as `fingerprints.digest` has it.
+        digest: of its content, as `fingerprints.digest_entry` has it.
         mode: its permission bits, without the type of the file.
         mtime_ns: its modification time, nanoseconds since the epoch.
     """

@@ -10,11 +10,11 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
-from fastinstall.journal.conda_records import find_unannounced_records, is_inside, names
+from fastinstall.journal.conda_records import find_unannounced_records, is_inside, list_record_names
 from fastinstall.journal.conda_revisions import HISTORY
 from fastinstall.journal.entries import Copied, ExternalChange, ExternalChangeBegun, ExternalChangeEnded
-from fastinstall.journal.fingerprints import bytecode, digest, is_bytecode
-from fastinstall.journal.remembered_directories import ancestors, directories_below, files_below, remember
+from fastinstall.journal.fingerprints import bytecode, digest_entry, is_bytecode
+from fastinstall.journal.remembered_directories import ancestors, directories_below, files_below, record
 
 ALWAYS = (HISTORY, "conda-meta/pinned")
 """What every engine may write."""
@@ -44,9 +44,9 @@ def prepare(change: ExternalChange, prefix: Path, area: Path, work: Path) -> Ext
         copies=tuple(_copy_all(prefix, there, area)),
         appearing=tuple(path for path in announced if not os.path.lexists(prefix / path)),
         own_places=change.own_places,
-        records=names(prefix),
+        records=list_record_names(prefix),
         created=tuple(path for path in on_the_way if not (prefix / path).is_dir()),
-        directories=remember(prefix, on_the_way),
+        directories=record(prefix, on_the_way),
     )
 
 
@@ -57,7 +57,7 @@ def outcome(begun: ExternalChangeBegun, prefix: Path) -> ExternalChangeEnded:
     announced = dict.fromkeys((*sorted(begun.paths), *own_places, *find_unannounced_records(begun, prefix)))
     brought = [path for path in announced if path not in untouched and is_file(prefix / path)]
     with files.sync_during(prefix / path for path in brought):
-        manifest = {path: digest(prefix / path) for path in brought}
+        manifest = {path: digest_entry(prefix / path) for path in brought}
     there = (prefix / path for path in (*begun.created, *(each.path for each in begun.directories)))
     for directory in filter(Path.is_dir, there):
         files.sync_directory(directory)
@@ -75,7 +75,7 @@ def is_as_before(copied: Copied, prefix: Path) -> bool:
         return False
     status = path.lstat()
     looks = (stat.S_IMODE(status.st_mode), status.st_mtime_ns)
-    return looks == (copied.mode, copied.mtime_ns) and digest(path) == copied.digest
+    return looks == (copied.mode, copied.mtime_ns) and digest_entry(path) == copied.digest
 
 
 def is_file(path: Path) -> bool:
@@ -88,9 +88,11 @@ def _copy_all(prefix: Path, paths: Iterable[str], area: Path) -> Iterator[Copied
     (area / "gone").mkdir()
     for number, path in enumerate(paths):
         copy = area / "copies" / str(number)
-        files.copy(prefix / path, copy)
+        files.copy_file(prefix / path, copy)
         status = copy.lstat()
-        yield Copied(path=path, digest=digest(copy), mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns)
+        yield Copied(
+            path=path, digest=digest_entry(copy), mode=stat.S_IMODE(status.st_mode), mtime_ns=status.st_mtime_ns
+        )
     files.sync_tree(area)
     files.sync_directory(area.parent)
 

@@ -15,7 +15,7 @@ from fastinstall.core.values import immutable
 from fastinstall.journal.conda_revisions import HISTORY, carry, list_later_revisions
 from fastinstall.journal.entries import Copied, ExternalChangeBegun, ExternalChangeEnded
 from fastinstall.journal.external_changes import ALWAYS, is_as_before, is_file
-from fastinstall.journal.fingerprints import KnownFiles, bytecode, digest, is_bytecode, is_ours
+from fastinstall.journal.fingerprints import KnownFiles, bytecode, digest_entry, is_bytecode, is_known_tree
 from fastinstall.journal.mover import Mover
 from fastinstall.journal.remembered_directories import ancestors, directories_below, files_below, remake, remove_empty
 
@@ -101,7 +101,7 @@ def list_brought_files(item: LocatedExternalChange) -> tuple[str, ...]:
     return tuple(path for path in (item.ended.manifest if item.ended is not None else ()) if path not in before)
 
 
-def undo(item: LocatedExternalChange, mover: Mover) -> None:
+def undo_external_change(item: LocatedExternalChange, mover: Mover) -> None:
     """Take away what came, and bring back what was there.
 
     Raises:
@@ -131,7 +131,7 @@ def undo(item: LocatedExternalChange, mover: Mover) -> None:
 
 def _is_known(item: LocatedExternalChange, path: str, known: KnownFiles) -> bool:
     live = item.prefix / path
-    return is_file(live) and (item.ended is None or is_ours(live, path, known))
+    return is_file(live) and (item.ended is None or is_known_tree(live, path, known))
 
 
 def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ def _is_back(item: LocatedExternalChange, copy: Path, copied: Copied) -> bool:
     if is_as_before(copied, item.prefix):
         return True
     if copied.path != HISTORY:  # by the time alone a link may look changed: nothing can force that to the disk
-        return digest(copy) != copied.digest
+        return digest_entry(copy) != copied.digest
     if item.ended is None or not os.path.lexists(item.prefix / HISTORY):
         return False
     # else it is conda's, of this copy
@@ -205,7 +205,7 @@ def _replace(copy: Path, live: Path) -> None:
     """Replace across filesystems: by a second copy beside its place, over what the program had put there."""
     beside = live.with_name(f".{live.name}.fastinstall")
     files.discard(beside)
-    files.copy(copy, beside)
+    files.copy_file(copy, beside)
     files.sync_tree(beside)
     beside.replace(live)
 

@@ -63,25 +63,25 @@ _LONGEST_TEXT = 1 << 20
 
 def fingerprint(tree: Path, live: str) -> dict[str, str]:
     """Compute the digest of every file of `tree`, by the path that it has when `tree` stands at `live`."""
-    return {key: digest(path) for key, path in files_of(tree, live)}
+    return {key: digest_entry(path) for key, path in files_of(tree, live)}
 
 
-def is_ours(tree: Path, live: str, known: KnownFiles) -> bool:
+def is_known_tree(tree: Path, live: str, known: KnownFiles) -> bool:
     """Return whether every file of the tree is one that is known there, unaltered; missing ones do not matter."""
-    return all(is_known(path, key, known) for key, path in files_of(tree, live))
+    return all(is_known_file(path, key, known) for key, path in files_of(tree, live))
 
 
-def is_whole(tree: Path, live: str, known: KnownFiles) -> bool:
+def is_known_whole(tree: Path, live: str, known: KnownFiles) -> bool:
     """Return whether a tree is what is known there: ours, and nothing of it is missing.
 
     What stood there before may be a part of what was brought in, file by file the same.
     """
     found = {key for key, _ in files_of(tree, live)}
     expected = {path for path in known.digests if path == live or path.startswith(f"{live}/")}
-    return expected <= found and is_ours(tree, live, known)
+    return expected <= found and is_known_tree(tree, live, known)
 
 
-def is_known(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
+def is_known_file(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
     """Return whether a file is what is known of a path.
 
     Args:
@@ -89,7 +89,7 @@ def is_known(lies: Path | bytes, key: str, known: KnownFiles) -> bool:
         key: where it stands, or will.
         known: its digests by path.
     """
-    found = digest(lies) if isinstance(lies, Path) else f"sha256:{hashlib.sha256(lies).hexdigest()}"
+    found = digest_entry(lies) if isinstance(lies, Path) else f"sha256:{hashlib.sha256(lies).hexdigest()}"
     if known.has(key, found) or (key == HISTORY and list_later_revisions(lies, known.of(key)) is not None):
         return True
     return isinstance(lies, Path) and _digest_with_prefix_restored(lies, key, known) in known.of(key)
@@ -106,7 +106,7 @@ def files_of(tree: Path, live: str) -> Iterator[tuple[str, Path]]:
                 yield from files_of(tree / entry.name, f"{live}/{entry.name}")
 
 
-def digest(path: Path) -> str:
+def digest_entry(path: Path) -> str:
     """Compute what tells a file's content, or a symbolic link's target, from others."""
     if path.is_symlink():
         return f"link:{path.readlink()}"

@@ -15,7 +15,7 @@ from fastinstall.journal.acts import Batch, Placed, locate_act, parents_of
 from fastinstall.journal.concession import is_metadata, is_of_stack
 from fastinstall.journal.entries import Adding, Moving
 from fastinstall.journal.external_undo import LocatedExternalChange
-from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known
+from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known_file
 from fastinstall.journal.intruding_records import find_intruding_records
 from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import refuse_ways_out
@@ -40,7 +40,7 @@ class Step:
     returning: tuple[str, ...]
 
 
-def foresee(store: JournalStore, identifiers: Sequence[str], intruding: Sequence[str]) -> tuple[Step, ...]:
+def foresee_undo(store: JournalStore, identifiers: Sequence[str], intruding: Sequence[str]) -> tuple[Step, ...]:
     """Follow the undoing of transactions that have committed.
 
     Args:
@@ -209,12 +209,12 @@ class _Scene:
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
         """Return whether something stands there that is not known."""
-        return not all(is_known(lies, key, known) for key, lies in self._list_files(path))
+        return not all(is_known_file(lies, key, known) for key, lies in self._list_files(path))
 
     def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
         """Return whether every file is there, as it is known."""
         nodes = ((path, self._find_node(path)) for path in paths if not is_bytecode(path))
-        return all(isinstance(node, Path | bytes) and is_known(node, path, known) for path, node in nodes)
+        return all(isinstance(node, Path | bytes) and is_known_file(node, path, known) for path, node in nodes)
 
     def remove(self, path: str) -> None:
         """Let nothing stand at a path any more."""

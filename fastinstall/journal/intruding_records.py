@@ -20,7 +20,7 @@ def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] |
         records: the records that there are then, by their names; None for those that are there.
     """
     if records is None:
-        records = {name: prefix / conda_records.RECORDS / name for name in conda_records.names(prefix)}
+        records = {name: prefix / conda_records.RECORDS / name for name in conda_records.list_record_names(prefix)}
     moved = [move for batch in log.batches for move in batch.moves]
     touched = [copied.path for change in log.begun_changes for copied in change.copies]
     returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
@@ -42,7 +42,7 @@ def _list_unknown_changes(prefix: Path, log: Log, known: set[str]) -> Iterator[s
     if not dark:
         return
     paths = frozenset(path for change in dark for path in change.paths)
-    for name in conda_records.names(prefix):
+    for name in conda_records.list_record_names(prefix):
         claimed = conda_records.claims(prefix, name) if name not in known else {}
         if not paths.isdisjoint(claimed):
             yield f"{conda_records.RECORDS}/{name}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from fastinstall.core.values import immutable
 from fastinstall.journal.conda_revisions import HISTORY, carry, list_later_revisions
 from fastinstall.journal.entries import Moving
-from fastinstall.journal.fingerprints import KnownFiles, is_ours, is_whole, merge_manifests
+from fastinstall.journal.fingerprints import KnownFiles, is_known_tree, is_known_whole, merge_manifests
 from fastinstall.journal.log import Log
 from fastinstall.journal.mover import Mover
 from fastinstall.model.move import Move, MoveKind
@@ -85,7 +85,7 @@ def do(item: LocatedMove, mover: Mover) -> None:
                 mover.move(item.swap, item.kept)
 
 
-def undo(item: LocatedMove, mover: Mover) -> None:
+def undo_move(item: LocatedMove, mover: Mover) -> None:
     """Bring back what was there; nothing to do where the move did not happen or is undone already.
 
     Raises:
@@ -118,7 +118,7 @@ def is_blocking(item: LocatedMove, there: KnownFiles) -> bool:
         return False
     if os.path.lexists(item.swap) and os.path.lexists(item.kept):
         return True
-    return not is_ours(item.live, item.move.live, there)
+    return not is_known_tree(item.live, item.move.live, there)
 
 
 def is_before(item: LocatedMove) -> bool:
@@ -147,7 +147,7 @@ def make_plain_arrival(item: LocatedMove) -> LocatedMove:
     return replace(item, move=replace(item.move, kind=MoveKind.IN))
 
 
-def parents(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
+def directories_of(items: tuple[LocatedMove, ...]) -> Iterator[Path]:
     """Yield the directories whose entries the moves change, each of them once."""
     yield from dict.fromkeys(path.parent for item in items for path in (item.live, item.kept) if path.parent.is_dir())
 
@@ -192,7 +192,9 @@ def _is_previous_kept(item: LocatedMove) -> bool:
     if not os.path.lexists(item.kept):
         return False
     return (
-        item.certain or not is_whole(item.kept, item.move.live, item.brought) or item.kept.lstat().st_ino == item.inode
+        item.certain
+        or not is_known_whole(item.kept, item.move.live, item.brought)
+        or item.kept.lstat().st_ino == item.inode
     )
 
 

@@ -31,7 +31,7 @@ class Directory:
     mode: int = 0
 
 
-def remember(prefix: Path, paths: Iterable[str]) -> tuple[Directory, ...]:
+def record(prefix: Path, paths: Iterable[str]) -> tuple[Directory, ...]:
     """Look at directories below `prefix`; those that are not there are left out."""
     return tuple(_look(prefix, path) for path in dict.fromkeys(paths) if (prefix / path).is_dir())
 

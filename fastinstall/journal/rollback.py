@@ -12,10 +12,10 @@ from fastinstall.core.errors import (
 )
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.journal.foresee import foresee
+from fastinstall.journal.foresee import foresee_undo
 from fastinstall.journal.selection import list_undoable_transactions, position
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.journal.undo import UndoResult, UndoTerms, refusal, undo
+from fastinstall.journal.undo import UndoResult, UndoTerms, make_foreign_refusal, undo
 from fastinstall.model.receipt import Receipt
 
 
@@ -63,10 +63,10 @@ def rollback(
         DocumentError: the journal of one of them, or of a later one, cannot be read.
     """
     chosen = _choose_transactions(store, to)
-    steps = foresee(store, [info.id for info in chosen], foreign_entries)
+    steps = foresee_undo(store, [info.id for info in chosen], foreign_entries)
     foreign = tuple(dict.fromkeys(path for step in steps for path in step.foreign))
     if foreign and not force:
-        raise refusal(store, foreign, to)
+        raise make_foreign_refusal(store, foreign, to)
     results: list[UndoResult] = []
     for step in steps:
         terms = UndoTerms(reason="rollback", force=force, returned=step.returning, foreign_entries=step.foreign_entries)

@@ -25,7 +25,7 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
     return infos
 
 
-def is_known(store: JournalStore, given: str) -> bool:
+def is_transaction(store: JournalStore, given: str) -> bool:
     """Return whether there is a transaction whose identifier begins so."""
     return any(info.id.startswith(given) for info in store.readable())
 

@@ -106,7 +106,7 @@ class Transaction:
             files.make_directories(place)
         items = moves.locate_moves(moving, self._store.prefix, self.work)
         window_ns = self._move(items)
-        for directory in moves.parents(items):
+        for directory in moves.directories_of(items):
             files.sync_directory(directory)
         self._journal.append(Moved(window_ns=window_ns))
         self.window_ns += window_ns
@@ -124,7 +124,7 @@ class Transaction:
             OSError: as the kernel says; the caller undoes.
         """
         refuse_outside(self._store.prefix, (path,))
-        adding = additions.describe(self._store, self.id, path, text, place)
+        adding = additions.describe_addition(self._store, self.id, path, text, place)
         self._journal.append(adding)
         additions.add(self._store, adding)
 

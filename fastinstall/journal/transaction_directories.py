@@ -91,7 +91,7 @@ def _foresee(store: JournalStore, stamp: Stamp, site_packages: str, verb: str) -
         sequence=1 + max((info.sequence for info in store.transactions()), default=0),
         work=own if _is_one_mount(parent, store.prefix / site_packages) else beside,
         created=created,
-        directories=remembered_directories.remember(store.prefix, (".", *chain, site_packages)),
+        directories=remembered_directories.record(store.prefix, (".", *chain, site_packages)),
         verb=verb,
         tool_version=__version__,
         home=os.fsencode(store.prefix).hex(),

@@ -112,7 +112,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     foreign = _list_foreign(store, acts, log, terms) if left is None else ()
     strange = tuple(path for path in foreign if path not in terms.returned)
     if strange and not terms.force:
-        raise refusal(store, strange)
+        raise make_foreign_refusal(store, strange)
     if not foreign:  # what is foreign is put away first, and may be what is in the way
         _refuse_impossible(acts, left, log, journal)
     if left is not None and log.conceding is None:
@@ -210,7 +210,7 @@ def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
     files.sync_directory(store.root)
 
 
-def refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
+def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | None = None) -> ForeignError:
     """Make the refusal where foreign content stands in the way of undoing.
 
     Args:

@@ -12,8 +12,8 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck.lock_files import read_lock
-from fastinstall.lockcheck.lock_kinds import EXPORT, KNOWN, LockKind, kind_of
-from fastinstall.lockcheck.locked_names import archive, is_ours
+from fastinstall.lockcheck.lock_kinds import EXPORT, KNOWN, LockKind, lock_kind_of
+from fastinstall.lockcheck.locked_names import archive, bears_our_label
 from fastinstall.lockcheck.requirement_files import RequirementsFile, is_afar
 from fastinstall.lockcheck.verdict import (
     LockedFile,
@@ -22,7 +22,7 @@ from fastinstall.lockcheck.verdict import (
     LockReport,
     OurWheel,
     VerdictContext,
-    judge,
+    judge_entry,
     list_held_versions,
 )
 from fastinstall.model.finding import Status
@@ -45,7 +45,7 @@ def check_locks(files: Sequence[Path]) -> LockReport:
     found: dict[tuple[str, int, str], LockFinding] = {}
     for file in files:
         text = _read_text(file)
-        kind = kind_of(file.absolute())
+        kind = lock_kind_of(file.absolute())
         if kind is None:
             raise UsageError(f"{file}: not a supported requirement or lock file", hint=f"known are {KNOWN}; {EXPORT}")
         named.append(LockedFile(file=file, kind=kind))
@@ -67,7 +67,7 @@ def _check_file(kind: LockKind, file: Path, text: str) -> Iterator[LockFinding]:
     )
     for its_file, its_text, said in read:
         unaccepted = _list_unaccepted(said.entries, its_text)
-        yield from filter(None, (judge(entry, its_file, around) for entry in unaccepted))
+        yield from filter(None, (judge_entry(entry, its_file, around) for entry in unaccepted))
         yield from said.findings
 
 
@@ -113,7 +113,7 @@ def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterato
         beside = file.parent / place
         for wheel in sorted((beside if beside.is_dir() else Path(place)).glob("*.whl")):
             name, version = archive(wheel.name)
-            if is_ours(version):
+            if bears_our_label(version):
                 yield OurWheel(name=name, version=version, hash=f"sha256:{sha256(wheel)}" if hashing else "")
 
 

@@ -24,7 +24,7 @@ from fastinstall.lockcheck.lock_kinds import LockKind
 from fastinstall.lockcheck.locked_names import archive, conda_archive, file_name, normalise_locked_name
 from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
 from fastinstall.lockcheck.verdict import LockEntry
-from fastinstall.model.match_specs import bounds_of, name_of
+from fastinstall.model.match_specs import bounds_of, name_of_spec
 from fastinstall.model.recipe import PROVIDERS
 
 
@@ -161,7 +161,7 @@ def _read_pip_item(item: YamlNode, file: PurePath) -> RequirementsFile:
 
 def _read_conda_item(item: YamlNode) -> Iterator[LockEntry]:
     spec = item.text.strip()
-    name = name_of(spec) if item.kind is YamlKind.SCALAR else ""
+    name = name_of_spec(spec) if item.kind is YamlKind.SCALAR else ""
     if name in PROVIDERS:
         version, build = _split_bounds(bounds_of(spec))
         yield LockEntry(

@@ -52,10 +52,10 @@ EXPORT = "export another format to one of them, such as: pipenv requirements > r
 """What to do with a lock that is none of those."""
 
 
-def kind_of(path: PurePath) -> LockKind | None:
+def lock_kind_of(path: PurePath) -> LockKind | None:
     """Return the format of a file by its name, and for requirements by its directory; None if it cannot be judged.
 
-    >>> kind_of(PurePath("app/requirements-dev.txt")), kind_of(PurePath("app/notes.txt"))
+    >>> lock_kind_of(PurePath("app/requirements-dev.txt")), lock_kind_of(PurePath("app/notes.txt"))
     (<LockKind.REQUIREMENTS: 'requirements'>, None)
     """
     if _KEPT in path.parts:

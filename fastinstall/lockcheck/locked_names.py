@@ -29,10 +29,10 @@ def normalise_locked_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def is_ours(version: str) -> bool:
+def bears_our_label(version: str) -> bool:
     """Tell whether a version bears the label of a build of fastinstall: "13.0.0+simd.v2.v3".
 
-    >>> is_ours("13.0.0+simd.v2.v3"), is_ours("13.0.0+cu126")
+    >>> bears_our_label("13.0.0+simd.v2.v3"), bears_our_label("13.0.0+cu126")
     (True, False)
     """
     return _LABEL.fullmatch(version.partition("+")[2]) is not None

@@ -12,7 +12,7 @@ from fastinstall.core.architecture import X86_64
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.lockcheck.lock_kinds import LockKind
-from fastinstall.lockcheck.locked_names import archive, is_our_build, is_ours, public
+from fastinstall.lockcheck.locked_names import archive, bears_our_label, is_our_build, public
 from fastinstall.model.finding import Remedy, Status
 
 
@@ -133,7 +133,7 @@ class VerdictContext:
     held: tuple[str, ...] = ()
 
 
-def judge(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFinding | None:
+def judge_entry(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFinding | None:
     """Judge an entry, or return None if nothing is wrong with it.
 
     Args:
@@ -159,7 +159,7 @@ def judge(entry: LockEntry, file: PurePath, around: VerdictContext) -> LockFindi
 
 def list_held_versions(entries: Iterable[LockEntry]) -> tuple[str, ...]:
     """List the versions of ours that entries hold to, each for everything that is read together with it."""
-    return tuple(dict.fromkeys(version for entry in entries if is_ours(version := _find_version(entry))))
+    return tuple(dict.fromkeys(version for entry in entries if bears_our_label(version := _find_version(entry))))
 
 
 def _find_conda_problem(entry: LockEntry) -> str:
@@ -172,7 +172,7 @@ def _find_conda_problem(entry: LockEntry) -> str:
 
 def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
     version = _find_version(entry)
-    ours = is_ours(version)
+    ours = bears_our_label(version)
     if entry.source and not ours:
         return f"the file there is not a fastinstall build: {_BRINGS}"
     wheels = [wheel for wheel in around.wheels if wheel.name == entry.name and _is_met(version, wheel.version)]
@@ -185,7 +185,7 @@ def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
 
 def _is_met(wanted: str, version: str) -> bool:
     """Tell whether a version of ours is one that is wanted: that very one, or any with its public part."""
-    return wanted in ("", version) or (not is_ours(wanted) and public(wanted) == public(version))
+    return wanted in ("", version) or (not bears_our_label(wanted) and public(wanted) == public(version))
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
@@ -209,7 +209,9 @@ def _explain_doubt(entry: LockEntry, around: VerdictContext) -> str:
     if entry.is_conda:
         exact = entry.version and not entry.build
         return f"the solver may pick any build of {entry.version}, including stock Pillow" if exact else ""
-    found = around.looks or entry.source or around.kind is not LockKind.REQUIREMENTS or not is_ours(entry.version)
+    found = (
+        around.looks or entry.source or around.kind is not LockKind.REQUIREMENTS or not bears_our_label(entry.version)
+    )
     return "" if found else "no line says where to find this wheel: the installation fails unless pip's settings do"
 
 

@@ -121,7 +121,7 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
     )
 
 
-def is_ours(package: CondaPackage) -> bool:
+def is_our_package(package: CondaPackage) -> bool:
     """Return whether fastinstall made a package: the stack or its guard."""
     return package.name == GUARD or (package.name in PROVIDERS and _OURS.fullmatch(package.build) is not None)
 

@@ -6,7 +6,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts
-from fastinstall.model.match_specs import build_asked, name_of
+from fastinstall.model.match_specs import build_asked, name_of_spec
 from fastinstall.model.request import Request
 
 PINS = "conda-meta/pinned"
@@ -30,7 +30,7 @@ def refuse_contrary_pins(facts: Facts, package: CondaPackage, request: Request) 
         RefusedError: names the line.
     """
     conda, file = facts.conda, facts.environment.prefix / PINS
-    others = [pin for pin in conda.pins if name_of(pin) == package.name] if conda is not None else []
+    others = [pin for pin in conda.pins if name_of_spec(pin) == package.name] if conda is not None else []
     for pin in others:
         build = build_asked(pin)[1]
         if not build.startswith("^") and not fnmatchcase(package.build, build):

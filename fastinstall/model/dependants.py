@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from fastinstall.model.conda import Conda
-from fastinstall.model.conda_packages import is_ours
+from fastinstall.model.conda_packages import is_our_package
 from fastinstall.model.conda_pins import PINS
 from fastinstall.model.facts import Dependant, Facts
 from fastinstall.model.match_specs import version_asked
@@ -23,7 +23,7 @@ def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, .
     """
     found = [(PINS, "", spec) for spec in conda.pins]
     for package in conda.packages:
-        if not is_ours(package) and package.name not in names:
+        if not is_our_package(package) and package.name not in names:
             found += [(package.name, package.version, spec) for spec in (*package.depends, *package.constrains)]
     asked = ((name, version, *version_asked(spec)) for name, version, spec in found)
     return tuple(

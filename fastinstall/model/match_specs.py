@@ -11,7 +11,7 @@ import re
 _NAME = re.compile(r"(?:[^\s\[]*::)?\s*([A-Za-z0-9_][A-Za-z0-9_.-]*|\*)")
 
 
-def name_of(spec: str) -> str:
+def name_of_spec(spec: str) -> str:
     """Return the package name in a spec: "pillow" of "conda-forge::pillow >=12"; empty if it has none."""
     match = _NAME.match(spec.strip())
     return match[1].lower() if match is not None else ""
@@ -30,7 +30,7 @@ _CLAUSE = re.compile(rf"(?P<sign>[<>=!~]=|[<>=]|)(?P<version>{_RELEASE}(?:(?:a|b
 
 def build_asked(spec: str) -> tuple[str, str]:
     """Return the name in a match spec, and its pattern for the build string: ("pillow", "simd_*")."""
-    return name_of(spec), _split_bounds(spec)[1]
+    return name_of_spec(spec), _split_bounds(spec)[1]
 
 
 def version_asked(spec: str) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def version_asked(spec: str) -> tuple[str, str]:
             found.append(f"{sign}{number}{'.*' if sign == '!=' else ''}")
         elif not star and (sign != "~=" or "." in number):
             found.append(f"{sign}{number}")
-    return name_of(spec), ",".join(found)
+    return name_of_spec(spec), ",".join(found)
 
 
 def _split_bounds(spec: str) -> tuple[str, str]:

@@ -166,7 +166,7 @@ class NamedTarget:
     new: Path | None = None
 
 
-def find(session: Session, target: NamedTarget) -> Environment:
+def find_environment(session: Session, target: NamedTarget) -> Environment:
     """Return the existing environment that the user means.
 
     Raises:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.package_managers import Change, ConcurrentInstaller, RunningProgram, change_of, could_change
-from fastinstall.core.process_table import PROCESSES, commands, has_children, parents, words_of
+from fastinstall.core.process_table import PROCESSES, ancestors_of, commands, has_children, words_of
 from fastinstall.observe.running_process import executable_of
 
 _MARKS = ("pyvenv.cfg", "conda-meta")
@@ -39,7 +39,7 @@ def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> 
 
 def _is_kin(number: int, processes: Path) -> bool:
     own = os.getpid()
-    return number == own or own in parents(number, processes) or number in parents(own, processes)
+    return number == own or own in ancestors_of(number, processes) or number in ancestors_of(own, processes)
 
 
 def _read_program(number: int, words: tuple[str, ...], processes: Path) -> RunningProgram:

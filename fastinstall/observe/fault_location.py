@@ -39,9 +39,9 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bo
     fault = Fault(file=path, offset=offset, code=code.hex(), truncated=short)
     if not decode or not code:
         return fault
-    from fastinstall.elf.isa.instructions import describe, is_available  # noqa: PLC0415 (rarely needed)
+    from fastinstall.elf.isa.instructions import disassemble_first, is_available  # noqa: PLC0415 (rarely needed)
 
-    instruction, features = describe(code, offset) if is_available() else ("", ())
+    instruction, features = disassemble_first(code, offset) if is_available() else ("", ())
     return replace(fault, instruction=instruction, features=features)
 
 

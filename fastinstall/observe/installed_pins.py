@@ -18,11 +18,11 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.conda import Conda
-from fastinstall.model.conda_packages import is_ours
+from fastinstall.model.conda_packages import is_our_package
 from fastinstall.model.conda_pins import pin_line
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
-from fastinstall.model.match_specs import name_of
+from fastinstall.model.match_specs import name_of_spec
 from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe.pip_pins import (
@@ -190,7 +190,7 @@ def environment_lines(channel: str, line: str = PIN) -> tuple[str, ...]:
 
 
 def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
-    ours = (package for package in conda.packages if is_ours(package))
+    ours = (package for package in conda.packages if is_our_package(package))
     stack = next((package for package in ours if _OURS.fullmatch(pin_line(package))), None)
     if stack is None:
         pillow = conda.named("pillow")
@@ -200,7 +200,7 @@ def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
             "only a stack that is a conda package can be pinned",
             hint=f"fastinstall setup --pin --prefix {quote(prefix)}",
         )
-    others = [line for line in conda.pins if name_of(line) == stack.name and not pin_in(line)]
+    others = [line for line in conda.pins if name_of_spec(line) == stack.name and not pin_in(line)]
     if others:
         raise RefusedError(
             f"{prefix}/{PINNED} already pins {stack.name}: {others[0]!r}; two pins may conflict",

@@ -121,6 +121,6 @@ def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]
     return RunningProbe(partial(observe_runtime, Path(environment.python), environment=session.variables, quick=True))
 
 
-def ask(environment: Environment) -> RunningProbe[Interpreter]:
+def ask_interpreter(environment: Environment) -> RunningProbe[Interpreter]:
     """Ask the target's interpreter about itself, without waiting for it."""
     return RunningProbe(partial(observe_interpreter, Path(environment.python)))

@@ -67,7 +67,7 @@ def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
     yield from (versions / name / "envs" for name in foreign.list_names(versions))
 
 
-def remember(session: Session, environment: Environment) -> None:
+def remember_environment(session: Session, environment: Environment) -> None:
     """Add an environment to our list, once; a failure to write is ignored."""
     file, prefix = session.directories.state / LIST, Path(environment.prefix)
     if prefix in read_list(file) or "\n" in str(prefix):

@@ -28,7 +28,7 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.toolchain import Toolchain
 from fastinstall.observe.guard_files import observe_guard
 from fastinstall.observe.installed_pins import observe_pins
-from fastinstall.observe.interpreter import ask, use_pil
+from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.recipes import read_recorded_recipe
 from fastinstall.observe.session import Session
 
@@ -82,7 +82,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     """
     variables, thorough = session.variables, request.thorough
     runtime = request.started or (use_pil(session, environment) if request.runtime else None)
-    answer = request.interpreter or ask(environment)
+    answer = request.interpreter or ask_interpreter(environment)
     toolchain = RunningProbe(partial(observe_means, request.recipe, variables)) if request.toolchain else None
     hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
     from fastinstall.observe.active_environment import active_prefixes
@@ -231,7 +231,7 @@ def receipt_of(environment: Environment) -> Receipt | None:
     return read_receipt(Path(environment.prefix))
 
 
-def receipt_if_readable(environment: Environment) -> Receipt | None:
+def read_earlier_receipt(environment: Environment) -> Receipt | None:
     """Return the receipt of an earlier setup; None also if it cannot be read, which `Facts.past` reports."""
     try:
         return receipt_of(environment)

@@ -11,7 +11,7 @@ from fastinstall.core.errors import UndeterminedError
 from fastinstall.elf.description import Binding, LoadedLibrary
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.libjpeg_marks import JPEG
-from fastinstall.elf.libraries import describe, identify
+from fastinstall.elf.libraries import describe_library, identify
 from fastinstall.model.live_process import LiveProcess
 from fastinstall.observe.memory_mappings import Mapping, read_mappings
 from fastinstall.observe.process_memory import read_bindings
@@ -71,7 +71,7 @@ def _list_libjpegs(bindings: tuple[Binding, ...], base: Path) -> Iterator[Loaded
     for path in dict.fromkeys(path for path in crossed if path is not None):
         with suppress(OSError, ElfError):
             place = _join_below(base, Path(path))
-            yield from (describe(each, path, place=place) for each in identify(place, kinds=(JPEG,)))
+            yield from (describe_library(each, path, place=place) for each in identify(place, kinds=(JPEG,)))
 
 
 def executable_of(place: Path, command: tuple[str, ...], variables: dict[str, str], base: Path) -> Path:

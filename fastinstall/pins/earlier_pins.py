@@ -57,7 +57,7 @@ class PinRecord:
     pieces: tuple[str, ...]
 
 
-def read_record(directory: Path) -> PinRecord | None:
+def read_pin_record(directory: Path) -> PinRecord | None:
     """Read the record of a project's pin, or return None if there is none.
 
     Raises:
@@ -84,7 +84,7 @@ def find_noted_project(prefix: Path) -> Path | None:
     """
     try:
         noted = Path(foreign.read_text(prefix / PROJECT, errors="surrogateescape").strip())
-        record = read_record(noted) if noted.is_absolute() else None
+        record = read_pin_record(noted) if noted.is_absolute() else None
     except (OSError, ValueError, FastinstallError):
         return None
     return noted if record is not None and (noted / record.prefix).resolve() == prefix.resolve() else None

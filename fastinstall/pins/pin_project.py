@@ -88,7 +88,7 @@ def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange
     tool = tools()[project.manager]
     names = (name, tool.lock) if tool.locking is not None else (name,)
     there = {each: foreign.bytes_if_there(directory / each) for each in names}
-    earlier = earlier_pins.read_record(directory)
+    earlier = earlier_pins.read_pin_record(directory)
     plain = {**there, **(earlier_pins.read_unpinned_files(directory, earlier) if earlier is not None else {})}
     kept, payload = _list_payload(tool, request)
     with _kept(kept, payload):
@@ -124,7 +124,7 @@ def unpin_earlier(project: Project) -> ProjectChange | None:
         RefusedError: somebody has edited what the pin inserted.
     """
     directory = Path(project.directory)
-    record = earlier_pins.read_record(directory)
+    record = earlier_pins.read_pin_record(directory)
     if record is None:
         return None
     plain = earlier_pins.read_unpinned_files(directory, record)

@@ -9,11 +9,19 @@ operating system: the system's libtiff alone would load a second libjpeg, and ot
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fastinstall.conda.reinstall import FOREIGN, name_of
+from fastinstall.conda.reinstall import FOREIGN, name_of_dist
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
-from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, foreign_channels, is_ours, providers
+from fastinstall.model.conda_packages import (
+    IJG,
+    TIFF,
+    TURBO,
+    conda_command,
+    foreign_channels,
+    is_our_package,
+    providers,
+)
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
@@ -99,7 +107,9 @@ def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
 def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -> Iterator[str]:
     """Warn about distributions that another installer put over conda's, or instead of them."""
     names = providers(recipe)
-    records = [_describe(package) for package in conda.packages if package.name in names and not is_ours(package)]
+    records = [
+        _describe(package) for package in conda.packages if package.name in names and not is_our_package(package)
+    ]
     for installed in (owner.distribution for owner in facts.stack.owners):
         what = f"{installed.name} {installed.version} by {installed.installer}"
         if installed.installer in {"", "conda", "fastinstall"}:
@@ -119,7 +129,7 @@ def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -
 def _warn_about_mixed_channels(conda: Conda, recipe: Recipe) -> Iterator[str]:
     sides: dict[str, list[str]] = {}
     for package in conda.packages:
-        if package.name in {*providers(recipe), IJG, TURBO, TIFF} and not is_ours(package):
+        if package.name in {*providers(recipe), IJG, TURBO, TIFF} and not is_our_package(package):
             for family, marks in _FAMILIES.items():
                 if any(f"{mark}/" in f"{package.channel}/" for mark in marks):
                     sides.setdefault(family, []).append(package.name)
@@ -210,7 +220,9 @@ def find_clobbered_headers(conda: Conda) -> tuple[CondaClash, ...]:
     return tuple(
         clash
         for clash in conda.clashes
-        if clash.path.endswith(files) and TURBO in map(name_of, clash.claimants) and name_of(clash.holder) != TURBO
+        if clash.path.endswith(files)
+        and TURBO in map(name_of_dist, clash.claimants)
+        and name_of_dist(clash.holder) != TURBO
     )
 
 

@@ -192,7 +192,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
         number = _read_number(before.package)
     else:
         here = (build.distribution, build.version.partition("+")[0])
-        same = (each for each in replaced if conda_packages.is_ours(each) and (each.name, each.version) == here)
+        same = (each for each in replaced if conda_packages.is_our_package(each) and (each.name, each.version) == here)
         number = max((_read_number(each) + 1 for each in same), default=0)
     stack = conda_packages.plan_stack_package(
         build, facts, situation.microarchitectures, number=number, libraries=recipe.libraries
@@ -202,7 +202,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
         return stack, None
     # What the replaced Pillow depends on, or an earlier guard kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
-    wanted = {match_specs.name_of(spec) for package in earlier for spec in package.depends}
+    wanted = {match_specs.name_of_spec(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
         wanted.intersection(each.name for each in conda.packages)
         - {"python", "python_abi", *conda_packages.providers(recipe)}

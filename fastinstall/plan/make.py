@@ -15,7 +15,7 @@ from fastinstall.observe import observation, recipes
 from fastinstall.observe.active_environment import (
     NamedTarget,
     base_python,
-    find,
+    find_environment,
     is_active_elsewhere,
 )
 from fastinstall.observe.interpreter import observe_interpreter
@@ -69,7 +69,7 @@ def plan_build(
     recipe = recipes.recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
     unnamed = target.prefix is None and not is_active_elsewhere(session)
-    python = target.python or (base_python(session) if unnamed else Path(find(session, target).python))
+    python = target.python or (base_python(session) if unnamed else Path(find_environment(session, target).python))
     interpreter = observe_interpreter(python)
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")

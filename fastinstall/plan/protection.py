@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-from fastinstall.conda.reinstall import name_of
+from fastinstall.conda.reinstall import name_of_dist
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing, quote, recover_command
 from fastinstall.model.conda import Conda
@@ -69,7 +69,7 @@ def _refuse_conda(prefix: PurePath, conda: Conda | None) -> None:
         names = sorted(conda.unreadable)
         file, others = prefix / "conda-meta" / names[0], len(names) - 1
         more = f", and {others} more" if others else ""
-        package = quote(name_of(names[0].removesuffix(".json")))
+        package = quote(name_of_dist(names[0].removesuffix(".json")))
         raise RefusedError(
             f"{file}: {conda.unreadable[names[0]]}{more}: conda's records of {prefix} are damaged",
             hint=f"move it away and reinstall its package: mv {quote(file)} {quote(f'{file}.damaged')}; "

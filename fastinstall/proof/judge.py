@@ -152,7 +152,7 @@ class StackComparison:
     exact: bool = False
 
 
-def judge(comparison: StackComparison, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def judge_results(comparison: StackComparison, work: Work, results: Results) -> tuple[CaseDifference, ...]:
     """Return the cases in which our stack is further from the standard than it may be.
 
     A case in which the standard dies is none: ours cannot be worse.

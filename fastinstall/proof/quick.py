@@ -29,7 +29,7 @@ from fastinstall.proof.cases import (
     matrix_cases,
     skip_proof_check,
 )
-from fastinstall.proof.judge import StackComparison, exclude_undetermined, judge
+from fastinstall.proof.judge import StackComparison, exclude_undetermined, judge_results
 from fastinstall.proof.runs import (
     DECODERS,
     Outcomes,
@@ -59,7 +59,7 @@ def prove_matrix(
         FailedError: PIL cannot be imported on one of them.
     """
     comparison = StackComparison(ours=ours, standard=reference, witness=reference, exact=exact)
-    return judge(comparison, work, results)
+    return judge_results(comparison, work, results)
 
 
 def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
@@ -245,7 +245,7 @@ def _compare_levels(trial: QuickProof, work: Work, results: Results) -> tuple[Ca
     """Return the cases in which two CPU levels of one wheel, run on one host, are not the same to the bit."""
     first, *others = trial.levels
     pairs = (StackComparison(ours=level, standard=first, witness=trial.reference, exact=True) for level in others)
-    return tuple(difference for pair in pairs for difference in judge(pair, work, results))
+    return tuple(difference for pair in pairs for difference in judge_results(pair, work, results))
 
 
 def _check_decoders(trial: QuickProof, damage: Damage, results: Results) -> ProofCheck:

@@ -360,7 +360,7 @@ def unpack_official_wheel(wheel: Artefact, context: ExecutionContext) -> Path:
 
         tree = scratch / "tree"
         unpack_wheel(archive, tree)
-        sealed_trees.publish(tree, target, scratch / "aside", cache=context.cache)
+        sealed_trees.publish_sealed(tree, target, scratch / "aside", cache=context.cache)
     return target
 
 

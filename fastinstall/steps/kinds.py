@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from fastinstall.core.errors import FailedError
-from fastinstall.core.values import kind_of
+from fastinstall.core.values import tag_of
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 from fastinstall.steps.conda_toolchain import CondaToolchain
@@ -55,7 +55,7 @@ def get_required_step(steps: Iterable[Step], kind: type[S]) -> S:
     """
     step = find_step(steps, kind)
     if step is None:
-        raise FailedError(f"the plan has no step {kind_of(kind)!r}", hint="make a new plan: fastinstall plan")
+        raise FailedError(f"the plan has no step {tag_of(kind)!r}", hint="make a new plan: fastinstall plan")
     return step
 
 

@@ -217,7 +217,7 @@ def _link_tree(source: Path, target: Path) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:  # no filesystem has to know links
-        files.copy(source, target)
+        files.copy_file(source, target)
 
 
 def _is_directory(path: Path) -> bool:

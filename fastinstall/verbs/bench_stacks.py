@@ -17,7 +17,7 @@ from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.active_environment import NamedTarget
-from fastinstall.observe.observation import receipt_if_readable
+from fastinstall.observe.observation import read_earlier_receipt
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.verbs.bench_context import make_bench_execution_context
 from fastinstall.wheelbuild.wheel_cache import CachedWheel
@@ -26,7 +26,7 @@ from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 def holds_our_build(context: BenchContext) -> bool:
     """Tell whether the PIL in place is a build of ours, by the receipt of its setup."""
-    receipt = receipt_if_readable(context.environment)
+    receipt = read_earlier_receipt(context.environment)
     return receipt is not None and receipt.core.sha256 == context.core.sha256
 
 
@@ -93,7 +93,7 @@ def _stage(wheel: Path, cache: Path) -> Path:
     if not sealed_trees.is_intact(target, cache=cache):
         with temporary_directories.temporary_directory("unpack", within=cache / "tmp") as scratch:
             unpack_wheel(wheel, scratch / "tree")
-            sealed_trees.publish(scratch / "tree", target, scratch / "aside", cache=cache)
+            sealed_trees.publish_sealed(scratch / "tree", target, scratch / "aside", cache=cache)
     return target
 
 

@@ -15,7 +15,7 @@ from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, receipt_if_readable
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, read_earlier_receipt
 from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
 
@@ -70,7 +70,7 @@ def examine_facts(
     """
     asked, process, started = examination.checks, examination.process, examination.started
     names = check_names(asked, foreign=not examination.quick)
-    receipt = receipt_if_readable(environment)
+    receipt = read_earlier_receipt(environment)
     followed = receipt.recipe if receipt is not None else Request().recipe
     recipe = examination.recipes.get(followed) or read_recorded_recipe(session, environment, receipt)
     binaries = Binaries.DECODED

@@ -20,7 +20,7 @@ from fastinstall.conda.moves import list_linked_moves
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.core.values import immutable
-from fastinstall.doctor.registry import judge
+from fastinstall.doctor.registry import judge_facts
 from fastinstall.guard.pinning import (
     find_named_project_pins,
     find_pin_hidden_by_shell,
@@ -221,7 +221,7 @@ def accept(session: Session, environment: Environment) -> Replacement | None:
 
 def _find_replacement(session: Session, facts: Facts, receipt: Receipt) -> Replacement | None:
     recipe = recipe_named(session, receipt.recipe)
-    (finding,) = judge(session, facts, receipt, recipe, (_SWAPPED,)).findings
+    (finding,) = judge_facts(session, facts, receipt, recipe, (_SWAPPED,)).findings
     if finding.status is not Status.ERROR:
         return None
     return Replacement(story=finding.message, ours=f"{receipt.distribution} {receipt.version}")

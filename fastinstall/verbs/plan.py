@@ -12,7 +12,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe import observation
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.interpreter import use_pil
 from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
@@ -53,7 +53,7 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     made = plan_creation(session, target)
     if made is not None:
         return plan_new_environment(session, request, made, saved=saved, from_cache=from_cache)
-    environment = find(session, target)
+    environment = find_environment(session, target)
     receipt = observation.receipt_of(environment)
     facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe))
     done = plan_nothing(facts, recipe, request, receipt)
@@ -89,7 +89,7 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
     if made is not None:
         return foresee_facts(session, recipe, made)
     return observation.facts_of(
-        session, find(session, target), observation.ObservationRequest(recipe=recipe, toolchain=True)
+        session, find_environment(session, target), observation.ObservationRequest(recipe=recipe, toolchain=True)
     )
 
 

@@ -13,7 +13,7 @@ from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
-from fastinstall.observe.active_environment import NamedTarget, base_python, find
+from fastinstall.observe.active_environment import NamedTarget, base_python, find_environment
 from fastinstall.observe.recipes import load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import select_buildable
@@ -98,5 +98,5 @@ def _find_releases(
     Raises:
         FailedError: the index cannot be reached.
     """
-    python = target.python or base_python(session) if target.new else Path(find(session, target).python)
+    python = target.python or base_python(session) if target.new else Path(find_environment(session, target).python)
     return make_index(session, request, defer_pip_settings(session, python)).releases_for(recipes, interpreter)

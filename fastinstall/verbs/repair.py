@@ -77,7 +77,7 @@ def _plan_repair(session: Session, environment: Environment, request: Request) -
     if isinstance(followed, Plan):
         return _add_reinstalls(session, followed)
     if intent.unmet:
-        raise refusal(intent, followed, environment.prefix)
+        raise make_repair_refusal(intent, followed, environment.prefix)
     restored = _plan_restoring_wheel(session, facts, receipt)
     return _add_reinstalls(session, make_return_plan(restored, intent, followed, request.allow))
 
@@ -111,7 +111,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
         for line in error.details:
             session.emit(Noted(message=line))
         if intent.unmet:
-            raise refusal(intent, (error.message,), facts.environment.prefix) from error
+            raise make_repair_refusal(intent, (error.message,), facts.environment.prefix) from error
         restored = _plan_restoring_wheel(session, facts, receipt)
         back = _add_reinstalls(session, make_return_plan(restored, intent, (error.message,), request.allow))
         return _announce_repair_eta(session, agree(replace(back, verb=_VERB)))
@@ -258,7 +258,7 @@ def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed
     return replace(plan, request=request, risks=(plan_risk, *others))
 
 
-def refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
+def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
     """Return the error if ours cannot be restored either, because something requires the installed version."""
     return RefusedError(
         f"{intent.story}; {listing(intent.unmet)}, which the fast build does not meet, "

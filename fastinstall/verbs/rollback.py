@@ -15,7 +15,7 @@ from fastinstall.journal.entries import Moving
 from fastinstall.journal.foresee import extend_to_intact_stack
 from fastinstall.journal.layout import KEPT
 from fastinstall.journal.rollback import RolledBack, receipt_if_readable, rollback
-from fastinstall.journal.selection import is_known, list_undoable_transactions, position
+from fastinstall.journal.selection import is_transaction, list_undoable_transactions, position
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.move import MoveKind
@@ -60,7 +60,7 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
     alone = report_interruption_after_recovery(Path(environment.prefix)) if to is None else nullcontext()
     with alone, change_environment(session, environment, "rollback", force=force) as locked:
         store = locked.store
-        if locked.sentences and (to is None or not is_known(store, to)):
+        if locked.sentences and (to is None or not is_transaction(store, to)):
             return (*locked.sentences, *_describe_what_remains(store))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         noted = find_noted_project(store.prefix)

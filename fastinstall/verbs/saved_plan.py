@@ -9,7 +9,7 @@ from fastinstall.core.messages import quote
 from fastinstall.index.downloads import is_downloaded
 from fastinstall.model.request import Risk
 from fastinstall.observe import observation
-from fastinstall.observe.active_environment import find
+from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.creation import foresee_facts, plan_creation
@@ -100,7 +100,7 @@ def refuse_another_environment(session: Session, saved: Plan) -> None:
     target, named = name_target(saved), saved.environment
     if target.new is not None:
         return
-    there = find(session, target)
+    there = find_environment(session, target)
     same = named.python.parent == there.python.parent
     if named.kind is not there.kind or not same or os.path.realpath(named.python) != os.path.realpath(there.python):
         raise RefusedError(

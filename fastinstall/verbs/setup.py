@@ -11,7 +11,7 @@ from fastinstall.apply.carry_out import PlanConsent, SetupOutcome, carry_out, re
 from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import quote
-from fastinstall.doctor.registry import check_names, judge
+from fastinstall.doctor.registry import check_names, judge_facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.observe.observation import observe_committed
 from fastinstall.observe.recipes import recipe_named
@@ -68,7 +68,7 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
         if after is None:
             return examine(session, plan.environment, Examination())
         recipe = recipe_named(session, plan.request.recipe)
-        return judge(session, observe_committed(after), outcome.receipt, recipe, check_names(()))
+        return judge_facts(session, observe_committed(after), outcome.receipt, recipe, check_names(()))
     except FastinstallError as error:
         again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
         session.emit(Noted(message=f"done, but not checked again: {error.message}; try: {again}", warning=True))

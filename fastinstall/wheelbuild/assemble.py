@@ -27,7 +27,7 @@ from fastinstall.wheelbuild.linking import LinkLocation, make_standalone_locatio
 from fastinstall.wheelbuild.provenance import provenance, provenance_text
 from fastinstall.wheelbuild.requirements import BuildRequirements
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, list_global_symbols
-from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags, unpack_wheel
 from fastinstall.wheelbuild.wheel_label import PROVENANCE_FILE, SBOM_FILE, Label, label_tree
 
 
@@ -111,10 +111,10 @@ def _bundle_libraries(inputs: BuildInputs, levels: Sequence[CompiledLevel]) -> t
             place_cores(request, base_wheel, {each: cores[each.target.level] for each in inputs.placements})
         return base_wheel.root, certify_base_wheel(base_wheel, request.variables, space)
     if request.step.link is not LinkMode.BUNDLE:
-        return first.tree, tags_of(first.tree).platforms
+        return first.tree, read_wheel_tags(first.tree).platforms
     repaired = space / "repaired"
     unpack_wheel(repair_wheel(request, first.compiled.wheel, space / "repair"), repaired)
-    return repaired, tags_of(repaired).platforms
+    return repaired, read_wheel_tags(repaired).platforms
 
 
 def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platforms: tuple[str, ...]) -> Path:

@@ -11,7 +11,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.process import CommandError, run
 from fastinstall.wheelbuild.base_wheel import BaseWheel, find_reached_libraries
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, tags_of
+from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, read_wheel_tags
 
 _SECONDS = 300.0
 
@@ -87,7 +87,7 @@ def certify_base_wheel(base_wheel: BaseWheel, variables: Mapping[str, str], dire
     stem = metadata_directory(base_wheel.root).name.removesuffix(".dist-info")
     excerpt = directory / "excerpt"
     _copy_core(base_wheel, excerpt)
-    tags = tags_of(base_wheel.root)
+    tags = read_wheel_tags(base_wheel.root)
     wheel = directory / f"{stem}-{tags.python}-{tags.abi}-{'.'.join(tags.platforms)}.whl"
     pack_wheel(excerpt, wheel, compress=False)
     return platforms(find_platform_tag(wheel, variables), base_wheel.platforms)

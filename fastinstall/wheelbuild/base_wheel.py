@@ -17,7 +17,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.wheelbuild.wheel_files import tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import read_wheel_tags, unpack_wheel
 
 CORE = "_imaging"
 VERSION_FILE = "_version.py"
@@ -97,7 +97,7 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
         libraries=libraries,
         bundled=bundled,
         host=tuple(name for name in needed if name not in bundled),
-        platforms=tags_of(directory).platforms,
+        platforms=read_wheel_tags(directory).platforms,
     )
 
 

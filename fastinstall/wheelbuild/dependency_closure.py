@@ -57,7 +57,7 @@ def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, platfo
         minor: of the Python that will run it: "3.12".
         platforms: tags of platforms that the machine accepts, the best first.
     """
-    tags = {tag: rank for rank, tag in enumerate(tags_of(minor, platforms))}
+    tags = {tag: rank for rank, tag in enumerate(accepted_tags(minor, platforms))}
     environment = environment_of(minor)
     used = {root.filename}
     missing: dict[str, None] = {}
@@ -88,7 +88,7 @@ def make_shelf_wheel(filename: str, requires: Iterable[str]) -> ShelfWheel:
     return ShelfWheel(filename=filename, name=name, version=str(version), tags=tags, requires=tuple(requires))
 
 
-def tags_of(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
+def accepted_tags(minor: str, platforms: Sequence[str]) -> tuple[Tag, ...]:
     """Return the wheel tags that CPython of a minor version accepts on such platforms, the best first."""
     version = tuple(int(part) for part in minor.split("."))
     abi = f"cp{minor.replace('.', '')}"

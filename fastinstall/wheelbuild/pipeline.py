@@ -174,11 +174,11 @@ def build_wheel(request: BuildRequest) -> BuildResult:
     inputs = inputs_of(request, headers)
     key = wheel_cache.key_of(inputs)
     log = wheel_cache.log_of(request.cache, key)
-    found = wheel_cache.find(request.cache, key, request.emit)
+    found = wheel_cache.find_cached_wheel(request.cache, key, request.emit)
     entry = found
     if entry is None:
         with wheel_cache.reserve_cache_key(request.cache, key, request.emit):
-            found = wheel_cache.find(request.cache, key, ignore)  # built by the process that held the lock
+            found = wheel_cache.find_cached_wheel(request.cache, key, ignore)  # built by the process that held the lock
             entry = found or _make_wheel(request, headers, inputs, log)
     if found is not None:
         request.emit(Noted(message=f"{found.wheel} is taken from the cache", detail=True))
@@ -200,7 +200,7 @@ def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str],
     ):
         site = BuildSite(request=request, headers=headers, space=space, plain=plain, key=key, log=log)
         wheel, features = _build(site)
-        return wheel_cache.store(request.cache, inputs, wheel, features)
+        return wheel_cache.store_wheel(request.cache, inputs, wheel, features)
 
 
 def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:

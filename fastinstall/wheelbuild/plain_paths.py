@@ -13,7 +13,7 @@ from pathlib import Path
 from fastinstall.core import temporary_directories
 
 
-def is_plain(path: Path) -> bool:
+def is_plain_path(path: Path) -> bool:
     """Return whether a path needs no quoting anywhere: `configure`, makefiles and Pillow's setup.py take no other."""
     return re.fullmatch(r"[\w./+-]+", str(path), re.ASCII) is not None
 
@@ -25,7 +25,7 @@ def plain_path(directory: Path, link: Path) -> Path:
         directory: a directory with any path.
         link: a plain path, not there yet.
     """
-    if is_plain(directory):
+    if is_plain_path(directory):
         return directory
     link.symlink_to(directory)
     return link
@@ -35,7 +35,7 @@ def plain_path(directory: Path, link: Path) -> Path:
 def plain_directory(space: Path) -> Iterator[Path]:
     """Create a temporary directory with a plain path: in a build's own, else in the system's."""
     places = (space, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 (mkdtemp makes its own in it)
-    within = next((place for place in places if is_plain(place) and os.access(place, os.W_OK)), space)
+    within = next((place for place in places if is_plain_path(place) and os.access(place, os.W_OK)), space)
     with temporary_directories.temporary_directory("plain", within=within) as directory:
         yield directory
 

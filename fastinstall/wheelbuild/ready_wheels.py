@@ -68,7 +68,7 @@ def find_ready(
         if not same or entry.inputs.get("statics") != statics_digest(recipe, step, entry.inputs.get("compiler", "")):
             continue
         name = file_names.parse_filename(entry.wheel)
-        if name is not None and name.tags & tags and wheel_cache.is_whole(directory, key, entry):
+        if name is not None and name.tags & tags and wheel_cache.is_wheel_intact(directory, key, entry):
             yield ReadyWheel(key=key, entry=entry)
 
 

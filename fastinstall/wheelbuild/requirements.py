@@ -181,7 +181,7 @@ def _fetch_requirements(
         if request.wheelhouse is not None:  # for this run alone
             files.publish(fresh, place / latest.directory, space / "aside")
         else:
-            sealed_trees.publish(fresh, place / latest.directory, space / "aside", cache=request.cache)
+            sealed_trees.publish_sealed(fresh, place / latest.directory, space / "aside", cache=request.cache)
     files.write_text(place / _LATEST, codec.dump(codec.document("requirements", latest)))
     return latest
 

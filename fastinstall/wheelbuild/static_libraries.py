@@ -119,7 +119,7 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
         ):
             _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
             entry = _read(space / "entry")
-            sealed_trees.publish(space / "entry", place, space / "aside", cache=order.cache)
+            sealed_trees.publish_sealed(space / "entry", place, space / "aside", cache=order.cache)
         seconds = time.monotonic() - started
         order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi} {entry.version}", seconds=seconds))
     archive = Path(order.source.archive).name

@@ -144,7 +144,7 @@ def _fetch_dependencies(fetching: DependencyFetching, place: Path) -> FetchedDep
             (shelf / name).rename(fresh / name)
         digests = {path.name: files.sha256(path) for path in sorted(fresh.iterdir())}
         needs = FetchedDependencies(directory=codec.digest(digests)[:16], files=digests, left_out=left_out)
-        sealed_trees.publish(fresh, place / needs.directory, space / "aside", cache=fetching.cache)
+        sealed_trees.publish_sealed(fresh, place / needs.directory, space / "aside", cache=fetching.cache)
     files.write_text(place / _LATEST, codec.dump(codec.document("tool-needs", needs)))
     return needs
 

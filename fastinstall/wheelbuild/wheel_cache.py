@@ -50,7 +50,7 @@ def log_of(cache: Path, key: str) -> Path:
     return cache / "logs" / f"build-{key[:16]}.log"
 
 
-def find(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
+def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
     """Find an entry; a damaged one is reported and counts as missing."""
     directory = directory_of(cache, key)
     if not directory.is_dir():
@@ -87,7 +87,7 @@ def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the
 def find_wheel(cache: Path, sha256: str) -> Path | None:
     """Find a cached wheel by its own hash, or return None if it is missing or damaged."""
     for key, entry in entries(cache):
-        if entry.sha256 == sha256 and is_whole(cache, key, entry):
+        if entry.sha256 == sha256 and is_wheel_intact(cache, key, entry):
             return directory_of(cache, key) / entry.wheel
     return None
 
@@ -103,12 +103,12 @@ def entries(cache: Path) -> list[tuple[str, CachedWheel]]:
     return [(key, entry) for _written, key, entry in sorted(found, key=lambda each: each[:2], reverse=True)]
 
 
-def is_whole(cache: Path, key: str, entry: CachedWheel) -> bool:
+def is_wheel_intact(cache: Path, key: str, entry: CachedWheel) -> bool:
     """Return whether an entry's wheel is intact."""
     return _is_whole(directory_of(cache, key) / entry.wheel, entry.sha256)
 
 
-def store(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, str | None]) -> CachedWheel:
+def store_wheel(cache: Path, inputs: dict[str, str], wheel: Path, features: dict[str, str | None]) -> CachedWheel:
     """Put a wheel into the cache, replacing an existing entry.
 
     Args:

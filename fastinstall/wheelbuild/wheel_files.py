@@ -84,7 +84,7 @@ def metadata_directory(tree: Path) -> Path:
     return found[0]
 
 
-def tags_of(tree: Path) -> Tags:
+def read_wheel_tags(tree: Path) -> Tags:
     """Return the tags in the WHEEL file of an unpacked wheel.
 
     Raises:

@@ -7,7 +7,7 @@ from fastinstall import __version__
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
-from fastinstall.wheelbuild.wheel_files import metadata_directory, tags_of
+from fastinstall.wheelbuild.wheel_files import metadata_directory, read_wheel_tags
 
 PROVENANCE_FILE = "fastinstall.json"
 
@@ -43,7 +43,7 @@ def label_tree(tree: Path, label: Label) -> str:
     Raises:
         FailedError: METADATA has no Name or Version to rewrite.
     """
-    tags = tags_of(tree)
+    tags = read_wheel_tags(tree)
     stem = f"{_escape_name(label.distribution)}-{label.version.replace('-', '_')}"
     metadata = _rename_directory(metadata_directory(tree), f"{stem}.dist-info")
     _rewrite(metadata / "METADATA", {"Name": label.distribution, "Version": label.version, "Summary": label.summary})

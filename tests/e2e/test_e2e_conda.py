@@ -18,7 +18,7 @@ from support.sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
 from support.suite import extent
 
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair
 
@@ -155,7 +155,7 @@ def _is_kept_where_it_was_forced(place: Place, channel: CondaChannel) -> None:
         done = place.conda_does(*words)
         assert done.exit_code == 0, done.text
     session = open_session(place.sandbox.variables(place.conda.variables))
-    planned = plan_repair(session, find(session, NamedTarget(prefix=place.prefix)), Request())
+    planned = plan_repair(session, find_environment(session, NamedTarget(prefix=place.prefix)), Request())
     assert (planned.request.version, planned.risks) == ("12.1.1", ())
     assert "keeper 1.0 requires pillow==12.1.1" in planned.warnings[0]
 

@@ -25,7 +25,7 @@ from support.sandbox import ONE_LEVEL, STOCK, NewSandbox, Result, Sandbox, Venv,
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
 from fastinstall.index.file_names import parse_filename
-from fastinstall.index.lookup import ask
+from fastinstall.index.lookup import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 
@@ -67,7 +67,7 @@ def _offer(index: SimpleIndex, sandbox: Sandbox) -> None:
     """The real index's pages, whose files are given to those alone that know the token of their address."""
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=60.0)
     real = PackageIndex(settings=settings)
-    found = ask(settings, PROJECTS, _is_of_these)
+    found = ask_indexes(settings, PROJECTS, _is_of_these)
     for name in PROJECTS:
         links = []
         for artefact in (each for each in found if each.name == name):

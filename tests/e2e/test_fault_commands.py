@@ -15,7 +15,7 @@ from support.journal.environments import swift_directory
 
 from fastinstall.apply.recovery import recover_environment
 from fastinstall.core.errors import ExitCode
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 
 _LOG = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def _true_outcome(ended: Ended, case: Case) -> str:
 def _recover(scene: Scene) -> None:
     """What every command does first."""
     session = open_session(scene.variables)
-    recover_environment(session, find(session, NamedTarget(prefix=scene.prefix)))
+    recover_environment(session, find_environment(session, NamedTarget(prefix=scene.prefix)))
 
 
 def _timeless(looks: object) -> object:

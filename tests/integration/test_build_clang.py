@@ -15,7 +15,7 @@ from fastinstall.core.events import ignore
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.symbol_versions import read_versions
 from fastinstall.elf.symbols import compiler_switches
-from fastinstall.index.lookup import ask
+from fastinstall.index.lookup import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.model.toolchain import Compiler
@@ -60,7 +60,7 @@ def exported(made: Path) -> set[str]:
 def clang(shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Clang:
     """In a cache whose path has a space."""
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
-    offered = ask(
+    offered = ask_indexes(
         settings,
         (COMPILER.distribution,),
         lambda name: "-0.17.1-" in name and "manylinux_2_12_x86_64" in name,

@@ -16,7 +16,7 @@ from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed, ignore
-from fastinstall.index.lookup import ask
+from fastinstall.index.lookup import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.observe.recipes import load_recipe
@@ -163,7 +163,9 @@ def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Sta
     from packaging.version import Version
 
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=30.0)
-    offered = ask(settings, (source.pypi,), lambda name: name.startswith("zlib_ng-") and name.endswith(".tar.gz"))
+    offered = ask_indexes(
+        settings, (source.pypi,), lambda name: name.startswith("zlib_ng-") and name.endswith(".tar.gz")
+    )
     newest = max(offered, key=lambda artefact: Version(artefact.version))
     sdist = PackageIndex(settings=settings).fetch(newest, shared_cache, ignore)
     directory = tmp_path_factory.mktemp("zlib-ng")

@@ -18,7 +18,7 @@ from support.sandbox import NewSandbox, Sandbox, run
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.model.conda import CondaPackage as Package
-from fastinstall.model.conda_packages import GUARD, GUARD_VERSION, is_ours, preference
+from fastinstall.model.conda_packages import GUARD, GUARD_VERSION, is_our_package, preference
 
 pytest_plugins = ("support.conda.fixtures",)
 
@@ -75,7 +75,7 @@ def test_each_level_is_numbered_and_named_as_fastinstall_itself_does() -> None:
     pythons = ("310", "311", "312", "313")
     levels = {f"simd_{level[-2:]}": preference((level,)) for level in LEVELS}
     assert found == {(f"{name}_py{python}_0", number) for name, number in levels.items() for python in pythons}
-    assert all(is_ours(Package(name="pillow", version="13.0.0", build=string)) for string, _number in found)
+    assert all(is_our_package(Package(name="pillow", version="13.0.0", build=string)) for string, _number in found)
 
 
 def _built(name: str, variant: VariantConfig, sandbox: Sandbox, channels: list[str]) -> None:

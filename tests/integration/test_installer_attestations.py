@@ -42,7 +42,7 @@ class Asset:
 @pytest.fixture(scope="module")
 def assets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Asset]:
     settings = pip_settings(Path(sys.executable), os.environ)
-    (sdist,) = lookup.ask(settings, (NAME,), lambda name: name == SOURCE)
+    (sdist,) = lookup.ask_indexes(settings, (NAME,), lambda name: name == SOURCE)
     archive = PackageIndex(settings=settings).fetch(sdist, tmp_path_factory.mktemp("assets"), ignore)
     with tarfile.open(archive) as tar:
         return {
@@ -79,7 +79,7 @@ def publish(server: SimpleIndex, content: bytes, document: bytes | None) -> Pack
 
 def offered(index: PackageIndex) -> Artefact:
     assert isinstance(index.settings, PipSettings)
-    (artefact,) = lookup.ask(index.settings, (NAME,), lambda name: name == FILE)
+    (artefact,) = lookup.ask_indexes(index.settings, (NAME,), lambda name: name == FILE)
     return artefact
 
 

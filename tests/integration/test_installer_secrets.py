@@ -12,7 +12,7 @@ from support.index.server import SimpleIndex, content_answer, serving, status_an
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.core.secrets import redact_text
-from fastinstall.index.lookup import ask
+from fastinstall.index.lookup import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
 
@@ -45,7 +45,7 @@ def test_a_redirection_to_another_server_takes_no_credentials_along(
     own.offer("pillow", {"pillow-13.0.0.tar.gz": CONTENT})
     own.answers["/files/pillow-13.0.0.tar.gz"] = status_answer(302, Location=f"http://{other.host}/elsewhere")
     other.answers["/elsewhere"] = hear
-    (found,) = ask(_settings(own), ("pillow",), lambda _: True)
+    (found,) = ask_indexes(_settings(own), ("pillow",), lambda _: True)
     path = PackageIndex(settings=_settings(own)).fetch(found, tmp_path, ignore)
     assert path.read_bytes() == CONTENT
     assert heard == [None, None]
@@ -56,11 +56,11 @@ def test_an_address_that_was_saved_without_its_token_is_looked_up_again(
 ) -> None:
     own, _ = indexes
     own.offer("pillow", {"pillow-13.0.0.tar.gz": CONTENT})
-    (found,) = ask(_settings(own), ("pillow",), lambda _: True)
+    (found,) = ask_indexes(_settings(own), ("pillow",), lambda _: True)
     signed = f'<a href="/files/pillow-13.0.0.tar.gz?sig=Zq1#sha256={found.sha256}">pillow-13.0.0.tar.gz</a>'
     own.answers["/simple/pillow/"] = content_answer(signed.encode(), "text/html")
     own.answers["/files/pillow-13.0.0.tar.gz?sig=Zq1"] = content_answer(CONTENT, "application/octet-stream")
-    (told,) = ask(_settings(own), ("pillow",), lambda _: True)
+    (told,) = ask_indexes(_settings(own), ("pillow",), lambda _: True)
     saved = replace(told, url=redact_text(told.url))
     assert saved.url.endswith("?sig=***")
     assert PackageIndex(settings=_settings(own)).fetch(saved, tmp_path, ignore).read_bytes() == CONTENT
@@ -71,7 +71,7 @@ def test_a_refusal_names_the_index_without_the_password(indexes: tuple[SimpleInd
     own, _ = indexes
     wrong = PipSettings(index_url=f"http://me:Zq-wrong@{own.host}/simple")
     with pytest.raises(FailedError) as refusal:
-        ask(wrong, ("pillow",), lambda _: True)
+        ask_indexes(wrong, ("pillow",), lambda _: True)
     told = " ".join((refusal.value.message, refusal.value.hint or "", *refusal.value.details))
     assert own.host in told
     assert "Zq-wrong" not in told

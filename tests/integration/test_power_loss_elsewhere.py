@@ -30,7 +30,7 @@ def test_an_entry_of_the_cache_is_whole_or_counts_as_absent(scenery: Path, *, th
         (wheel_cache.directory_of(origin / "cache", key) / "ours.whl").write_bytes(b"damaged")
 
     def judge(top: Path) -> str:
-        found = wheel_cache.find(top / "cache", key, lambda _event: None)
+        found = wheel_cache.find_cached_wheel(top / "cache", key, lambda _event: None)
         directory = wheel_cache.directory_of(top / "cache", key)
         if found is None:
             assert not directory.exists() or (directory / "ours.whl").read_bytes() == b"damaged"
@@ -66,4 +66,4 @@ def _trial(
 
 def _store(top: Path) -> None:
     (top / "ours.whl").write_bytes(b"ours")
-    wheel_cache.store(top / "cache", INPUTS, top / "ours.whl", {})
+    wheel_cache.store_wheel(top / "cache", INPUTS, top / "ours.whl", {})

@@ -13,7 +13,7 @@ from support.sandbox import Sandbox, Venv
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.recipe_names import FORMER
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
@@ -60,7 +60,7 @@ def test_what_is_damaged_is_repaired_by_todays_recipe_at_its_version(sandbox: Sa
     version = json.loads((venv.prefix / "share/fastinstall/receipt.json").read_text())["source_version"]
     (venv.site_packages / "PIL/__init__.py").unlink()
     session = open_session(sandbox.variables())
-    planned = plan_repair(session, find(session, NamedTarget(prefix=Path(venv.prefix))), Request())
+    planned = plan_repair(session, find_environment(session, NamedTarget(prefix=Path(venv.prefix))), Request())
     build = get_required_step(planned.steps, Build)
     assert (planned.request.recipe, build.recipe) == (TODAY, TODAY)
     assert build.source is not None

@@ -22,7 +22,7 @@ from support.sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
 from fastinstall.doctor.intent import InstallRequest, read_install_request
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.observe.stack import observe_distributions
 from fastinstall.steps.swap import Swap
@@ -92,7 +92,7 @@ def test_a_pil_that_is_a_link_is_put_back_though_its_files_are_ours(environments
     (venv.site_packages / "PIL").rename(elsewhere)
     (venv.site_packages / "PIL").symlink_to(elsewhere)
     session = open_session(environments.sandbox.variables(UNREACHABLE))
-    planned = plan_repair(session, find(session, NamedTarget(prefix=venv.prefix)), Request())
+    planned = plan_repair(session, find_environment(session, NamedTarget(prefix=venv.prefix)), Request())
     (swap,) = (step for step in planned.steps if isinstance(step, Swap))
     assert "PIL" in swap.entries
 
@@ -164,7 +164,7 @@ def test_a_vulnerable_version_that_a_distribution_has_forced_needs_no_consent_to
     assert venv.pip("install", "--quiet", "--no-deps", f"pillow=={OTHER_VERSION}").exit_code == 0
 
     session = open_session(sandbox.variables())
-    planned = plan_repair(session, find(session, NamedTarget(prefix=venv.prefix)), Request())
+    planned = plan_repair(session, find_environment(session, NamedTarget(prefix=venv.prefix)), Request())
     assert (planned.request.version, planned.risks) == (OTHER_VERSION, ())
     assert "has no fewer" in planned.warnings[1]
 

@@ -20,7 +20,7 @@ from fastinstall.core.events import Emit, Event, Noted, ignore
 from fastinstall.core.lock import lock_environment
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find
+from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair, repair
@@ -76,7 +76,7 @@ def stopped(
 def fix(sandbox: Sandbox, venv: Venv, listen: Emit = ignore) -> None:
     """What `doctor --fix --yes` does, in this process."""
     session = open_session(sandbox.variables(UNREACHABLE)).listening(listen)
-    planned = plan_repair(session, find(session, NamedTarget(prefix=venv.prefix)), Request())
+    planned = plan_repair(session, find_environment(session, NamedTarget(prefix=venv.prefix)), Request())
     repair(session, planned, Request(), lambda plan: plan)
 
 

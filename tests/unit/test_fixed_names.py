@@ -27,7 +27,7 @@ from fastinstall.core.codec import digest, encode
 from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import ExitCode, FastinstallError
 from fastinstall.core.events import Event, Noted
-from fastinstall.core.values import kind_of
+from fastinstall.core.values import tag_of
 from fastinstall.doctor.registry import check_names, load_check
 from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.snapshot import EVENTS
@@ -118,7 +118,7 @@ SCHEMA_DIGESTS = {
     ids=["steps", "events"],
 )
 def test_members_of_unions_bear_these_tags(union: object, tags: str) -> None:
-    assert sorted(map(kind_of, typing.get_args(union))) == tags.split()
+    assert sorted(map(tag_of, typing.get_args(union))) == tags.split()
 
 
 def test_a_tag_stands_first_in_what_is_written() -> None:

@@ -15,7 +15,7 @@ from fastinstall import verbs
 
 INSIDE = {"bench_context", "bench_operations", "bench_stacks", "prove_recipe"}
 """Modules that verbs are made of."""
-INSIDE_REPAIR = {"add_version_warning", "make_return_plan", "refusal"}
+INSIDE_REPAIR = {"add_version_warning", "make_repair_refusal", "make_return_plan"}
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fastinstall.bench.report import BenchRequest, ImagePipeline
-from fastinstall.cli.options import count, names
+from fastinstall.cli.options import name_list, positive_number
 from fastinstall.core.errors import UsageError
 from fastinstall.core.home import expand_home
 
@@ -30,10 +30,10 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
     _refuse_contradictions(arguments)
     return BenchRequest(
         paths=tuple(_require_existing_path(each) for each in arguments.paths),
-        workloads=_read("--workload", arguments.workload, names, ()),
+        workloads=_read("--workload", arguments.workload, name_list, ()),
         pipeline=pipeline_of(arguments),
         quick=arguments.quick,
-        samples=_read("--samples", arguments.samples, count, None),
+        samples=_read("--samples", arguments.samples, positive_number, None),
         workers=_read("--workers", arguments.workers, _parse_worker_counts, ()),
         threads=_read("--threads", arguments.threads, _parse_thread_counts, ()),
         target_rate=_read("--target-rate", arguments.target_rate, _parse_rate, None),
@@ -86,14 +86,14 @@ def _read(flag: str, text: str | None, read: Callable[[object], T], default: T) 
 
 
 def _parse_names(value: object) -> tuple[str, ...]:
-    found = names(value)
+    found = name_list(value)
     if not found:
         raise ValueError("expected names, separated by commas")
     return found
 
 
 def _parse_pixels(value: object) -> int:
-    found = count(value)
+    found = positive_number(value)
     if found > _LARGEST:
         raise ValueError(f"expected at most {_LARGEST} pixels")
     return found
@@ -104,17 +104,17 @@ def _parse_pixels_or_zero(value: object) -> int:
 
 
 def _parse_worker_counts(value: object) -> tuple[int, ...]:
-    written = names(value)
+    written = name_list(value)
     if not written or not all(each.isascii() and each.isdecimal() for each in written):
         raise ValueError("expected numbers of worker processes, separated by commas: 0,1,2")
     return tuple(sorted({int(each) for each in written}))
 
 
 def _parse_thread_counts(value: object) -> tuple[int, ...]:
-    written = names(value)
+    written = name_list(value)
     if not written:
         raise ValueError("expected numbers of threads, separated by commas: 1,2,4")
-    return tuple(sorted(set(map(count, written))))
+    return tuple(sorted(set(map(positive_number, written))))
 
 
 def _parse_rate(value: object) -> float:

@@ -174,10 +174,10 @@ def _list_candidate_cells(
     return (
         words.gain_words(result.gain) if result.gain is not None else "",
         words.rate_words(result.timing.images_per_second) if result.timing is not None else "",
-        words.rate_with(result, workers),
+        words.format_rate_with_workers(result, workers),
         words.bytes_words(result.timing.peak_bytes) if result.timing is not None and result.timing.peak_bytes else "",
         words.difference_words(result),
-        words.rate_with(result, threads),
+        words.format_rate_with_workers(result, threads),
         Bar(value=result.gain.ratio, most=most, one=True) if result.gain is not None else "",
         result.candidate.title,
         ", ".join(f"{name} {version}" for name, version in result.versions.items()),

@@ -146,7 +146,7 @@ def find_best_warm_rate(rates: Iterable[LoadingRate]) -> LoadingRate | None:
     return max(warm, key=lambda each: each.images_per_second, default=None)
 
 
-def rate_with(result: CandidateResult, workers: LoadingRate | None) -> str:
+def format_rate_with_workers(result: CandidateResult, workers: LoadingRate | None) -> str:
     """Return images per second with as many workers or threads, started alike; empty if that was not measured."""
     if workers is None:
         return ""

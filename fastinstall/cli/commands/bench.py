@@ -10,7 +10,7 @@ from pathlib import Path
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.bench.bench_flags import make_bench_request, pipeline_of
 from fastinstall.cli.bench.outputs import parse_page_path, write_page
-from fastinstall.cli.common import look_at, progress_for, session_of
+from fastinstall.cli.common import find_target_to_read, progress_for, session_of
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.core.codec import document, dump
@@ -31,7 +31,7 @@ def run(arguments: Namespace, context: Context) -> int:
     request, page = make_bench_request(arguments), parse_page_path(arguments.html)
     session = session_of(context).listening(progress_for(context))
     with explain_vanished_tool():
-        report = bench(session, look_at(session, arguments, context), request)
+        report = bench(session, find_target_to_read(session, arguments, context), request)
         _tell(report, context.console)
         if page is not None:
             write_page(report, page)

@@ -19,9 +19,9 @@ from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, 
 from fastinstall.core.home import expand_home
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
-from fastinstall.observe.active_environment import find
-from fastinstall.observe.interpreter import ask, use_pil
-from fastinstall.observe.observation import receipt_if_readable
+from fastinstall.observe.active_environment import find_environment
+from fastinstall.observe.interpreter import ask_interpreter, use_pil
+from fastinstall.observe.observation import read_earlier_receipt
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def _get_named_target(arguments: Namespace) -> PurePath:
 
 def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, context: Context) -> int:
     hosts = _read_hosts(arguments)
-    environment = find(session, target_of(arguments))
-    answer = ask(environment)
+    environment = find_environment(session, target_of(arguments))
+    answer = ask_interpreter(environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:
     from fastinstall.verbs.examine import Examination, examine_facts  # noqa: PLC0415
@@ -143,7 +143,7 @@ def _examine_again(
 
 def _tell_speed(environment: Environment, outlet: ResultOutput) -> None:
     """Print the speed table that the setup measured."""
-    receipt = receipt_if_readable(environment)
+    receipt = read_earlier_receipt(environment)
     if receipt is not None and receipt.speed is not None and outlet.is_text:
         outlet.console.data(render_speed_table(receipt.speed, outlet.console.out))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import look_at, progress_for, recover_or_report, session_of, target_of, tell
+from fastinstall.cli.common import find_target_to_read, progress_for, recover_or_report, session_of, target_of, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.short_documents import guards_text, locks_text
@@ -22,7 +22,7 @@ from fastinstall.core.messages import quote
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Status
-from fastinstall.observe.active_environment import find
+from fastinstall.observe.active_environment import find_environment
 from fastinstall.verbs.guard_install import Replacement, accept, guards_of, install_guard, remove_guard, replacement_of
 from fastinstall.verbs.project_pin import pin_project, unpin_project
 
@@ -59,10 +59,10 @@ def _run(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     changes, change = arguments.action in _QUESTIONS, None
     if changes:
-        environment = find(session, target_of(arguments))
+        environment = find_environment(session, target_of(arguments))
         recover_or_report(session, environment, arguments, context)
     else:
-        environment = look_at(session, arguments, context)
+        environment = find_target_to_read(session, arguments, context)
     _ask_consent(arguments, context, str(environment.prefix))
     project = _find_named_project(arguments)
     if arguments.action == "install":
@@ -122,7 +122,7 @@ def _find_named_project(arguments: Namespace) -> Path | None:
 def run_pin(arguments: Namespace, context: Context) -> int:
     """Print the change that pins the project; nothing of it is written."""
     session = session_of(context).listening(progress_for(context))
-    environment = look_at(session, arguments, context)
+    environment = find_target_to_read(session, arguments, context)
     wheels = expand_home(arguments.wheels) if arguments.wheels else None
     change = pin_project(session, environment, project=_find_named_project(arguments), wheels=wheels)
     if context.console.json:
@@ -152,7 +152,7 @@ _WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as 
 def run_accept(arguments: Namespace, context: Context) -> int:
     """Accept what is in place, once that is agreed to."""
     session = session_of(context).listening(progress_for(context))
-    environment = find(session, target_of(arguments))
+    environment = find_environment(session, target_of(arguments))
     recover_or_report(session, environment, arguments, context)
     found = replacement_of(session, environment)
     if found is not None:

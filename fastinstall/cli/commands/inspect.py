@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-from fastinstall.cli.common import look_at, session_of, tell
+from fastinstall.cli.common import find_target_to_read, session_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.core.errors import ExitCode
@@ -28,7 +28,7 @@ def run(arguments: Namespace, context: Context) -> int:
     session = session_of(context)
     recipe = recipe_named(session, Request().recipe)
     request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
-    facts = facts_of(session, look_at(session, arguments, context), request)
+    facts = facts_of(session, find_target_to_read(session, arguments, context), request)
     redacted = bool(arguments.redact)
     if redacted:
         home = PurePath(context.variables.get("HOME", "/"))

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.common import (
-    look_at,
+    find_target_to_read,
     progress_for,
     recover_or_report,
     refuse_together,
@@ -23,7 +23,7 @@ from fastinstall.core.messages import format_bytes, quote, recover_command
 from fastinstall.model.environment import Environment
 from fastinstall.model.history import Phase, Transactions
 from fastinstall.model.request import Risk
-from fastinstall.observe.active_environment import find
+from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.session import Session
 from fastinstall.verbs.history import forget_in, history, list_forgettable_history
 from fastinstall.verbs.rollback import end_interrupted_run, list_rollback_notices, roll_back
@@ -37,9 +37,9 @@ def run(arguments: Namespace, context: Context) -> int:
         refuse_together(arguments, flag, (other for other in _ALONE if other != flag))
     session = session_of(context)
     if arguments.list:
-        tell(context, "transactions", history(look_at(session, arguments, context)), history_text)
+        tell(context, "transactions", history(find_target_to_read(session, arguments, context)), history_text)
         return ExitCode.OK
-    environment = find(session, target_of(arguments))
+    environment = find_environment(session, target_of(arguments))
     if arguments.forget:
         return _forget(session, environment, arguments, context)
     force = Risk.FORCE_REMOVE in read_allowed(arguments, context.sources)

@@ -17,7 +17,7 @@ from fastinstall.cli.progress import describe_expectations
 from fastinstall.cli.text.reports import render_speed_table, report_text
 from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.text.short_documents import plan_text
-from fastinstall.cli.wizard.answers import forget
+from fastinstall.cli.wizard.answers import forget_answers
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
 from fastinstall.observe.session import Session
@@ -49,7 +49,7 @@ def run(arguments: Namespace, context: Context) -> int:
         outcome = set_up(telling, agreed, partial(_confirm_other_plan, arguments, context))
     carried = outcome.plan.environment.prefix
     with report_interruption_after_completion(carried, outcome.plan.verb):
-        forget(session, Path(carried))
+        forget_answers(session, Path(carried))
         return finish(session, outcome, context, wizard=not arguments.yes)
 
 

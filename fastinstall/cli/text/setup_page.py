@@ -28,7 +28,7 @@ _MATTER = {
 """Operations that most programs spend their time on, in plain words."""
 
 
-def list_changes(plan: Plan, page: Page) -> Iterator[str]:
+def list_steps(plan: Plan, page: Page) -> Iterator[str]:
     """Yield what a plan does, a line for each step."""
     build = find_step(plan.steps, Build)
     head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary

@@ -101,9 +101,9 @@ def plan_text(plan: "Plan", page: Page, expected: Iterable[str] = ()) -> str:
         page: width, colours and verbosity of the stream.
         expected: what it is expected to take and to bring.
     """
-    from fastinstall.cli.text.setup_page import list_changes  # noqa: PLC0415 (only where there is a plan)
+    from fastinstall.cli.text.setup_page import list_steps  # noqa: PLC0415 (only where there is a plan)
 
-    lines = _list_steps(plan, page) if page.verbose else list(list_changes(plan, page))
+    lines = _list_steps(plan, page) if page.verbose else list(list_steps(plan, page))
     if plan.steps and (told := "; ".join(filter(None, expected))):
         lines += page.lines(f"Expected: {told}", rest="  ")
     for warning in plan.warnings:

@@ -67,7 +67,7 @@ def read_kept_answers(session: Session, target: Path) -> Answers | None:
     return foreign.read_kept(Answers, "answers", _locate_answers(session, target))
 
 
-def forget(session: Session, target: Path) -> None:
+def forget_answers(session: Session, target: Path) -> None:
     """Remove what is kept for a target."""
     with contextlib.suppress(OSError):
         _locate_answers(session, target).unlink()

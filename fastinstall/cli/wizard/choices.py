@@ -153,7 +153,7 @@ def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
     known = recipe_named(talk.session, request.recipe).libraries
 
     def read(text: object) -> tuple[str, ...]:
-        found = options.names(text)
+        found = options.name_list(text)
         if unknown := next((name for name in found if name not in known), None):
             raise ValueError(f"{unknown} is none of {', '.join(known)}")
         return found
@@ -290,8 +290,8 @@ def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tup
     if answer is None or answer != _SEVERAL:
         return None if answer is None else (answer, ())
     written = ",".join(request.levels or usual)
-    typed = ask_text_or_go_back(asker, "Levels, separated by commas", options.names, print, default=written)
-    return None if typed is None else (AUTO, options.names(typed))
+    typed = ask_text_or_go_back(asker, "Levels, separated by commas", options.name_list, print, default=written)
+    return None if typed is None else (AUTO, options.name_list(typed))
 
 
 def offer_answers(offers: Sequence[RecipePreview]) -> dict[str, str]:

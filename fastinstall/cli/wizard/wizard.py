@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.apply.cost import describe_cost
 from fastinstall.apply.eta import describe_expected_gain, estimate_durations
 from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
@@ -171,8 +172,9 @@ class _Wizard:
 
     def _show_plan(self, plan: Plan) -> None:
         page, gain = self._page(), describe_expected_gain(self.talk.session, plan)
-        rows = [("Change", change) for change in list_changes(plan)]
-        rows += [("Speed", gain)] if gain else []
+        rows = [("Change", change) for change in list_outside_changes(plan)]
+        cost = describe_cost(plan, self.talk.session.directories.cache)
+        rows += [(name, text) for name, text in (("Speed", gain), ("Cost", cost)) if text]
         prefix = self.place if quote(self.place) == self.place else quote(self.prefix)
         undo = _name_value("Undo", f"fastinstall rollback --prefix {prefix}", page)
         self._tell(join_lines((*_lay_out(rows, page), undo, *_list_cautions(plan, page), "")))
@@ -195,7 +197,7 @@ class _Wizard:
         answers.keep(self.talk.session, kept)
 
     def _forget(self) -> None:
-        answers.forget(self.talk.session, self.prefix)
+        answers.forget_answers(self.talk.session, self.prefix)
 
 
 def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:
@@ -230,7 +232,7 @@ def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
     yield "Pillow", f"{stack.version}, {build}{by}" if stack.version else "not installed"
 
 
-def list_changes(plan: Plan) -> Iterator[str]:
+def list_outside_changes(plan: Plan) -> Iterator[str]:
     """Yield what a plan changes outside of the cache."""
     if find_step(plan.steps, Build) is None:
         yield plan.summary

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.engines.linked_records import parse_record, read_record, write_record
+from fastinstall.conda.engines.linked_records import parse_record, read_linked_record, write_record
 from fastinstall.core.files import discard, write_bytes
 
 
@@ -26,7 +26,7 @@ def give_files_to_later(prefix: Path, linked: Sequence[str], before: Mapping[str
         path = prefix / "conda-meta" / name
         if path.is_file() and name not in linked:
             # What was put aside of a package that was there goes, and it has its record back.
-            fresh = _find_asides(read_record(path)).keys() - _find_asides(parse_record(text)).keys()
+            fresh = _find_asides(read_linked_record(path)).keys() - _find_asides(parse_record(text)).keys()
             for aside in fresh:
                 discard(prefix / aside)
             if fresh:
@@ -41,7 +41,7 @@ def give_files_to_later(prefix: Path, linked: Sequence[str], before: Mapping[str
 
 def _take_places(prefix: Path, path: Path) -> None:
     """Put a package's files where they belong, and say so in its record."""
-    document = read_record(path)
+    document = read_linked_record(path)
     moved = _find_asides(document)
     for aside, place in moved.items():
         if os.path.lexists(prefix / aside):

@@ -20,9 +20,9 @@ from fastinstall.conda.engines.failures import (
 from fastinstall.conda.engines.linked_records import (
     finalize_changed_records,
     finalize_linked_records,
-    package_of,
-    read_record,
-    read_records,
+    package_from_record,
+    read_linked_record,
+    read_linked_records,
 )
 from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
@@ -76,7 +76,7 @@ class CondaCommand:
         argv = self._compose("install", prefix, words, offline=request.offline)
         actions = parse_actions(self._invoke(argv, prefix, seconds=_SOLVING))
         ours = {each.dist: each for each in request.ours}
-        present = {name: package_of(document) for name, document in read_records(prefix).items()}
+        present = {name: package_from_record(document) for name, document in read_linked_records(prefix).items()}
         return CondaChange(
             linked=tuple(ours.get(each.dist) or self._complete_package(each) for each in actions.linked),
             unlinked=tuple(present.get(each.name, each) for each in actions.unlinked),
@@ -104,7 +104,7 @@ class CondaCommand:
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Remove without dependants, then install by URL."""
         refuse_protected(prefix)
-        before = read_records(prefix)
+        before = read_linked_records(prefix)
         history = prefix / "conda-meta" / "history"
         said = foreign.text_or_empty(history, "surrogateescape")
         # conda takes away by itself what it puts another build in place of
@@ -173,13 +173,13 @@ class CondaCommand:
         if package.url:
             return package
         directory = self._find_extracted(package)
-        document = read_record(directory / _RECORD) if directory is not None else {}
-        return package_of(document) if document else package
+        document = read_linked_record(directory / _RECORD) if directory is not None else {}
+        return package_from_record(document) if document else package
 
     def _find_extracted(self, package: CondaPackage) -> Path | None:
         """Find a package in conda's package cache, where another one may have the same name."""
         for directory in (cache / package.dist for cache in self._caches):
-            digest = package_of(read_record(directory / _RECORD)).sha256
+            digest = package_from_record(read_linked_record(directory / _RECORD)).sha256
             same = not package.sha256 or digest in ("", package.sha256)
             if same and (directory / "info" / "paths.json").is_file():
                 return directory

@@ -12,7 +12,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, Completed
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
-from fastinstall.model.match_specs import name_of
+from fastinstall.model.match_specs import name_of_spec
 
 _LINES = 24
 
@@ -146,8 +146,8 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
     if name in f"{_NO_SOLUTION.names} {_MISSING.names}".split():
         # Some solvers speak of pins as such, others call missing what is pinned and not on offer.
         lines = foreign.text_if_there(prefix / "conda-meta" / "pinned").splitlines()
-        pinned = {name_of(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
-        missing = {name_of(each) for each in re.findall(r"^\s*- (\S+)", text, re.MULTILINE)}
+        pinned = {name_of_spec(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
+        missing = {name_of_spec(each) for each in re.findall(r"^\s*- (\S+)", text, re.MULTILINE)}
         if pinned and (re.search(r"\bpin(ned|-\d)", text) or pinned & missing):
             name = "PinnedError"
     return make_failure(name, text if cause in ("", "None") else f"{text}\n{cause}", "conda", prefix)

@@ -17,13 +17,13 @@ from fastinstall.model.conda import CondaChange, CondaPackage
 Record = dict[str, Any]
 
 
-def read_records(prefix: Path) -> dict[str, Record]:
+def read_linked_records(prefix: Path) -> dict[str, Record]:
     """Read the records of an environment, by the packages' names; unreadable ones are left out."""
-    documents = (read_record(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
+    documents = (read_linked_record(path) for path in sorted((prefix / "conda-meta").glob("*.json")))
     return {str(document["name"]): document for document in documents if document.get("name")}
 
 
-def package_of(document: Mapping[str, Any]) -> CondaPackage:
+def package_from_record(document: Mapping[str, Any]) -> CondaPackage:
     """Return the package of a record, or of an entry in a channel's index."""
     number, subdir = str(document.get("build_number")), str(document.get("subdir") or "")
     channel = public_text(str(document.get("channel") or "")).rstrip("/")
@@ -49,7 +49,7 @@ def finalize_linked_records(scratch: Path, prefix: Path, packages: Iterable[Cond
     """
     for package in packages:
         path = scratch / "conda-meta" / package.record
-        document = read_record(path)
+        document = read_linked_record(path)
         if not document:
             raise FailedError(f"{package.dist}: the engine linked it but wrote no record at {path}")
         for entry in document.get("paths_data", {}).get("paths", ()):
@@ -73,10 +73,10 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
     Raises:
         FailedError: the environment is not what was asked for.
     """
-    now = read_records(prefix)
+    now = read_linked_records(prefix)
     for package in change.linked:
         document, earlier = now.get(package.name, {}), before.get(package.name, {})
-        found = package_of(document)
+        found = package_from_record(document)
         different = package.sha256 and found.sha256 and found.sha256 != package.sha256
         if found.dist != package.dist or different:
             raise FailedError(f"{prefix}: {package.dist} should have been installed, but is missing")
@@ -92,13 +92,13 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
 def hide_credentials(prefix: Path) -> None:
     """Take what a channel was asked with out of the records of an environment."""
     for path in sorted((prefix / "conda-meta").glob("*.json")):
-        document = read_record(path)
+        document = read_linked_record(path)
         shown = {key: public_text(str(document[key])) for key in ("channel", "url") if document.get(key)}
         if {**document, **shown} != document:
             write_record(path, {**document, **shown})
 
 
-def read_record(path: Path) -> Record:
+def read_linked_record(path: Path) -> Record:
     """Read a record; return an empty one if it cannot be read."""
     try:
         return parse_record(foreign.read_bytes(path))

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from fastinstall.conda.engines.linked_records import package_of
+from fastinstall.conda.engines.linked_records import package_from_record
 from fastinstall.model.conda import CondaChange, CondaPackage
 
 Document = dict[str, Any]
@@ -51,4 +51,4 @@ def parse_actions(documents: tuple[Document, ...]) -> CondaChange:
 
 def _parse_package(entry: Document) -> CondaPackage:
     channel = {"channel": entry["base_url"]} if entry.get("base_url") else {}
-    return package_of({"subdir": entry.get("platform"), **entry, **channel})
+    return package_from_record({"subdir": entry.get("platform"), **entry, **channel})

@@ -20,8 +20,8 @@ from fastinstall.conda.engines.linked_records import (
     finalize_changed_records,
     finalize_linked_records,
     hide_credentials,
-    package_of,
-    read_records,
+    package_from_record,
+    read_linked_records,
 )
 from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
@@ -76,10 +76,10 @@ class Rattler:
             replaced=[each.name for each in request.ours],
             offline=request.offline or self._means.offline,
         )
-        linked = [package_of(each) for each in answer["linked"]]
+        linked = [package_from_record(each) for each in answer["linked"]]
         return CondaChange(
             linked=tuple(ours.get(each.dist, each) for each in linked),
-            unlinked=tuple(package_of(each) for each in answer["unlinked"]),
+            unlinked=tuple(package_from_record(each) for each in answer["unlinked"]),
         )
 
     def link(self, packages: Sequence[CondaPackage], scratch: Path, *, prefix: Path) -> None:
@@ -93,7 +93,7 @@ class Rattler:
     def change(self, prefix: Path, change: CondaChange) -> None:
         """Install what is there, less what goes, with what comes."""
         refuse_protected(prefix)
-        before = read_records(prefix)
+        before = read_linked_records(prefix)
         texts = {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
@@ -103,7 +103,7 @@ class Rattler:
         give_files_to_later(prefix, [each.record for each in change.linked], texts)
         finalize_changed_records(prefix, change, before)
         # What conda would have written into the history.
-        present = tuple(package_of(before[name]) for name in names if name in before)
+        present = tuple(package_from_record(before[name]) for name in names if name in before)
         history = prefix / "conda-meta" / "history"
         at = datetime.now()  # noqa: DTZ005 (conda writes local time)
         done = CondaChange(linked=change.linked, unlinked=present)

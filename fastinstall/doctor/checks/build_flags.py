@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
-from fastinstall.doctor.remedies import count_frames, repair
+from fastinstall.doctor.remedies import count_frames, offer_repair
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding
 
@@ -67,7 +67,7 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
             yield _SAY.unknown(f"{name} does not show whether it was optimised", evidence=evidence, verify=verify)
         elif share > _UNOPTIMISED:
             message = f"{name} was built without optimisation (-O0): slower than stock Pillow, despite its kernels"
-            yield _SAY.error(message, evidence=evidence, remedy=repair(context), verify=verify)
+            yield _SAY.error(message, evidence=evidence, remedy=offer_repair(context), verify=verify)
 
 
 def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:

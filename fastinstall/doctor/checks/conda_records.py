@@ -26,9 +26,9 @@ from pathlib import PurePath
 
 from fastinstall.core.messages import listing as joined
 from fastinstall.core.version_numbers import contains, is_specifier, is_version
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import find_conda_package, is_registered
-from fastinstall.doctor.remedies import find_text, repair, show_files, show_text, suggest_conda_reinstall
+from fastinstall.doctor.remedies import find_text, offer_repair, show_files, show_text, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.model.conda_packages import GUARD, TURBO, conda_command
 from fastinstall.model.environment import EnvironmentKind
@@ -67,7 +67,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _report_success(context: CheckContext, conda: Conda) -> Finding:
     claimed = len({path for claim in conda.claims for path in claim.files})
     message = f"the records of {len(conda.packages)} packages agree with the {claimed} files that matter to PIL"
-    evidence = listing(claim.dist for claim in conda.claims)
+    evidence = shorten_evidence(claim.dist for claim in conda.claims)
     return _SAY.ok(message, evidence=evidence, verify=show_files(_locate_conda_meta(context)))
 
 
@@ -80,7 +80,7 @@ def _report_unreadable(context: CheckContext, conda: Conda) -> Iterator[Finding]
         those, them = (names[0], "it") if len(names) == 1 else (f"{names[0]} and {len(names) - 1} more", "them")
         yield _SAY.error(
             f"conda's records cannot be read: {those}; conda refuses every command in this environment",
-            evidence=listing(f"{name}: {problem}" for name, problem in conda.unreadable.items()),
+            evidence=shorten_evidence(f"{name}: {problem}" for name, problem in conda.unreadable.items()),
             remedy=Remedy(text=f"move {them} out of conda-meta, and have conda install the same packages again"),
             verify=show_text(*(_locate_conda_meta(context) / name for name in names[:_SHOWN])),
         )
@@ -145,26 +145,26 @@ def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Findin
             evidence=tuple(f"registered: {registered}" for registered in conda.channels),
             expected=str(channel),
             observed="not registered",
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=find_text(str(channel), facts.environment.prefix / "condarc.d"),
         )
 
 
 def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Tell of files that one package alone claims, and that are gone or altered; PIL's own and the guard's aside."""
-    from fastinstall.conda.reinstall import name_of, provides_pil  # noqa: PLC0415 (only in conda environments)
+    from fastinstall.conda.reinstall import name_of_dist, provides_pil  # noqa: PLC0415 (only in conda environments)
 
     contested, prefix = {clash.path for clash in conda.clashes}, context.facts.environment.prefix
     for claim in conda.claims:
         missing = tuple(path for path in claim.missing if path not in contested)
         altered = tuple(path for path in claim.altered if path not in contested)
-        name, paths, what = name_of(claim.dist), missing or altered, "gone" if missing else "altered"
+        name, paths, what = name_of_dist(claim.dist), missing or altered, "gone" if missing else "altered"
         if paths and not provides_pil(claim) and name != GUARD:
             told = (*(f"{path} is gone" for path in missing), *(f"{path} is altered" for path in altered))
             yield _SAY.warning(
                 f"{_join_names(paths)} of {claim.dist} {_choose_verb(paths)} {what}, but conda believes that the "
                 "package is intact",
-                evidence=listing(told),
+                evidence=shorten_evidence(told),
                 remedy=suggest_conda_reinstall(context, f"install {name} again", name),
                 verify=show_files(*(prefix / path for path in paths[:_SHOWN])),
             )
@@ -172,23 +172,23 @@ def _report_lost(context: CheckContext, conda: Conda) -> Iterator[Finding]:
 
 def _report_contested(context: CheckContext, conda: Conda) -> Iterator[Finding]:
     """Tell of files that several packages claim: at once those that have the same claimants and holder."""
-    from fastinstall.conda.reinstall import find_rightful_owner, is_taken, name_of  # noqa: PLC0415 (only in conda environments)
+    from fastinstall.conda.reinstall import find_rightful_owner, is_taken, name_of_dist  # noqa: PLC0415 (only in conda environments)
 
     groups: dict[tuple[_Paths, str], list[CondaClash]] = {}
     for clash in conda.clashes:
         # What was taken from libjpeg-turbo is told with the libjpeg, PIL's own with its owners.
-        is_of_turbo = is_taken(clash) and any(name_of(dist) == TURBO for dist in clash.claimants)
+        is_of_turbo = is_taken(clash) and any(name_of_dist(dist) == TURBO for dist in clash.claimants)
         if not is_of_turbo and "/site-packages/" not in f"/{clash.path}":
             groups.setdefault((clash.claimants, clash.holder), []).append(clash)
     for (claimants, holder), clashes in groups.items():
         paths = tuple(clash.path for clash in clashes)
         right, is_wrong = find_rightful_owner(clashes[0]), is_taken(clashes[0])
-        whose, name = f"of {holder}" if holder else "of neither", name_of(right)
+        whose, name = f"of {holder}" if holder else "of neither", name_of_dist(right)
         yield _SAY.say(
             Status.WARNING if is_wrong else Status.HINT,
             f"{joined(claimants)} claim the same files: {_join_names(paths)} {_choose_verb(paths)} {whose}, "
             "and removing one package removes the other's files",
-            evidence=listing(paths),
+            evidence=shorten_evidence(paths),
             expected=right,
             observed=holder or "the content of neither",
             remedy=suggest_conda_reinstall(context, f"install {name} again", name) if is_wrong else None,

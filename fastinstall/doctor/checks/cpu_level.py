@@ -35,7 +35,7 @@ from fastinstall.doctor.owners import (
     whole_copies,
 )
 from fastinstall.doctor.remedies import (
-    repair,
+    offer_repair,
     run_python,
     setup,
     show_cpu,
@@ -154,7 +154,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}",
                 evidence=(str(copy.path),),
-                remedy=repair(context),
+                remedy=offer_repair(context),
                 verify=show_files(copy.path),
             )
     # The baseline is always looked at, even where it is missing.
@@ -165,7 +165,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
                 evidence=copies,
                 expected=", ".join(context.own_levels),
                 observed=", ".join(copy.level for copy in core.levels),
-                remedy=repair(context),
+                remedy=offer_repair(context),
                 verify=f"{show_files(core.levels[0].path.parent)} -R",
             )
     yield from _report_misplaced_copies(context, core)
@@ -199,7 +199,7 @@ def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterat
             evidence=(str(copy.path), f"its {_NOTE}: {copy.isa_note}"),
             expected=expected,
             observed=str(copy.isa_note),
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=show_note(copy.path),
         )
 

@@ -22,9 +22,9 @@ it: `fastinstall setup --new-env ./fast-env`.
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import minor
-from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files, show_variables
+from fastinstall.doctor.remedies import offer_repair, run_python, setup, show, show_files, show_variables
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -66,7 +66,7 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
             evidence=(f"interpreter: {facts.environment.python}", f"set up: {receipt.created_at}"),
             expected=receipt.python_version,
             observed=version,
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=show(facts.environment.python, "--version"),
         )
     elif stale:  # packages of another Python, which conda left where it found them when it installed this one
@@ -89,7 +89,7 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
     if unreadable and facts.frozen is None:
         records = f"{len(unreadable)} record{'' if len(unreadable) == 1 else 's'}"
         message = f"{records} of conda cannot be read: fastinstall does not change the environment"
-        evidence = listing(f"conda-meta/{name}: {problem}" for name, problem in unreadable.items())
+        evidence = shorten_evidence(f"conda-meta/{name}: {problem}" for name, problem in unreadable.items())
         yield _SAY.hint(message, evidence=evidence)
     if facts.interpreter.externally_managed is not None and facts.environment.kind is EnvironmentKind.CONDA:
         message = "conda manages this Python (PEP 668): only conda packages may be installed here"

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.codec_libraries import claimed_features, codec_in_use, name_library
-from fastinstall.doctor.remedies import PRINT_FEATURES, repair, run_python, setup, trace_bindings
+from fastinstall.doctor.remedies import PRINT_FEATURES, offer_repair, run_python, setup, trace_bindings
 from fastinstall.elf.description import Codec
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Status
@@ -80,7 +80,7 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
             evidence=tuple(f"present at the setup: {feature}" for feature in _format_features(lost)),
             expected=", ".join(before),
             observed=", ".join(runtime.features),
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=verify,
         )
     lacking = [name for name in expected if name not in runtime.features and name not in before]
@@ -90,7 +90,7 @@ def _report_missing(context: CheckContext, runtime: Runtime) -> Iterator[Finding
             evidence=_format_features(runtime.features),
             expected=", ".join(expected),
             observed=", ".join(runtime.features),
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=verify,
         )
 
@@ -121,7 +121,7 @@ def _report_claim(context: CheckContext, name: str, codec: Codec, verify: str) -
         evidence=(f"bound: {codec.library.path}", *_describe_loaded(context)),
         expected=claimed,
         observed=loaded,
-        remedy=setup(context, "set up the stack that has zlib-ng linked in") if slower else repair(context),
+        remedy=setup(context, "set up the stack that has zlib-ng linked in") if slower else offer_repair(context),
         verify=verify,
     )
 

@@ -31,9 +31,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.messages import pin_command
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import describe_removal
-from fastinstall.doctor.remedies import command, repair, setup, show_files, suggest_conda_reinstall
+from fastinstall.doctor.remedies import command, offer_repair, setup, show_files, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy
@@ -99,7 +99,11 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
         yield _SAY.warning(
             f"the pin for {pin.kind} is broken: {pin.problems[0]}",
             evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it pins nothing"),
-            remedy=repair(context) if pin.kind == PinKind.PIP else _pin_project(pin, prefix) if in_project else again,
+            remedy=offer_repair(context)
+            if pin.kind == PinKind.PIP
+            else _pin_project(pin, prefix)
+            if in_project
+            else again,
             verify=show_files(pin.file),
         )
     if receipt.request.pin and not _is_pinned(context.facts, receipt):
@@ -107,7 +111,7 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
             "the pin of the setup is missing: the next installation may replace this stack",
             expected="a pin in the environment's own configuration",
             observed="not pinned" if not pins else f"pinned elsewhere: {pins[0].file}",
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=show_files(prefix / "pip.conf" if context.facts.conda is None else prefix / "conda-meta/pinned"),
         )
 
@@ -133,13 +137,13 @@ def _report_guard_package(context: CheckContext, conda: Conda, guard: CondaPacka
         return _SAY.warning(
             f"conda's package {guard.name} is missing: nothing keeps conda from replacing this stack",
             evidence=(f"conda-meta/{guard.record} is gone", *((f"removed{removal}",) if removal else ())),
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=verify,
         )
     if lost:
         message = f"files of the guard package are missing or altered: {lost[0]}"
         remedy = suggest_conda_reinstall(context, "install the guard package again", guard.name)
-        return _SAY.warning(message, evidence=listing(lost), remedy=remedy, verify=verify)
+        return _SAY.warning(message, evidence=shorten_evidence(lost), remedy=remedy, verify=verify)
     if found.dist != guard.dist:
         message = f"the guard package is {found.dist}, and {guard.dist} was set up"
         return _SAY.hint(message, evidence=found.constrains, verify=verify)

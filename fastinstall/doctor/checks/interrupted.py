@@ -22,8 +22,8 @@ setup refuses.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.remedies import repair, show_files, show_text
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.remedies import offer_repair, show_files, show_text
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.interruption import UnfinishedRun, describe_what_was_interrupted, recovery_command
 
@@ -58,8 +58,8 @@ def _report_pip(context: CheckContext, packages: PurePath) -> Iterator[Finding]:
     if debris:
         yield _SAY.error(
             f"pip was interrupted while it replaced Pillow, and left {', '.join(debris)}",
-            evidence=listing(f"{packages}/{name}" for name in debris),
-            remedy=repair(context),
+            evidence=shorten_evidence(f"{packages}/{name}" for name in debris),
+            remedy=offer_repair(context),
             verify=show_files(*(packages / name for name in debris)),
         )
 
@@ -79,7 +79,7 @@ def _report_conda(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.say(
             Status.ERROR if halves else Status.WARNING,
             f"a conda transaction was interrupted{but}, and left {first}{more}",
-            evidence=listing(f"{prefix}/{name}" for name in conda.debris),
+            evidence=shorten_evidence(f"{prefix}/{name}" for name in conda.debris),
             remedy=remedy,
             verify=show_files(*(prefix / name for name in conda.debris[:_SHOWN])),
         )

@@ -28,9 +28,9 @@ from enum import StrEnum
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import loaded_copy, name_core_copy, whole_copies
-from fastinstall.doctor.remedies import repair, setup, show, show_cpu, show_files, show_note, stock
+from fastinstall.doctor.remedies import offer_repair, setup, show, show_cpu, show_files, show_note, stock
 from fastinstall.elf.cpu import Cpu, Host
 from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore, IsaScan
@@ -185,7 +185,7 @@ def _report_fatal(context: CheckContext, host: Host, verdicts: list[FileVerdict]
         what = f"{_name_host(host)} lacks {lacking}, which {files} {sure}require{s}"
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
-        evidence=listing(line for verdict in verdicts for line in _list_evidence(verdict.scan)),
+        evidence=shorten_evidence(line for verdict in verdicts for line in _list_evidence(verdict.scan)),
         expected=f"nothing beyond {offered or 'what that CPU has'}",
         observed=lacking or str(first.declared),
         remedy=_make_remedy(context, host),
@@ -213,13 +213,13 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
         told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan))
         return _SAY.unknown(
             f"the features of {subject} are unknown",
-            evidence=listing(told),
+            evidence=shorten_evidence(told),
             verify=_count(scans[0], scans[0].requires) if host.name else show_cpu(),
         )
     if unread:
         return _SAY.unknown(
             f"what {_join_names(scan.path.name for scan in unread)} requires of a CPU is unknown",
-            evidence=listing(f"{scan.path}: {scan.problem}" for scan in unread),
+            evidence=shorten_evidence(f"{scan.path}: {scan.problem}" for scan in unread),
             verify=show_files(unread[0].path),
         )
     return _report_unverified(context, subject, unverified) if unverified else _report_success(context, host, scans)
@@ -238,7 +238,7 @@ def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...
     shares = tuple(_describe_shares(scan) for scan in scans if scan.shares)
     return _SAY.ok(
         f"{_name_host(host)} has {what}{loads}",
-        evidence=listing(shares) or (f"level: {level or 'none'}",),
+        evidence=shorten_evidence(shares) or (f"level: {level or 'none'}",),
         verify=_count(scans[0], scans[0].requires) if scans and scans[0].requires else "",
     )
 
@@ -249,7 +249,9 @@ def _report_unverified(context: CheckContext, subject: str, unread: list[IsaScan
     install = show(context.facts.tool_prefix / "bin/python", "-m", "pip", "install", _EXTRA)
     return _SAY.hint(
         f"what the code requires of {subject} is unverified: it was not decoded, and {known}",
-        evidence=listing(f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread),
+        evidence=shorten_evidence(
+            f"{scan.path}: {scan.evidence[-1] if scan.evidence else 'unread'}" for scan in unread
+        ),
         remedy=Remedy(text="have the code decoded, which needs an extra of fastinstall", command=install),
         verify=show_note(unread[0].path),
     )
@@ -272,7 +274,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
                 evidence=_list_evidence(scan),
                 expected=f"nothing beyond {level}",
                 observed=_join_names(excess),
-                remedy=repair(context),
+                remedy=offer_repair(context),
                 verify=_count(scan, excess),
             )
 

@@ -25,7 +25,7 @@ and `libjpeg-turbo` are installed, remove `jpeg`.
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.codec_libraries import (
     UNSET_VARIABLES,
     codecs_of,
@@ -38,7 +38,7 @@ from fastinstall.doctor.codec_libraries import (
 )
 from fastinstall.doctor.loader_agreement import disagreements
 from fastinstall.doctor.owners import loaded_file, why_no_stack
-from fastinstall.doctor.remedies import repair, show_maps, show_needed, trace_bindings
+from fastinstall.doctor.remedies import offer_repair, show_maps, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.live_process import LiveProcess
@@ -101,7 +101,7 @@ def _report_crossed(
     return _SAY.say(
         Status.ERROR if fatal else Status.WARNING,
         what,
-        evidence=(*_describe_codecs(context, codecs.values()), *listing(_describe_crossed(crossed))),
+        evidence=(*_describe_codecs(context, codecs.values()), *shorten_evidence(_describe_crossed(crossed))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
         remedy=remedy,
@@ -135,7 +135,7 @@ def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     known = set(codecs) | {each.mapped for each in disagreements(context.linkage, mapped)}
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
     unasked = "also mapped, and none of PIL's files asks for it"
-    beside = listing(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
+    beside = shorten_evidence(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
     if process is not None and process.unread and beside:
         again = f"sudo fastinstall doctor --pid {process.pid} jpeg-duplicates"
         return _SAY.warning(
@@ -182,7 +182,7 @@ def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
     """Return the remedy: unset the variable of the shell that brings one of them, else repair."""
     paths = {codec.library.path for codec in codecs}
     by_variable = any(is_by_variable(file) for file in context.linkage.files if file.path in paths)
-    return UNSET_VARIABLES if by_variable else repair(context)
+    return UNSET_VARIABLES if by_variable else offer_repair(context)
 
 
 def _name_codec(codec: Codec | None) -> str:

@@ -33,7 +33,7 @@ from pathlib import PurePath
 
 from fastinstall.core.messages import listing as joined
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.codec_libraries import (
     OwnedDirectory,
     claimed_features,
@@ -50,11 +50,11 @@ from fastinstall.doctor.codec_libraries import (
     show_lacking,
 )
 from fastinstall.doctor.loader_agreement import disagreements
-from fastinstall.doctor.owners import describe, describe_arrival, package_of, why_no_core
+from fastinstall.doctor.owners import describe_arrival, describe_owner, find_owning_package, why_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     find_text,
-    repair,
+    offer_repair,
     run_python,
     show_digests,
     show_lines,
@@ -150,7 +150,7 @@ def _check_headers(context: CheckContext) -> Iterator[Finding]:
     yield _SAY.warning(
         f"{joined(told)} {are} {whose}, though {loser} claims them too: "
         "what is built here next is linked to another libjpeg, without SIMD code",
-        evidence=(*listing(map(_describe_clash, taken)), *brought),
+        evidence=(*shorten_evidence(map(_describe_clash, taken)), *brought),
         expected=f"those of {loser}",
         observed=holder or "nobody's",
         remedy=suggest_conda_reinstall(context, "install libjpeg-turbo again, so that its files win", _TURBO),
@@ -159,9 +159,9 @@ def _check_headers(context: CheckContext) -> Iterator[Finding]:
 
 
 def _is_turbo(dist: str) -> bool:
-    from fastinstall.conda.reinstall import name_of  # noqa: PLC0415 (likewise)
+    from fastinstall.conda.reinstall import name_of_dist  # noqa: PLC0415 (likewise)
 
-    return name_of(dist) == _TURBO
+    return name_of_dist(dist) == _TURBO
 
 
 def _describe_clash(clash: CondaClash) -> str:
@@ -182,7 +182,7 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
         evidence=evidence,
         expected=name_library(recorded) if recorded is not None else "libjpeg",
         observed="none",
-        remedy=repair(context),
+        remedy=offer_repair(context),
         verify=run_python(context, PRINT_FEATURES),
     )
 
@@ -192,7 +192,7 @@ def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Findin
     return _SAY.error(
         f"{missing.name} {told}; PIL cannot be imported",
         evidence=(f"needed by {missing.needed_by}",),
-        remedy=repair(context),
+        remedy=offer_repair(context),
         verify=show_lacking(context, missing),
     )
 
@@ -217,7 +217,7 @@ def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
             evidence=(*_portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
             expected=expected,
             observed=name,
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=show_strings(jpeg.path, _MARKS),
         )
 
@@ -233,7 +233,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         evidence=(*changes, *_portray(context, jpeg)),
         expected=f"{recorded.path} (sha256 {recorded.sha256[:_SHOWN]})",
         observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:_SHOWN]})",
-        remedy=repair(context),
+        remedy=offer_repair(context),
         verify=show_digests(jpeg.path),
     )
 
@@ -247,7 +247,7 @@ def _report_outside(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
             evidence=_portray(context, jpeg),
             expected=f"below {prefix}",
             observed=str(jpeg.path),
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=trace_search(context, jpeg.path.name),
         )
 
@@ -306,7 +306,7 @@ def _describe_author(context: CheckContext, recorded: LoadedLibrary, library: Lo
         return ("replaced in place, as an upgrade of the operating system's packages does",)
     if place is not OwnedDirectory.ENVIRONMENT or facts.environment.kind is not EnvironmentKind.CONDA:
         return ("overwritten in place, by an unknown tool",)
-    if package := package_of(context, path):
+    if package := find_owning_package(context, path):
         return (f"now it belongs to conda's {package}{describe_arrival(facts, package)}",)
     likely = _TURBO if library.implementation == _TURBO else "jpeg"
     records = find_text(f"lib/{path.name}", facts.environment.prefix / "conda-meta")
@@ -319,7 +319,7 @@ def _describe_record_author(context: CheckContext, path: PurePath) -> tuple[str,
     owners = [owner for owner in context.facts.stack.owners if name.parts[0] in owner.entries]
     if any(str(name) in owner.mismatched for owner in owners):
         return ("clobbered in place: RECORD lists other contents",)
-    return tuple(f"now it belongs to {describe(owner)}" for owner in owners[:1])
+    return tuple(f"now it belongs to {describe_owner(owner)}" for owner in owners[:1])
 
 
 def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:

@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.codec_libraries import (
     UNSET_VARIABLES,
     OwnedDirectory,
@@ -43,7 +43,7 @@ from fastinstall.doctor.codec_libraries import (
 )
 from fastinstall.doctor.loader_agreement import Disagreement, disagreements, trace_askers
 from fastinstall.doctor.owners import is_other_libc, why_no_core
-from fastinstall.doctor.remedies import repair, show, show_maps, show_needed, show_variables, trace_search
+from fastinstall.doctor.remedies import offer_repair, show, show_maps, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy
@@ -92,14 +92,14 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     places = dict.fromkeys(f"{describe_file_owner(context, file.path)}: {file.path.parent}" for file in libraries)
     return _SAY.ok(
         f"{len(libraries)} libraries of {len(modules)} modules are found where they should be",
-        evidence=listing(places),
+        evidence=shorten_evidence(places),
         verify=show_needed(linkage.modules[0]),
     )
 
 
 def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Finding:
     first, name = needs[0], needs[0].name.rpartition("/")[2]
-    users = listing(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
+    users = shorten_evidence(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
     requirement = None if is_bundled(name) else _find_requirement(context, name)
     packages = (f"packages that contain it: {_name_packages(requirement)}",) if requirement is not None else ()
     return _SAY.error(
@@ -139,12 +139,12 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
             evidence=(
                 _describe_file(file),
                 f"it is {describe_file_owner(context, file.path)}",
-                *listing(map(_describe_file, along)),
+                *shorten_evidence(map(_describe_file, along)),
                 *_list_absent_packages(context, _name(file)),
             ),
             expected=f"below {context.facts.environment.prefix}",
             observed=str(file.path),
-            remedy=UNSET_VARIABLES if is_by_variable(file) else repair(context),
+            remedy=UNSET_VARIABLES if is_by_variable(file) else offer_repair(context),
             verify=trace_search(context, _name(file)),
         )
     # What a variable of the shell decides, and is at a place where it may be.
@@ -154,7 +154,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
         names = " and ".join(map(_name, files))
         yield _SAY.hint(
             f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
-            evidence=listing(map(_describe_file, files)),
+            evidence=shorten_evidence(map(_describe_file, files)),
             remedy=UNSET_VARIABLES,
             verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
         )
@@ -178,7 +178,7 @@ def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[F
         maps = show_maps(process, "[.]so") if process is not None else ""
         yield _SAY.warning(
             f"{who} has loaded other files than the loader's rules predict: {', '.join(each.name for each in found)}",
-            evidence=listing(map(_describe_disagreement, found)),
+            evidence=shorten_evidence(map(_describe_disagreement, found)),
             expected="; ".join(str(each.simulated or "nothing") for each in found),
             observed="; ".join(str(each.mapped or "nothing") for each in found),
             verify=maps or trace_search(context, found[0].name),
@@ -243,7 +243,7 @@ def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Reme
     """
     environment, receipt = context.facts.environment, context.receipt
     if requirement is None or (receipt is not None and receipt.link is LinkMode.BUNDLE):
-        return repair(context)
+        return offer_repair(context)
     if environment.kind is EnvironmentKind.CONDA and requirement.conda:
         command = show("conda", "install", "--prefix", environment.prefix, *requirement.conda)
         return Remedy(text="install the package that contains it", command=command)

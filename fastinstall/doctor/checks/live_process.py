@@ -18,7 +18,7 @@ Restart the process. Where it runs the PIL of another place, examine that one: `
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.remedies import show_maps
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.live_process import LiveProcess, packages_of, running_core
@@ -41,7 +41,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if outdated := _list_outdated_files(context, process):
         yield _SAY.warning(
             f"process {process.pid} started before PIL's files were replaced and still runs the old ones",
-            evidence=listing(map(str, outdated)),
+            evidence=shorten_evidence(map(str, outdated)),
             remedy=Remedy(text=f"restart process {process.pid} ({process.executable.name})"),
             verify=verify,
         )

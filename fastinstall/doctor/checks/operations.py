@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.architecture import architecture_of
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
-from fastinstall.doctor.remedies import repair, run_python, setup, show, show_files
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.remedies import offer_repair, run_python, setup, show, show_files
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.live_process import Fault, packages_of
@@ -62,8 +62,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     elif failed := [result for result in runtime.operations if not result.ok]:
         yield _SAY.error(
             f"{len(failed)} of {len(runtime.operations)} operations fail: {', '.join(each.name for each in failed)}",
-            evidence=listing(f"{result.name}: {result.error}" for result in failed),
-            remedy=repair(context),
+            evidence=shorten_evidence(f"{result.name}: {result.error}" for result in failed),
+            remedy=offer_repair(context),
             verify=run_python(context, _reproduce(failed[0].name)),
         )
     else:
@@ -143,7 +143,7 @@ def _make_remedy(context: CheckContext, runtime: Runtime, short: PurePath | None
         return Remedy(text=f"{file} is not part of PIL: replace it with one that works, or remove it")
     if runtime.signal == "SIGILL":
         return setup(context, "set up the stack for this CPU", "--level", "auto")
-    return repair(context)
+    return offer_repair(context)
 
 
 def _reproduce(operation: str) -> str:

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator
 
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import (
     Claimant,
     claimants,
@@ -35,7 +35,7 @@ from fastinstall.doctor.owners import (
     version_conflict,
     why_no_stack,
 )
-from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, repair, show_files, show_strings
+from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, offer_repair, show_files, show_strings
 from fastinstall.model.finding import Finding, Status
 
 ORDER = 60
@@ -134,7 +134,7 @@ def _find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
 def _report(
     context: CheckContext, message: str, evidence: tuple[str, ...], verify: str, status: Status = Status.ERROR
 ) -> Finding:
-    return _SAY.say(status, message, evidence=listing(evidence), remedy=repair(context), verify=verify)
+    return _SAY.say(status, message, evidence=shorten_evidence(evidence), remedy=offer_repair(context), verify=verify)
 
 
 def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -20,10 +20,10 @@ takes a broken one for installed.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.codec_libraries import code_files, lacking
 from fastinstall.doctor.owners import other_libc, version_conflict
-from fastinstall.doctor.remedies import VERSION, repair, run_python, setup, show, show_files
+from fastinstall.doctor.remedies import VERSION, offer_repair, run_python, setup, show, show_files
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, Remedy
 
@@ -72,7 +72,7 @@ def _report_absent(context: CheckContext) -> Finding:
         evidence=evidence,
         expected=f"{receipt.distribution} {receipt.version}",
         observed="no PIL directory",
-        remedy=repair(context),
+        remedy=offer_repair(context),
         verify=verify,
     )
 
@@ -81,7 +81,7 @@ def _report_by_files(context: CheckContext, runtime: Runtime | None) -> Finding:
     """Report why it cannot be imported; if nothing was executed, by what lies in PIL's directory."""
     stack, directory = context.facts.stack, show_files(context.facts.interpreter.site_packages / "PIL")
     core = (f"{stack.core.path}, {stack.core.size} bytes",) if stack.core is not None else ()
-    evidence, remedy = (str(stack.directory), *core, *listing(stack.foreign_cores)), repair(context)
+    evidence, remedy = (str(stack.directory), *core, *shorten_evidence(stack.foreign_cores)), offer_repair(context)
     if runtime is not None:
         cause = _describe_cause(context) or _describe_damaged_library(context)
         if not cause and _NOT_MAPPED in runtime.error:

@@ -29,15 +29,15 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     Claimant,
     claimants,
-    describe,
     describe_arrival,
+    describe_owner,
     holds_core,
     is_of_the_system,
     is_whole_enough,
     records,
     why_no_stack,
 )
-from fastinstall.doctor.remedies import repair, setup, show_files, show_lines, show_owner
+from fastinstall.doctor.remedies import offer_repair, setup, show_files, show_lines, show_owner
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding
 
@@ -82,7 +82,7 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
     packages, receipt = [claimant for claimant in found if claimant.package is not None], context.own_receipt
     names = " and ".join(claimant.title for claimant in found)
     what = "packages" if packages else "distributions"
-    say, remedy = _SAY.error, repair(context)
+    say, remedy = _SAY.error, offer_repair(context)
     message = f"{len(found)} {what} claim PIL's files: {names}; uninstalling one breaks the other"
     # A wheel of ours that took the place of packages of conda's, whose records stay.
     owners = [claimant.place for claimant in found if claimant.owner is not None]
@@ -108,14 +108,14 @@ def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Findi
         yield _SAY.error(
             f"{claimant.title} is listed as installed, but PIL's files are missing",
             evidence=(f"{claimant.place}: {claimant.description}; {missing} files missing",),
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=_show_claim(context, claimant),
         )
     if not found:
         yield _SAY.error(
             "no distribution claims PIL's files, as after an interrupted installation or a manual copy",
             evidence=(str(context.facts.stack.directory),),
-            remedy=repair(context),
+            remedy=offer_repair(context),
             verify=show_owner(context),
         )
 
@@ -126,8 +126,8 @@ def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Fin
         if owner is not None and claimant.package is None and not owner.has_record:
             yield _SAY.warning(
                 f"{claimant.title} has no RECORD: pip and uv refuse to uninstall it",
-                evidence=(owner.distribution.metadata, describe(owner)),
-                remedy=repair(context),
+                evidence=(owner.distribution.metadata, describe_owner(owner)),
+                remedy=offer_repair(context),
                 verify=show_files(context.facts.interpreter.site_packages / owner.distribution.metadata),
             )
 

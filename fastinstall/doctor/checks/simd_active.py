@@ -17,9 +17,9 @@ How to fix it:
 from collections.abc import Iterator
 
 from fastinstall.core.architecture import architecture_of
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, listing
+from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import loaded_file, name_core_copy, whole_copies, why_no_core
-from fastinstall.doctor.remedies import count_symbols, repair, setup, show
+from fastinstall.doctor.remedies import offer_repair, setup, show, show_symbol_count
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Status
 
@@ -64,7 +64,7 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     verify = show("nm", "-D", loaded_file(core), "|", "grep", wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
-        evidence = listing(f"not built by the setup: {symbol}" for symbol in left_out)
+        evidence = shorten_evidence(f"not built by the setup: {symbol}" for symbol in left_out)
         return _SAY.hint(message, evidence=evidence, verify=verify)
     message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
     return _SAY.ok(message, evidence=wanted, verify=verify)
@@ -78,9 +78,9 @@ def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} of the imaging core has "
                 f"{some if len(missing) < len(wanted) else 'no SIMD kernels'}",
-                evidence=listing((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
-                remedy=repair(context),
-                verify=count_symbols(copy.path, missing[0]),
+                evidence=shorten_evidence((str(copy.path), *(f"missing: {symbol}" for symbol in missing))),
+                remedy=offer_repair(context),
+                verify=show_symbol_count(copy.path, missing[0]),
             )
 
 
@@ -89,7 +89,10 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
     wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")
-    evidence, verify = listing(f"missing: {symbol}" for symbol in missing), count_symbols(core.path, missing[0])
+    evidence, verify = (
+        shorten_evidence(f"missing: {symbol}" for symbol in missing),
+        show_symbol_count(core.path, missing[0]),
+    )
     if len(missing) == len(wanted):
         evidence = (f"{core.path} defines none of {', '.join(missing)}",)
     if len(missing) < len(wanted):
@@ -105,4 +108,4 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
         message, remedy = "this is stock Pillow, without SIMD kernels", setup(context, "set up the fast stack")
         return _SAY.hint(message, evidence=evidence, remedy=remedy, verify=verify)
     status = Status.WARNING if receipt is None else Status.ERROR
-    return _SAY.say(status, message, evidence=evidence, remedy=repair(context), verify=verify)
+    return _SAY.say(status, message, evidence=evidence, remedy=offer_repair(context), verify=verify)

@@ -36,7 +36,7 @@ from fastinstall.doctor.owners import (
     is_registered,
     minor,
 )
-from fastinstall.doctor.remedies import repair, show_digests, show_files
+from fastinstall.doctor.remedies import offer_repair, show_digests, show_files
 from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.finding import Finding
 from fastinstall.model.receipt import Receipt
@@ -67,7 +67,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         evidence=(*differences, *owners, *_describe_circumstances(facts, receipt), set_up),
         expected=f"{ours}, core sha256 {receipt.core.sha256[:16]}",
         observed=_describe_stack(facts.stack, receipt),
-        remedy=repair(context),
+        remedy=offer_repair(context),
         verify=verify,
     )
 

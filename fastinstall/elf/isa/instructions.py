@@ -60,7 +60,7 @@ def is_available() -> bool:
     return find_spec("iced_x86") is not None
 
 
-def count(content: bytes, address: int) -> Counter[int]:
+def count_instructions(content: bytes, address: int) -> Counter[int]:
     """Count each kind of instruction (iced's `Code`) in a stretch of code, decoded from its first byte."""
     from iced_x86 import Decoder  # noqa: PLC0415 (takes 11 ms)
 
@@ -126,7 +126,7 @@ def trampolines(content: bytes, address: int) -> dict[int, int]:
     return found
 
 
-def describe(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
+def disassemble_first(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
     """Disassemble the first instruction of some bytes, with what it asks for in the kernel's spelling.
 
     Returns:

@@ -17,8 +17,8 @@ from fastinstall.elf.isa.code_map import CodeMap, Piece, map_code, split
 from fastinstall.elf.isa.instructions import (
     References,
     Style,
-    count,
     count_and_refer,
+    count_instructions,
     demand_of,
 )
 from fastinstall.elf.isa.links import Links, read_links
@@ -79,7 +79,7 @@ def read_usage(image: ElfImage) -> Usage:
     code, links = map_code(image), read_links(image)
     if links.asking or links.resolvers or any(_CPUID in piece.content for piece in code.pieces):
         return _select_usage(code, links)
-    functions = (_weigh_piece(piece, count(piece.content, piece.start)) for piece in code.pieces)
+    functions = (_weigh_piece(piece, count_instructions(piece.content, piece.start)) for piece in code.pieces)
     return Usage(functions=tuple(functions), asks=(), bounded=code.bounded)
 
 

@@ -18,7 +18,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaClaim, CondaClash
 from fastinstall.model.facts import Distribution
 from fastinstall.observe.conda.claimed_files import TELLING, ClaimedFile, FilesOfPrefix, list_claimed_files
-from fastinstall.observe.conda.records import CondaRecords, UnreadableRecordError, matters, read_whole
+from fastinstall.observe.conda.records import CondaRecords, UnreadableRecordError, matters, read_all_fields
 from fastinstall.observe.stack import read_rows
 
 
@@ -135,7 +135,7 @@ def _read_claimants(
             continue
         path = prefix / "conda-meta" / package.record
         try:
-            record, since = read_whole(path), path.stat().st_mtime_ns
+            record, since = read_all_fields(path), path.stat().st_mtime_ns
         except (UnreadableRecordError, OSError) as error:
             unreadable[package.record] = str(error)
             continue

@@ -14,7 +14,7 @@ from fastinstall.observe.conda.claims import observe_claims
 from fastinstall.observe.conda.debris import observe_debris, observe_stale
 from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.conda.records import read_records
-from fastinstall.observe.conda.revisions import observe_pins, observe_revisions
+from fastinstall.observe.conda.revisions import observe_revisions, read_pinned_specs
 from fastinstall.observe.stack import observe_distributions
 
 
@@ -50,7 +50,7 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
         unreadable=records.unreadable | found.unreadable,
         claims=found.claims,
         clashes=found.clashes,
-        pins=observe_pins(conda_meta),
+        pins=read_pinned_specs(conda_meta),
         revisions=observe_revisions(conda_meta, replaced),
         is_base=root == prefix or any(package.name == "conda" for package in records.packages),
         channels=channels_of_environment(prefix, variables),

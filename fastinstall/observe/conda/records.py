@@ -87,7 +87,7 @@ def read_records(conda_meta: Path) -> CondaRecords:
     return CondaRecords(packages=tuple(packages), unreadable=unreadable, claiming=frozenset(claiming))
 
 
-def read_whole(path: Path) -> Fields:
+def read_all_fields(path: Path) -> Fields:
     """Return every field of a record.
 
     Raises:

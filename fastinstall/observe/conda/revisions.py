@@ -43,7 +43,7 @@ def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[Cond
     return tuple(revision for revision in revisions if revision.linked or revision.unlinked)
 
 
-def observe_pins(conda_meta: Path) -> tuple[str, ...]:
+def read_pinned_specs(conda_meta: Path) -> tuple[str, ...]:
     """Return the match specs of `pinned`, without comments."""
     lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "pinned").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))

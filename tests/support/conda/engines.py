@@ -11,7 +11,7 @@ from support.conda.stack import MINOR, SITE
 from support.sandbox import Sandbox
 
 from fastinstall.conda.engines.choose import open_engine
-from fastinstall.conda.engines.linked_records import package_of, read_records
+from fastinstall.conda.engines.linked_records import package_from_record, read_linked_records
 from fastinstall.conda.engines.tools import CondaTools
 from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaTool
@@ -80,7 +80,7 @@ def offered(channel: str, name: str, *, subdir: str = "linux-64") -> CondaPackag
 
 def present(prefix: Path, name: str) -> CondaPackage:
     """An installed package."""
-    return package_of(read_records(prefix)[name])
+    return package_from_record(read_linked_records(prefix)[name])
 
 
 def _made(package: conda_packages.CondaPackage, channel: Path) -> CondaPackage:

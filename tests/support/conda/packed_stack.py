@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.values.builders import changed, healthy_facts
 
-from fastinstall.conda.channel import write_index
+from fastinstall.conda.channel import write_repodata
 from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files
@@ -21,7 +21,7 @@ from fastinstall.model.request import LinkMode
 from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.steps.build import Build
-from fastinstall.wheelbuild.wheel_files import pack_wheel, tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags, unpack_wheel
 from fastinstall.wheelbuild.wheel_label import Label, label_tree
 
 
@@ -62,7 +62,7 @@ def labelled_wheel(official: Path, directory: Path, label: str = "simd.v2.v3") -
         distribution="pillow",
         version=version,
         summary="Pillow as a test packs it",
-        platforms=tags_of(tree).platforms,
+        platforms=read_wheel_tags(tree).platforms,
         statements={"fastinstall.json": "{}\n"},
     )
     wheel = directory / label_tree(tree, named)
@@ -94,5 +94,5 @@ def packed_stack(wheel: Path, channel: Path, *levels: str) -> PackedStack:
     """Pack it into a channel, and index that."""
     package = pack_stack(wheel, planned(wheel, *levels), interpreter(), channel)
     guard = pack_guard(plan_guard_package(package, channel), channel)
-    write_index(channel)
+    write_repodata(channel)
     return PackedStack(channel=channel, wheel=wheel, package=package, guard=guard)

@@ -21,7 +21,7 @@ from fastinstall.core.events import Event
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
-from fastinstall.wheelbuild.wheel_cache import store
+from fastinstall.wheelbuild.wheel_cache import store_wheel
 
 VERSION = "13.0.0+simd.v2.v3"
 REQUIREMENT = f"pillow=={VERSION}"
@@ -111,7 +111,7 @@ def make_pinned(sandbox: Sandbox, index: SimpleIndex, *, name: str = "env") -> P
     pinned = Pinned(prefix=prefix, variables=variables, said=[])
     wheel = pillow(sandbox.root, VERSION)
     pinned.put(wheel)
-    entry = store(cache, {"of": name}, wheel, {})
+    entry = store_wheel(cache, {"of": name}, wheel, {})
     _leave_receipt(pinned, entry.wheel, entry.sha256)
     return pinned
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core.events import ignore
-from fastinstall.index.lookup import ask
+from fastinstall.index.lookup import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 
@@ -22,6 +22,6 @@ def fetched(cache: Path, *filenames: str) -> dict[str, Path]:
     """
     settings = replace(pip_settings(Path(sys.executable), os.environ), timeout=_SECONDS)
     names = tuple({name.partition("-")[0].replace("_", "-") for name in filenames})
-    offered = {found.filename: found for found in ask(settings, names, filenames.__contains__)}
+    offered = {found.filename: found for found in ask_indexes(settings, names, filenames.__contains__)}
     index = PackageIndex(settings=settings)
     return {name: index.fetch(offered[name], cache, ignore) for name in filenames}

@@ -29,8 +29,8 @@ def test_they_come_back_for_their_target_alone_and_accepted_risks_do_not(tmp_pat
     jsonschema.validate(json.loads(file.read_text()), SCHEMAS["answers"]())
     assert answers.read_kept_answers(session, target) == replace(_answers(target), after=replace(AFTER, allow=()))
     assert answers.read_kept_answers(session, tmp_path / "other") is None
-    answers.forget(session, target)
-    answers.forget(session, target)
+    answers.forget_answers(session, target)
+    answers.forget_answers(session, target)
     assert answers.read_kept_answers(session, target) is None
 
 

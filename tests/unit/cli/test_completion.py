@@ -100,6 +100,7 @@ def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str,
         ("doctor", "checks", WordsCompleter),
         ("guard", "files", FollowingCompleter),
         ("recipes", "names", FollowingCompleter),
+        ("cache", "names", FollowingCompleter),
     ],
 )
 def test_what_stands_behind_a_flag(verb: str, flag: str, kind: type) -> None:
@@ -139,6 +140,7 @@ def test_environments_that_are_known_are_offered_with_directories(
         ("recipes", "names", "check", FilesCompleter),
         ("recipes", "names", "show", WordsCompleter),
         ("recipes", "names", "list", type(None)),
+        ("cache", "names", "clear", WordsCompleter),
     ],
 )
 def test_what_follows_depends_on_the_word_before(verb: str, name: str, first: str, kind: type) -> None:

@@ -7,7 +7,20 @@ from fastinstall.cli.common import target_of
 from fastinstall.cli.parser import build_parser, parse
 from fastinstall.core.errors import DocumentError, UsageError
 
-VERBS = ("setup", "plan", "apply", "doctor", "rollback", "guard", "build", "bench", "inspect", "recipes", "completion")
+VERBS = (
+    "setup",
+    "plan",
+    "apply",
+    "doctor",
+    "rollback",
+    "guard",
+    "build",
+    "bench",
+    "inspect",
+    "recipes",
+    "cache",
+    "completion",
+)
 
 
 def parsed(*words: str, variables: dict[str, str] | None = None, toml: Path | None = None) -> Namespace:

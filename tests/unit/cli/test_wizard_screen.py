@@ -13,7 +13,7 @@ from support.values.builders import (
     stock_facts,
 )
 
-from fastinstall.cli.wizard.wizard import list_changes, list_found
+from fastinstall.cli.wizard.wizard import list_found, list_outside_changes
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import LinkMode
@@ -80,7 +80,7 @@ def test_what_was_found_is_told_in_four_lines(facts: Facts, pillow: str, place: 
 
 
 def test_every_step_that_changes_something_is_named_and_what_only_the_cache_gets_is_not() -> None:
-    assert list(list_changes(_plan(*STEPS))) == [
+    assert list(list_outside_changes(_plan(*STEPS))) == [
         "make the virtual environment with python3",
         "install system packages by apt: gcc (missing: compiler)",
         "replace pillow 12.1.1 with pillow 13.0.0+simd.v3",
@@ -94,9 +94,9 @@ def test_the_guard_package_is_named_with_what_brings_security_updates_then() -> 
     make = MakeCondaPackages(
         engine=CondaInstaller.RATTLER, package=stack.package, guard=stack.guard, channel=stack.channel, reason=""
     )
-    (line,) = [line for line in list_changes(_plan(*STEPS, make)) if "setup --upgrade" in line]
+    (line,) = [line for line in list_outside_changes(_plan(*STEPS, make)) if "setup --upgrade" in line]
     assert "security updates" in line
 
 
 def test_a_plan_without_a_build_is_told_by_its_summary() -> None:
-    assert list(list_changes(_plan(InstallGuard(reason="")))) == ["renew the start-up guard"]
+    assert list(list_outside_changes(_plan(InstallGuard(reason="")))) == ["renew the start-up guard"]

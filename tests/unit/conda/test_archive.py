@@ -8,7 +8,7 @@ import pytest
 from conda_package_streaming.package_streaming import stream_conda_component, stream_conda_info
 
 from fastinstall.conda.archive import MOMENT, CondaPackageFile, write_archive
-from fastinstall.conda.channel import publish_packages, write_index
+from fastinstall.conda.channel import publish_packages, write_repodata
 from fastinstall.conda.package import pack_guard
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
@@ -69,7 +69,7 @@ def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
 
 def test_an_index_tells_every_package_with_its_sums(tmp_path: Path) -> None:
     file = written(tmp_path)
-    write_index(tmp_path)
+    write_repodata(tmp_path)
     index = json.loads((tmp_path / "linux-64/repodata.json").read_text())
     record = index["packages.conda"][file.name]
     assert record["size"] == file.stat().st_size
@@ -84,7 +84,7 @@ def test_what_lay_in_the_channel_before_stays_in_its_index(tmp_path: Path) -> No
     (tmp_path / "index.json").write_text('{"name": "other", "version": "1.0", "build": "0"}')
     with tarfile.open(foreign, "w:bz2") as archive:
         archive.add(tmp_path / "index.json", "info/index.json")
-    write_index(tmp_path)
+    write_repodata(tmp_path)
     index = json.loads((tmp_path / "noarch/repodata.json").read_text())
     assert index["packages"][foreign.name]["name"] == "other"
 
@@ -94,7 +94,7 @@ def test_a_damaged_package_is_named(tmp_path: Path, content: bytes) -> None:
     file = written(tmp_path)
     file.write_bytes(content)
     with pytest.raises(FailedError, match=file.name):
-        write_index(tmp_path)
+        write_repodata(tmp_path)
 
 
 def test_an_archive_that_is_no_package_is_named(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_an_archive_that_is_no_package_is_named(tmp_path: Path) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("readme", "no package")
     with pytest.raises(FailedError, match=file.name):
-        write_index(tmp_path)
+        write_repodata(tmp_path)
 
 
 def test_the_guards_build_string_follows_what_is_in_it(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from fastinstall.core.codec import decode, digest, document, dump, encode, open_
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Finished, Noted, Progressed, Started
 from fastinstall.core.json_schema import json_schema
-from fastinstall.core.values import immutable, kind_of, published_as, tagged
+from fastinstall.core.values import immutable, published_as, tag_of, tagged
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
@@ -120,7 +120,7 @@ def test_a_document_is_opened_by_its_schema(name: str, value: Any) -> None:
 
 def test_every_kind_of_step_bears_its_tag_and_comes_back_as_itself() -> None:
     encoded = encode(_plan())["steps"]
-    assert [step["kind"] for step in encoded] == [kind_of(type(step)) for step in STEPS]
+    assert [step["kind"] for step in encoded] == [tag_of(type(step)) for step in STEPS]
     assert encoded[1]["kind"] == "system-packages"
     assert decode(Plan, encode(_plan()), file="f").steps == STEPS
 

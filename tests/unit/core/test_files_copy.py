@@ -15,7 +15,7 @@ def test_content_mode_and_time_are_those_of_the_file(tmp_path: Path, mode: int) 
     source.write_bytes(b"x" * 100_000)
     source.chmod(mode)
     os.utime(source, ns=(1, 1_600_000_000_123_456_789))
-    files.copy(source, target)
+    files.copy_file(source, target)
     assert target.read_bytes() == source.read_bytes()
     assert (target.stat().st_mode, target.stat().st_mtime_ns) == (source.stat().st_mode, 1_600_000_000_123_456_789)
     assert target.stat().st_ino != source.stat().st_ino
@@ -25,7 +25,7 @@ def test_a_link_stays_a_link_wherever_it_leads(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     source.symlink_to("nowhere/at all")
     os.utime(source, ns=(1, 1_600_000_000_123_456_789), follow_symlinks=False)
-    files.copy(source, target)
+    files.copy_file(source, target)
     assert (target.readlink(), target.lstat().st_mtime_ns) == (Path("nowhere/at all"), 1_600_000_000_123_456_789)
 
 
@@ -33,7 +33,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     for name in ("source", "target"):
         (tmp_path / name).write_text(name)
     with pytest.raises(FileExistsError):
-        files.copy(tmp_path / "source", tmp_path / "target")
+        files.copy_file(tmp_path / "source", tmp_path / "target")
     assert (tmp_path / "target").read_text() == "target"
 
 
@@ -41,7 +41,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_where_the_kernel_does_not_copy_we_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     _refuse(monkeypatch, number)
     (tmp_path / "source").write_bytes(b"content")
-    files.copy(tmp_path / "source", tmp_path / "target")
+    files.copy_file(tmp_path / "source", tmp_path / "target")
     assert (tmp_path / "target").read_bytes() == b"content"
 
 
@@ -49,7 +49,7 @@ def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     _refuse(monkeypatch, errno.ENOSPC)
     (tmp_path / "source").write_bytes(b"content")
     with pytest.raises(OSError, match="No space left"):
-        files.copy(tmp_path / "source", tmp_path / "target")
+        files.copy_file(tmp_path / "source", tmp_path / "target")
 
 
 def _refuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.sealed_trees import is_intact, publish
+from fastinstall.core.sealed_trees import is_intact, publish_sealed
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def make(directory: Path) -> Path:
 @pytest.fixture
 def tree(cache: Path, tmp_path: Path) -> Path:
     place = cache / "toolchains/clang-1"
-    publish(make(tmp_path / "fresh"), place, tmp_path / "aside", cache=cache, but=("own",))
+    publish_sealed(make(tmp_path / "fresh"), place, tmp_path / "aside", cache=cache, but=("own",))
     return place
 
 
@@ -74,5 +74,5 @@ def test_a_tree_without_a_manifest_is_not(cache: Path) -> None:
 
 def test_a_changed_tree_is_replaced(tree: Path, cache: Path, tmp_path: Path) -> None:
     (tree / "bin/ld").write_text("")
-    publish(make(tmp_path / "again"), tree, tmp_path / "aside", cache=cache)
+    publish_sealed(make(tmp_path / "again"), tree, tmp_path / "aside", cache=cache)
     assert is_intact(tree, cache=cache)

@@ -6,7 +6,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.core.version_numbers import contains, is_plain, is_specifier, is_version
+from fastinstall.core.version_numbers import contains, is_final_release, is_specifier, is_version
 from fastinstall.observe.recipes import load_recipes
 
 VERSIONS = (
@@ -58,6 +58,8 @@ def test_versions_are_told_from_other_words() -> None:
 
 
 def test_only_a_release_in_its_normal_form_is_plain() -> None:
-    assert is_plain("12.1.1")
-    assert is_plain("0.10")
-    assert not any(is_plain(text) for text in ("12.1.1.post0", "013.0", "1!2.0", "v1", "1.", "\u0661", "12.1.1\n"))
+    assert is_final_release("12.1.1")
+    assert is_final_release("0.10")
+    assert not any(
+        is_final_release(text) for text in ("12.1.1.post0", "013.0", "1!2.0", "v1", "1.", "\u0661", "12.1.1\n")
+    )

@@ -10,7 +10,7 @@ from support.values.builders import PREFIX, changed, recipe
 
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import describe_file_owner
-from fastinstall.doctor.owners import is_unclaimed, package_of, relative_to_prefix
+from fastinstall.doctor.owners import find_owning_package, is_unclaimed, relative_to_prefix
 
 TURBO = "libjpeg-turbo-3.1.3-hb9d3cd8_0"
 
@@ -34,19 +34,19 @@ def test_a_path_is_told_as_records_have_it_through_a_link_too(path: PurePosixPat
 
 
 def test_a_library_is_of_the_package_that_claims_it() -> None:
-    assert package_of(context(), PREFIX / "lib/libjpeg.so.8") == TURBO
+    assert find_owning_package(context(), PREFIX / "lib/libjpeg.so.8") == TURBO
     assert describe_file_owner(context(), PREFIX / "lib/libjpeg.so.8") == f"this conda environment's {TURBO}"
 
 
 def test_of_several_claimants_it_is_the_one_that_has_it() -> None:
     clash = {"path": "lib/libjpeg.so.8", "claimants": [TURBO, "jpeg-8d-0"], "holder": "jpeg-8d-0"}
-    assert package_of(context(conda={"clashes": [clash]}), PREFIX / "lib/libjpeg.so.8") == "jpeg-8d-0"
+    assert find_owning_package(context(conda={"clashes": [clash]}), PREFIX / "lib/libjpeg.so.8") == "jpeg-8d-0"
 
 
 def test_of_what_pip_has_it_is_no_package() -> None:
     clash = {"path": "lib/libjpeg.so.8", "claimants": [TURBO, "pip: pillow 9"], "holder": "pip: pillow 9"}
     contested = context(conda={"clashes": [clash]})
-    assert package_of(contested, PREFIX / "lib/libjpeg.so.8") == ""
+    assert find_owning_package(contested, PREFIX / "lib/libjpeg.so.8") == ""
     assert not is_unclaimed(contested, PREFIX / "lib/libjpeg.so.8")
 
 

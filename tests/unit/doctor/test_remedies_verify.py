@@ -32,7 +32,7 @@ def odd_context() -> CheckContext:
         verify.show_note,
         verify.count_frames,
         lambda path: verify.show("nm", "-D", path, "|", "grep", "Imaging.*"),
-        lambda path: verify.count_symbols(path, "a b"),
+        lambda path: verify.show_symbol_count(path, "a b"),
         lambda path: verify.show_strings(path, "libjpeg-turbo|mozjpeg"),
         lambda path: verify.show_lines("^PIL/", path),
         lambda path: verify.find_text("lib/libjpeg.so", path),

@@ -7,7 +7,7 @@ import pytest
 from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.libraries import describe, describe_jpeg, identify
+from fastinstall.elf.libraries import describe_jpeg, describe_library, identify
 from fastinstall.elf.searched_file import Identity
 
 MESSAGE = b"\0JPEG parameter struct mismatch: library thinks size is %u, caller expects %u\0"
@@ -197,7 +197,7 @@ def test_the_fingerprint_of_a_libjpeg_has_all_by_which_a_change_shows(tmp_path: 
 def test_another_library_is_not_hashed(tmp_path: Path) -> None:
     elf = Elf(exported={"TIFFClientOpen": PLAIN}, build_id=bytes.fromhex("c0ffee"))
     path = elf.write(tmp_path / "libtiff.so.6")
-    library = describe(identify(path)[0], path, place=path, soname="libtiff.so.6")
+    library = describe_library(identify(path)[0], path, place=path, soname="libtiff.so.6")
     assert (library.sha256, library.build_id, library.size) == ("", "c0ffee", path.stat().st_size)
 
 

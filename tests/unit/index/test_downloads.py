@@ -7,13 +7,13 @@ import pytest
 
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.index.downloads import (
-    copy,
+    copy_local_file,
     discarding_refused,
     find_stored_file,
     list_offered_files,
     list_stored_files,
     record_offers,
-    store,
+    store_download,
 )
 from fastinstall.model.artefact import Artefact
 
@@ -38,7 +38,7 @@ def write(path: Path) -> None:
 
 
 def test_a_file_is_kept_under_its_hash_and_found_again(tmp_path: Path) -> None:
-    path = store(tmp_path, ARTEFACT, write)
+    path = store_download(tmp_path, ARTEFACT, write)
 
     digest = ARTEFACT.sha256
     assert path == tmp_path / "downloads" / digest[:2] / digest / ARTEFACT.filename
@@ -52,7 +52,7 @@ def test_a_wrong_hash_names_the_file_and_both_hashes_and_keeps_nothing(tmp_path:
     other.write_bytes(b"another")
 
     with pytest.raises(FailedError) as failed:
-        store(tmp_path / "cache", ARTEFACT, partial(copy, other))
+        store_download(tmp_path / "cache", ARTEFACT, partial(copy_local_file, other))
 
     assert ARTEFACT.filename in failed.value.message
     assert ARTEFACT.sha256 in failed.value.message
@@ -61,18 +61,18 @@ def test_a_wrong_hash_names_the_file_and_both_hashes_and_keeps_nothing(tmp_path:
 
 
 def test_a_stored_file_that_was_altered_is_neither_used_nor_offered_and_gets_replaced(tmp_path: Path) -> None:
-    path = store(tmp_path, ARTEFACT, write)
+    path = store_download(tmp_path, ARTEFACT, write)
     path.write_bytes(b"altered")
 
     assert find_stored_file(tmp_path, ARTEFACT) is None
     assert list_offered_files(tmp_path, is_sdist, (INDEX,)) == ()
-    assert store(tmp_path, ARTEFACT, write).read_bytes() == CONTENT
+    assert store_download(tmp_path, ARTEFACT, write).read_bytes() == CONTENT
 
 
 def test_without_a_known_hash_a_file_is_kept_under_the_one_it_has(tmp_path: Path) -> None:
     unknown = replace(ARTEFACT, sha256="")
 
-    assert store(tmp_path, unknown, write).parent.name == ARTEFACT.sha256
+    assert store_download(tmp_path, unknown, write).parent.name == ARTEFACT.sha256
     assert find_stored_file(tmp_path, unknown) is None
 
 
@@ -82,7 +82,7 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        store(tmp_path, ARTEFACT, interrupted)
+        store_download(tmp_path, ARTEFACT, interrupted)
 
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
@@ -90,21 +90,21 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize("filename", ["../../evil", "/etc/passwd", "..", ""])
 def test_a_name_that_is_a_path_is_refused(tmp_path: Path, filename: str) -> None:
     with pytest.raises(RefusedError):
-        store(tmp_path / "cache", replace(ARTEFACT, filename=filename), write)
+        store_download(tmp_path / "cache", replace(ARTEFACT, filename=filename), write)
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_hash_that_is_a_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError):
-        store(tmp_path, replace(ARTEFACT, sha256="../../evil"), write)
+        store_download(tmp_path, replace(ARTEFACT, sha256="../../evil"), write)
 
 
 def test_a_copy_is_no_link_to_the_original(tmp_path: Path) -> None:
     original = tmp_path / ARTEFACT.filename
     original.write_bytes(CONTENT)
 
-    path = store(tmp_path / "cache", ARTEFACT, partial(copy, original))
+    path = store_download(tmp_path / "cache", ARTEFACT, partial(copy_local_file, original))
     original.write_bytes(b"altered later")
 
     assert path.read_bytes() == CONTENT
@@ -112,7 +112,7 @@ def test_a_copy_is_no_link_to_the_original(tmp_path: Path) -> None:
 
 def test_copying_a_file_that_is_gone_names_it(tmp_path: Path) -> None:
     with pytest.raises(FailedError, match="gone: no such file"):
-        store(tmp_path, ARTEFACT, partial(copy, tmp_path / "gone"))
+        store_download(tmp_path, ARTEFACT, partial(copy_local_file, tmp_path / "gone"))
 
 
 def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_moves_it(tmp_path: Path) -> None:
@@ -120,20 +120,20 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_variable_that_moves_it
     blocked.write_text("in the way")
 
     with pytest.raises(FailedError, match="cannot save the download") as failed:
-        store(blocked, ARTEFACT, write)
+        store_download(blocked, ARTEFACT, write)
 
     assert "FASTINSTALL_CACHE_DIR" in (failed.value.hint or "")
 
 
 def test_a_file_is_offered_by_its_name_only_where_its_index_is_configured(tmp_path: Path) -> None:
-    path = store(tmp_path, ARTEFACT, write)
+    path = store_download(tmp_path, ARTEFACT, write)
 
     assert list_offered_files(tmp_path, is_sdist, ("https://mirror.example", INDEX)) == ((path, INDEX),)
     assert list_offered_files(tmp_path, is_sdist, ("https://mirror.example",)) == ()
 
 
 def test_a_file_that_no_index_is_known_to_offer_is_offered_once_one_does(tmp_path: Path) -> None:
-    path = store(tmp_path, replace(ARTEFACT, index=""), write)
+    path = store_download(tmp_path, replace(ARTEFACT, index=""), write)
     assert list_offered_files(tmp_path, is_sdist, (INDEX,)) == ()
 
     record_offers(tmp_path, (ARTEFACT, replace(ARTEFACT, sha256="0" * 64)))
@@ -145,15 +145,15 @@ def test_of_two_files_with_one_name_that_of_the_first_index_comes_first(tmp_path
     def write_another(path: Path) -> None:
         path.write_bytes(b"another")
 
-    other = store(tmp_path, replace(ARTEFACT, sha256="", index="https://mirror.example"), write_another)
-    path = store(tmp_path, ARTEFACT, write)
+    other = store_download(tmp_path, replace(ARTEFACT, sha256="", index="https://mirror.example"), write_another)
+    path = store_download(tmp_path, ARTEFACT, write)
 
     found = list_offered_files(tmp_path, is_sdist, (INDEX, "https://mirror.example"))
     assert [each for each, _index in found] == [path, other]
 
 
 def test_a_refused_file_leaves_nothing_in_the_store(tmp_path: Path) -> None:
-    path = store(tmp_path, ARTEFACT, write)
+    path = store_download(tmp_path, ARTEFACT, write)
 
     with pytest.raises(FailedError), discarding_refused(path):
         raise FailedError("it is damaged")

@@ -42,6 +42,15 @@ def test_a_page_of_json_says_so_by_a_key() -> None:
     ]
 
 
+def test_a_page_of_json_may_say_how_large_a_file_is() -> None:
+    sizes = (7028392, 0, -1, "7", None)
+    files: list[dict[str, object]] = [
+        {"url": f"a-{number}.tar.gz", "hashes": {}, "size": size} for number, size in enumerate(sizes)
+    ]
+    offers = page(json.dumps({"files": [{"no": "URL"}, *files, {"url": "b-1.tar.gz", "hashes": {}}]}), JSON)
+    assert [offer.size for offer in offers] == [7028392, 0, 0, 0, 0, 0]
+
+
 def test_addresses_are_relative_to_the_page_or_to_its_base() -> None:
     link = '<a href="a-1.tar.gz" data-provenance="a.provenance">a</a>'
     assert found(page(link)) == [("a-1.tar.gz", f"{URL}a.provenance")]

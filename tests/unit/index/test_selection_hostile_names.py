@@ -6,7 +6,7 @@ import pytest
 from unearth.link import Link
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.index.downloads import store
+from fastinstall.index.downloads import store_download
 from fastinstall.index.selection import Names, is_fitting
 from fastinstall.model.artefact import Artefact
 
@@ -33,5 +33,5 @@ def test_a_link_of_an_index_names_a_file_without_a_directory_or_is_not_wanted(pa
 def test_nothing_is_stored_under_a_name_that_leads_elsewhere(tmp_path: Path, name: str) -> None:
     artefact = Artefact(name="pillow", version="1", filename=name, url="https://index.example/a", sha256="")
     with pytest.raises(RefusedError, match="not the name of a file"):
-        store(tmp_path / "cache", artefact, lambda path: path.touch())
+        store_download(tmp_path / "cache", artefact, lambda path: path.touch())
     assert not list(tmp_path.iterdir())

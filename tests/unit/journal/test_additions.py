@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.additions import add, describe, withdraw
+from fastinstall.journal.additions import add, describe_addition, withdraw
 from fastinstall.journal.entries import Adding, parse_entry_line
 from fastinstall.journal.store import JournalStore
 
@@ -26,14 +26,14 @@ def file(tmp_path: Path) -> Path:
 
 def test_an_addition_leaves_what_is_there_and_its_mode(file: Path, tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
-    add(store, describe(store, "x", "conda-meta/history", OURS))
+    add(store, describe_addition(store, "x", "conda-meta/history", OURS))
     assert file.read_text() == BEFORE + OURS
     assert file.stat().st_mode & 0o777 == 0o640
 
 
 def test_withdrawn_it_is_as_before_to_the_byte_and_the_time(file: Path, tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
-    adding = describe(store, "x", "conda-meta/history", OURS)
+    adding = describe_addition(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     for _ in range(2):
         withdraw(store, (adding,))
@@ -44,7 +44,7 @@ def test_withdrawn_it_is_as_before_to_the_byte_and_the_time(file: Path, tmp_path
 
 def test_what_others_have_added_since_stays(file: Path, tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
-    adding = describe(store, "x", "conda-meta/history", OURS)
+    adding = describe_addition(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     file.write_text(BEFORE + OURS + LATER)
     withdraw(store, (adding,))
@@ -53,7 +53,7 @@ def test_what_others_have_added_since_stays(file: Path, tmp_path: Path) -> None:
 
 def test_in_a_file_that_was_rewritten_ours_is_found_or_let_be(file: Path, tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
-    adding = describe(store, "x", "conda-meta/history", OURS)
+    adding = describe_addition(store, "x", "conda-meta/history", OURS)
     add(store, adding)
     file.write_text(LATER + OURS)
     withdraw(store, (adding,))
@@ -64,7 +64,7 @@ def test_in_a_file_that_was_rewritten_ours_is_found_or_let_be(file: Path, tmp_pa
 
 def test_a_file_that_was_not_there_goes_unless_others_write_to_it(tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
-    adding = describe(store, "x", "conda-meta/pinned", OURS)
+    adding = describe_addition(store, "x", "conda-meta/pinned", OURS)
     add(store, adding)
     (tmp_path / "conda-meta/pinned").write_text(OURS + LATER)
     withdraw(store, (adding,))
@@ -76,9 +76,9 @@ def test_a_file_that_was_not_there_goes_unless_others_write_to_it(tmp_path: Path
 
 def test_several_additions_to_one_file_go_in_any_number_of_attempts(file: Path, tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
-    first = describe(store, "x", "conda-meta/history", OURS)
+    first = describe_addition(store, "x", "conda-meta/history", OURS)
     add(store, first)
-    second = describe(store, "x", "conda-meta/history", LATER)
+    second = describe_addition(store, "x", "conda-meta/history", LATER)
     add(store, second)
     withdraw(store, (first, second))
     assert file.read_text() == BEFORE
@@ -86,7 +86,7 @@ def test_several_additions_to_one_file_go_in_any_number_of_attempts(file: Path, 
 
 def test_death_before_the_replacement_leaves_no_draft_behind(file: Path, tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
-    adding = describe(store, "x", "conda-meta/history", OURS)
+    adding = describe_addition(store, "x", "conda-meta/history", OURS)
     (tmp_path / adding.draft).write_text("half of i")
     withdraw(store, (adding,))
     assert file.read_text() == BEFORE
@@ -96,7 +96,7 @@ def test_death_before_the_replacement_leaves_no_draft_behind(file: Path, tmp_pat
 def test_what_was_never_added_is_not_taken_from_what_was_there(file: Path, tmp_path: Path) -> None:
     store = JournalStore(tmp_path)
     file.write_text(OURS)
-    adding = describe(store, "x", "conda-meta/history", OURS)
+    adding = describe_addition(store, "x", "conda-meta/history", OURS)
     withdraw(store, (adding,))
     assert file.read_text() == OURS
 
@@ -111,7 +111,7 @@ def placed(tmp_path: Path) -> tuple[JournalStore, Path, Adding]:
     """A file of somebody's with text of ours in the middle of it."""
     file, store = tmp_path / "pip.conf", JournalStore(tmp_path)
     file.write_text(INI)
-    adding = describe(store, "x", "pip.conf", BLOCK, PLACE)
+    adding = describe_addition(store, "x", "pip.conf", BLOCK, PLACE)
     add(store, adding)
     return store, file, adding
 

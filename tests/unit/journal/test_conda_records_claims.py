@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.journal.conda_records import claims, find_foreign_records, is_readable, is_record, names, package
+from fastinstall.journal.conda_records import (
+    claims,
+    find_foreign_records,
+    is_readable,
+    is_record,
+    list_record_names,
+    package,
+)
 
 
 def _write(prefix: Path, name: str, content: object) -> None:
@@ -42,7 +49,7 @@ def test_a_record_that_cannot_be_read_claims_nothing(tmp_path: Path, content: ob
 def test_strangers_are_records_of_returning_packages_that_nobody_knows(tmp_path: Path) -> None:
     for name in ("turbo-2-0.json", "turbo-4-0.json", "libjpeg-turbo-4-0.json", "numpy-2-0.json"):
         _write(tmp_path, name, {"files": [f"lib/{name}"]})
-    status = {name: tmp_path / "conda-meta" / name for name in names(tmp_path)}
+    status = {name: tmp_path / "conda-meta" / name for name in list_record_names(tmp_path)}
     found = find_foreign_records(status, known={"turbo-2-0.json"}, returning=("conda-meta/turbo-1-0.json",))
     assert tuple(found) == ("conda-meta/turbo-4-0.json", "lib/turbo-4-0.json")
 
@@ -51,8 +58,8 @@ def test_records_are_told_by_place_and_name(tmp_path: Path) -> None:
     _write(tmp_path, "b-1-0.json", {})
     _write(tmp_path, "a-1-0.json", {})
     _write(tmp_path, "history", "")
-    assert names(tmp_path) == ("a-1-0.json", "b-1-0.json")
-    assert names(tmp_path / "absent") == ()
+    assert list_record_names(tmp_path) == ("a-1-0.json", "b-1-0.json")
+    assert list_record_names(tmp_path / "absent") == ()
     assert [is_record(path) for path in ("conda-meta/a-1-0.json", "conda-meta/history", "lib/a.json")] == [
         True,
         False,

@@ -11,7 +11,7 @@ from published_schemas import SCHEMAS
 
 from fastinstall.core.codec import document, encode
 from fastinstall.lockcheck.files import check_locks
-from fastinstall.lockcheck.lock_kinds import LockKind, kind_of
+from fastinstall.lockcheck.lock_kinds import LockKind, lock_kind_of
 
 CASES = Path(__file__).parents[2] / "cases" / "locks"
 EXPECTATIONS = sorted(CASES.glob("*/expected.json"))
@@ -41,7 +41,7 @@ def test_what_is_found(file: Path, found: list[dict[str, Any]], monkeypatch: pyt
 def test_every_file_has_an_expectation_and_every_kind_a_file() -> None:
     there = {file for file in CASES.glob("*/*") if file.name != "expected.json"}
     assert there == {file for file, _ in FILES}
-    assert {kind_of(file) for file in there} == set(LockKind)
+    assert {lock_kind_of(file) for file in there} == set(LockKind)
 
 
 def test_all_of_them_in_one_run_keep_the_published_schema() -> None:

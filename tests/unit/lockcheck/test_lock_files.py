@@ -8,8 +8,8 @@ import pytest
 
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.lockcheck.files import check_locks
-from fastinstall.lockcheck.lock_kinds import FILES, LockKind, kind_of
-from fastinstall.lockcheck.locked_names import archive, conda_archive, is_our_build, is_ours, public
+from fastinstall.lockcheck.lock_kinds import FILES, LockKind, lock_kind_of
+from fastinstall.lockcheck.locked_names import archive, bears_our_label, conda_archive, is_our_build, public
 from fastinstall.lockcheck.verdict import LockFinding
 
 BOMB = "dependencies: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -200,7 +200,7 @@ def test_a_file_of_that_name_that_is_not_of_conda_is_no_finding(tmp_path: Path) 
     ],
 )
 def test_names_tell_the_kind_and_the_expression_for_pre_commit_agrees(path: str, kind: LockKind | None) -> None:
-    assert kind_of(PurePath(path)) == kind
+    assert lock_kind_of(PurePath(path)) == kind
     assert (re.search(FILES, path) is not None) is (kind is not None)
 
 
@@ -228,7 +228,7 @@ def test_names_of_archives() -> None:
 
 
 def test_labels_and_builds_of_ours() -> None:
-    assert [is_ours(each) for each in ("1+simd.v3", "1+opt.native", "1+cu128", "1+simd", "1")] == [
+    assert [bears_our_label(each) for each in ("1+simd.v3", "1+opt.native", "1+cu128", "1+simd", "1")] == [
         True,
         True,
         False,

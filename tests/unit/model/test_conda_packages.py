@@ -9,7 +9,7 @@ from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.conda_packages import (
     CHANNEL,
     find_required_glibc,
-    is_ours,
+    is_our_package,
     make_bounded_spec,
     plan_guard_package,
     plan_stack_package,
@@ -165,7 +165,7 @@ def test_higher_levels_are_preferred_and_single_ones_to_several() -> None:
     ],
 )
 def test_what_we_made_is_told_by_its_build_string(name: str, build_string: str, *, expected: bool) -> None:
-    assert is_ours(package(name, "13.0.0", build_string)) is expected
+    assert is_our_package(package(name, "13.0.0", build_string)) is expected
 
 
 @pytest.mark.parametrize(

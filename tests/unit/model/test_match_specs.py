@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.model.match_specs import bounds_of, name_of
+from fastinstall.model.match_specs import bounds_of, name_of_spec
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from fastinstall.model.match_specs import bounds_of, name_of
     ],
 )
 def test_a_spec_is_taken_apart(spec: str, name: str, bounds: str) -> None:
-    assert (name_of(spec), bounds_of(spec)) == (name, bounds)
+    assert (name_of_spec(spec), bounds_of(spec)) == (name, bounds)

@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from support.values.builders import healthy_facts
 
 from fastinstall.model.environment import Environment
-from fastinstall.observe.known_environments import list_known_environments, remember
+from fastinstall.observe.known_environments import list_known_environments, remember_environment
 from fastinstall.observe.session import Session, open_session
 
 
@@ -23,7 +23,7 @@ def _session(home: Path) -> Session:
 def test_what_is_remembered_is_known_and_stands_there_once(tmp_path: Path) -> None:
     session, one, other = _session(tmp_path), _environment(tmp_path / "one"), _environment(tmp_path / "with space é")
     for environment in (one, other, one):
-        remember(session, environment)
+        remember_environment(session, environment)
     file = tmp_path / ".local/state/fastinstall/environments.txt"
     assert file.read_text() == f"{one.prefix}\n{other.prefix}\n"
     assert set(list_known_environments(session.variables, session.directories.state)) == {one.prefix, other.prefix}
@@ -31,10 +31,10 @@ def test_what_is_remembered_is_known_and_stands_there_once(tmp_path: Path) -> No
 
 def test_a_list_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / ".local").touch()
-    remember(_session(tmp_path), _environment(tmp_path / "one"))
+    remember_environment(_session(tmp_path), _environment(tmp_path / "one"))
     assert (tmp_path / ".local").is_file()
 
 
 def test_a_path_that_is_no_line_is_not_written(tmp_path: Path) -> None:
-    remember(_session(tmp_path), replace(healthy_facts().environment, prefix=PurePath("/two\nlines")))
+    remember_environment(_session(tmp_path), replace(healthy_facts().environment, prefix=PurePath("/two\nlines")))
     assert not (tmp_path / ".local").exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.model.conda import CondaRevision
-from fastinstall.observe.conda.revisions import observe_pins, observe_revisions
+from fastinstall.observe.conda.revisions import observe_revisions, read_pinned_specs
 
 REPLACED = ("pillow", "pil", "pillow-simd")
 HISTORY = """\
@@ -91,6 +91,6 @@ def test_no_history_says_nothing(tmp_path: Path) -> None:
 
 
 def test_pins_are_lines_without_comments(tmp_path: Path) -> None:
-    assert observe_pins(tmp_path) == ()
+    assert read_pinned_specs(tmp_path) == ()
     (tmp_path / "pinned").write_text("# mine\n\npillow *=simd_*\n  numpy 1.26.* \n")
-    assert observe_pins(tmp_path) == ("pillow *=simd_*", "numpy 1.26.*")
+    assert read_pinned_specs(tmp_path) == ("pillow *=simd_*", "numpy 1.26.*")

@@ -11,7 +11,7 @@ from support.values.written_trees import CASES, put_tree
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.journal.layout import PROJECT
 from fastinstall.model.pin_state import Project
-from fastinstall.pins.earlier_pins import find_noted_project, read_record, read_unpinned_files
+from fastinstall.pins.earlier_pins import find_noted_project, read_pin_record, read_unpinned_files
 from fastinstall.pins.pin_project import ProjectChange, unpin_earlier
 
 WRITTEN = CASES / "written_by_d3b8c969"
@@ -37,7 +37,7 @@ def _change(project: Path) -> ProjectChange:
 
 
 def _unpinned(project: Path) -> dict[str, bytes | None]:
-    record = read_record(project)
+    record = read_pin_record(project)
     assert record is not None
     return read_unpinned_files(project, record)
 
@@ -78,7 +78,7 @@ def test_a_manifest_whose_original_is_gone_keeps_what_is_theirs(project: Path) -
 
 def test_a_project_without_a_pin_is_read_as_it_is(project: Path) -> None:
     (project / ".fastinstall/pin.json").unlink()
-    assert read_record(project) is None
+    assert read_pin_record(project) is None
     assert unpin_earlier(Project(directory=project, manager="uv", manifest=project / "pyproject.toml")) is None
 
 
@@ -93,7 +93,7 @@ def test_a_lock_that_was_not_there_goes_by_the_diff(project: Path) -> None:
 def test_a_record_that_names_files_of_others_is_refused(project: Path, name: str) -> None:
     _edit_record(project, '"uv.lock"', json.dumps(name))
     with pytest.raises(DocumentError, match=r"pin\.json: files\[1\]\.name"):
-        read_record(project)
+        read_pin_record(project)
 
 
 def test_a_manifest_whose_pinned_lines_were_edited_is_refused_with_where_to_look(project: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_record_that_no_reader_can_follow_is_named(project: Path, kind: str) -
     if kind == "without end":
         os.truncate(place, 1 << 40)
     with pytest.raises(DocumentError, match=r"pin\.json: (not JSON|cannot be read): "):
-        read_record(project)
+        read_pin_record(project)
 
 
 def test_a_lock_without_end_is_named_and_not_read(project: Path) -> None:

@@ -6,7 +6,7 @@ from support.values.builders import healthy_facts
 from fastinstall.index import downloads
 from fastinstall.model.artefact import Artefact
 from fastinstall.verbs.bench_stacks import find_cached_build, find_official_wheel
-from fastinstall.wheelbuild.wheel_cache import store
+from fastinstall.wheelbuild.wheel_cache import store_wheel
 
 INTERPRETER = healthy_facts().interpreter
 TAG = f"{INTERPRETER.abi}-{INTERPRETER.abi}-manylinux_2_27_x86_64"
@@ -19,7 +19,7 @@ PLACES = ("https://index.example/simple",)
 def fetched(cache: Path, filename: str, index: str = PLACES[0]) -> str:
     """Put a file into the store of downloads, and return its hash."""
     artefact = Artefact(name="pillow", version="1", filename=filename, url="https://a", sha256="", index=index)
-    return downloads.store(cache, artefact, partial(_write, filename + index)).parent.name
+    return downloads.store_download(cache, artefact, partial(_write, filename + index)).parent.name
 
 
 def _write(text: str, path: Path) -> None:
@@ -30,7 +30,7 @@ def built(cache: Path, version: str, index: str = PLACES[0], **changes: str) -> 
     wheel = cache / f"pillow-{version}-{TAG}.whl"
     source = fetched(cache, f"pillow-{version.partition('+')[0]}.tar.gz", index)
     wheel.write_text(version)
-    store(cache, {**INPUTS, "distribution": f"pillow {version}", "source": source, **changes}, wheel, {})
+    store_wheel(cache, {**INPUTS, "distribution": f"pillow {version}", "source": source, **changes}, wheel, {})
 
 
 def test_the_newest_official_wheel_that_fits_is_found_by_names_alone(tmp_path: Path) -> None:

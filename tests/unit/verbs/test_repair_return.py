@@ -9,7 +9,7 @@ from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
 from fastinstall.model.advisories import Severity
 from fastinstall.model.request import PlanRisk, Risk
 from fastinstall.plan.plan import Plan
-from fastinstall.verbs.repair import add_version_warning, make_return_plan, refusal
+from fastinstall.verbs.repair import add_version_warning, make_repair_refusal, make_return_plan
 
 LATER = Intent(name="pillow", version="14.0.0", tool="pip", asked=InstallRequest.BY_NAME, order=VersionOrder.LATER)
 EARLIER = replace(LATER, version="11.3.0", order=VersionOrder.EARLIER)
@@ -43,7 +43,7 @@ def test_it_is_taken_where_it_is_allowed_by_name_in_this_run() -> None:
 
 def test_where_ours_would_break_what_requires_the_other_one_only_accepting_is_left() -> None:
     required = replace(LATER, asked=InstallRequest.ALONG, unmet=("imageio requires pillow>=14",))
-    error = refusal(required, ("the index has none",), environment().prefix)
+    error = make_repair_refusal(required, ("the index has none",), environment().prefix)
     assert "imageio requires pillow>=14, which the fast build does not meet" in error.message
     assert error.hint == "accept stock Pillow: fastinstall guard accept --prefix /srv/images/env"
 

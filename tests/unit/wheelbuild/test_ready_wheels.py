@@ -50,7 +50,7 @@ def _store(request: BuildRequest, headers: Headers = HEADERS, name: str = NAME) 
     wheel = request.cache / "tmp" / name
     wheel.parent.mkdir(parents=True, exist_ok=True)
     wheel.write_bytes(name.encode())
-    return wheel_cache.store(request.cache, inputs_of(request, headers), wheel, {}).sha256
+    return wheel_cache.store_wheel(request.cache, inputs_of(request, headers), wheel, {}).sha256
 
 
 def _found(request: BuildRequest) -> list[str]:

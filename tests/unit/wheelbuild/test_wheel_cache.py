@@ -17,13 +17,13 @@ def put(root: Path, content: bytes = b"wheel") -> Path:
     wheel = root / "tmp/pillow-1-cp311-cp311-linux_x86_64.whl"
     wheel.parent.mkdir(parents=True, exist_ok=True)
     wheel.write_bytes(content)
-    entry = wheel_cache.store(root, INPUTS, wheel, FEATURES)
+    entry = wheel_cache.store_wheel(root, INPUTS, wheel, FEATURES)
     return wheel_cache.directory_of(root, wheel_cache.key_of(INPUTS)) / entry.wheel
 
 
 def test_what_is_stored_is_found_with_its_features(tmp_path: Path) -> None:
     put(tmp_path)
-    entry = wheel_cache.find(tmp_path, wheel_cache.key_of(INPUTS), ignore)
+    entry = wheel_cache.find_cached_wheel(tmp_path, wheel_cache.key_of(INPUTS), ignore)
     assert entry is not None
     assert (entry.features, entry.inputs) == (FEATURES, INPUTS)
 
@@ -31,7 +31,7 @@ def test_what_is_stored_is_found_with_its_features(tmp_path: Path) -> None:
 @pytest.mark.parametrize("changed", [{"cflags": "-O2"}, {"python": "cpython 3.12 cp312"}, {"extra": ""}])
 def test_any_other_input_is_another_entry(tmp_path: Path, changed: dict[str, str]) -> None:
     put(tmp_path)
-    assert wheel_cache.find(tmp_path, wheel_cache.key_of({**INPUTS, **changed}), ignore) is None
+    assert wheel_cache.find_cached_wheel(tmp_path, wheel_cache.key_of({**INPUTS, **changed}), ignore) is None
 
 
 def test_the_order_of_inputs_does_not_matter() -> None:
@@ -52,7 +52,7 @@ def test_a_damaged_entry_is_reported_and_counts_as_absent(tmp_path: Path, damage
     }
     acts[damage]()
     events: list[Event] = []
-    assert wheel_cache.find(tmp_path, wheel_cache.key_of(INPUTS), events.append) is None
+    assert wheel_cache.find_cached_wheel(tmp_path, wheel_cache.key_of(INPUTS), events.append) is None
     (noted,) = events
     assert isinstance(noted, Noted)
     assert noted.warning
@@ -73,11 +73,11 @@ def test_a_damaged_entry_is_replaced_whole_and_nothing_is_left_over(tmp_path: Pa
 def test_the_later_of_two_builders_wins_and_both_entries_are_whole(tmp_path: Path) -> None:
     put(tmp_path, b"first")
     wheel = put(tmp_path, b"later")
-    assert wheel_cache.find(tmp_path, wheel_cache.key_of(INPUTS), ignore) is not None
+    assert wheel_cache.find_cached_wheel(tmp_path, wheel_cache.key_of(INPUTS), ignore) is not None
     assert wheel.read_bytes() == b"later"
 
 
 def test_an_empty_cache_says_nothing(tmp_path: Path) -> None:
     events: list[Event] = []
-    assert wheel_cache.find(tmp_path / "absent", wheel_cache.key_of(INPUTS), events.append) is None
+    assert wheel_cache.find_cached_wheel(tmp_path / "absent", wheel_cache.key_of(INPUTS), events.append) is None
     assert events == []

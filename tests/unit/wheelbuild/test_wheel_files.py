@@ -11,7 +11,7 @@ import pytest
 from support.values.build_requests import wheel_tree
 
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, tags_of, unpack_wheel
+from fastinstall.wheelbuild.wheel_files import metadata_directory, pack_wheel, read_wheel_tags, unpack_wheel
 
 CORE = "PIL/_imaging.cpython-311-x86_64-linux-gnu.so"
 
@@ -76,8 +76,8 @@ def test_all_platform_tags_are_read_in_their_order(tmp_path: Path) -> None:
     tree = wheel_tree(tmp_path / "tree", platform="manylinux_2_27_x86_64")
     wheel = metadata_directory(tree) / "WHEEL"
     wheel.write_text(wheel.read_text() + "Tag: cp311-cp311-manylinux_2_28_x86_64\n")
-    assert tags_of(tree).platforms == ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
-    assert (tags_of(tree).python, tags_of(tree).abi) == ("cp311", "cp311")
+    assert read_wheel_tags(tree).platforms == ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
+    assert (read_wheel_tags(tree).python, read_wheel_tags(tree).abi) == ("cp311", "cp311")
 
 
 def test_a_tree_with_two_metadata_directories_is_no_wheel(tmp_path: Path) -> None:

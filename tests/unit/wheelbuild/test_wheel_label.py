@@ -8,7 +8,7 @@ from support.values.build_requests import wheel_tree
 
 from fastinstall import __version__
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.wheel_files import tags_of
+from fastinstall.wheelbuild.wheel_files import read_wheel_tags
 from fastinstall.wheelbuild.wheel_label import Label, label_tree, replace_metadata_fields
 
 LABEL = Label(
@@ -42,7 +42,7 @@ def test_the_metadata_directory_is_renamed_and_the_old_one_gone(tmp_path: Path) 
 def test_the_wheel_file_names_this_tool_and_the_tags(tmp_path: Path) -> None:
     label_tree(wheel_tree(tmp_path), LABEL)
     assert f"Generator: fastinstall {__version__}\n" in (tmp_path / METADATA / "WHEEL").read_text()
-    assert tags_of(tmp_path).platforms == LABEL.platforms
+    assert read_wheel_tags(tmp_path).platforms == LABEL.platforms
 
 
 def test_stale_bills_of_materials_make_room_for_ours(tmp_path: Path) -> None:

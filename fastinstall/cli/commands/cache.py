@@ -1,0 +1,41 @@
+"""`fastinstall cache [show|clear] [NAME...]`: what the cache takes on the disk, and removing it."""
+
+from argparse import Namespace
+
+from fastinstall.cli.common import session_of, tell
+from fastinstall.cli.consent import agree
+from fastinstall.cli.console import Page, join_lines
+from fastinstall.cli.main import Context
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.messages import format_bytes, quote
+from fastinstall.model.cache_survey import CacheSurvey
+from fastinstall.verbs.cache import clear_cache, survey_cache
+
+
+def run(arguments: Namespace, context: Context) -> int:
+    """Show what the cache holds, or remove it once that is agreed to."""
+    session = session_of(context)
+    survey = survey_cache(session, arguments.names)
+    if arguments.action == "clear":
+        words = " ".join(map(quote, arguments.names))
+        if survey.parts:
+            context.console.talk(cache_text(survey, context.console.err))
+            command = f"fastinstall cache clear --yes {words}".rstrip()
+            agree("Remove that? What is needed again is fetched or made again.", arguments, context.console, command)
+        survey = clear_cache(session, arguments.names)
+    tell(context, "cache", survey, cache_text)
+    return ExitCode.OK
+
+
+def cache_text(survey: CacheSurvey, page: Page) -> str:
+    """Return the directories with their sizes, and the size of all."""
+    if survey.removed:
+        return join_lines(page.lines(f"removed from {survey.directory}: {survey.size}", rest="  "))
+    if not survey.parts:
+        return join_lines(page.lines(f"{survey.directory} holds nothing", rest="  "))
+    lines = [*page.lines(f"{survey.directory} takes {survey.size}", rest="  ")]
+    width = max(len(part.name) for part in survey.parts)
+    for part in survey.parts:
+        first = f"  {format_bytes(part.disk_bytes):>9}  {part.name:<{width}}  "
+        lines += page.lines(part.purpose, first=first, rest=" " * len(first))
+    return join_lines(lines)
