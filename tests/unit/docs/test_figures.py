@@ -6,6 +6,7 @@ import tomllib
 import pytest
 from support.docs.pages import ROOT
 
+from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.directories import recipes_directory
 from fastinstall.proof.cases import MODES, matrix_cases, operation_of
 from fastinstall.proof.quick import QUICK
@@ -40,6 +41,13 @@ def test_pages_give_the_figures_of_the_data_file(said: str) -> None:
     figure, rounding, pages = SAID[said]
     text = said.format(round(figure / rounding) * rounding)
     assert [page for page in pages if text.lower() not in _page(page).lower()] == []
+
+
+def test_the_cache_is_as_large_as_a_plan_says() -> None:
+    fetched = sum(DOWNLOAD[name] for name in ("compiler", "pillow-sdist", "official-wheel", "zlib-ng-sdist"))
+    compiler = list_wheel_compilers()["ziglang"].unpacked_bytes / 1_000_000
+    assert round(compiler) == DISK["compiler"]
+    assert round(fetched + compiler + 4 * DOWNLOAD["official-wheel"], -1) == round(DISK["cache"], -1)
 
 
 def test_what_a_process_keeps_is_what_the_core_sets() -> None:
