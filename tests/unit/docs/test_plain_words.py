@@ -30,6 +30,15 @@ OURS = re.compile(
 """What a user cannot know, metaphors, and words that a native engineer would not write there."""
 
 
+LINES_OF_README = 110
+MOST_PAGES = 50
+
+
+def test_readme_is_short_and_pages_are_few() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= LINES_OF_README
+    assert len(list((ROOT / "docs").rglob("*.md"))) <= MOST_PAGES
+
+
 def _long(page: Path) -> list[str]:
     return [each for each in sentences_of(page.read_text("utf-8")) if count_words(each) > WORDS]
 
