@@ -50,6 +50,17 @@ def test_the_cache_is_as_large_as_a_plan_says() -> None:
     assert round(fetched + compiler + 4 * DOWNLOAD["official-wheel"], -1) == round(DISK["cache"], -1)
 
 
+def test_one_mean_is_said_of_all_operations() -> None:
+    rows = (ROOT / "docs/explanation/speed.md").read_text("utf-8").splitlines()
+    row = next(line for line in rows if line.startswith("| geometric mean"))
+    operations = re.search(r"(\d+) for `pillow-fast`", row)
+    assert operations is not None
+    mean = row.rstrip(" |").rpartition("|")[2].strip()
+    page = _page("docs/explanation/comparison.md")
+    assert f"The geometric mean of {operations[1]} operations is {mean}." in page
+    assert f"| fastinstall | the newest, with SIMD kernels | {mean} |" in page
+
+
 def test_what_a_process_keeps_is_what_the_core_sets() -> None:
     usual = re.search(r"#define USUAL_MB (\d+)", (recipes_directory() / "memory.c").read_text("utf-8"))
     assert usual is not None
