@@ -15,6 +15,7 @@ TABLE = HERE.parent / "explanation" / "speed.md"
 
 BARS = (
     ("decode, resize and crop 500 px", "decode, resize to 256", 0),
+    ("decode, resize and crop 1080p", "decode, resize to 256", 1),
     ("resize 1080p to 256, Lanczos", "1080p to 256, RGB", 0),
     ("resize one channel, Lanczos", "one channel, 1080p", 0),
     ("enlarge one channel, Lanczos", "one channel, 500", 0),

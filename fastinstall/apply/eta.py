@@ -89,14 +89,14 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
     """Describe how much faster a plan makes Pillow, as measured here or as its recipe says; empty if unknown."""
     known = find_known_speed(session, plan)
     if known is not None:
-        return f"{known.geomean:.1f} times as fast as {known.baseline.removesuffix(' (wheel)')}, as measured here"
+        return f"{known.gain.replace(' (wheel)', '')}, as measured here"
     build, proof = find_step(plan.steps, Build), find_step(plan.steps, Prove)
     measured = recipe_named(session, plan.request.recipe).bench.measured.partition(" (")[0]
     if build is None or build.prebuilt is not None or not measured:
         return ""
     compared = proof.baseline.version if proof is not None and proof.baseline is not None else ""
     other = f"; not measured against {compared}, the newest for this Python" if compared not in measured else ""
-    return f"{measured} on another machine{other}"
+    return f"{measured}, measured on another machine{other}"
 
 
 class _Teller:

@@ -1,6 +1,7 @@
 """Run real operations on two stacks: time them in turn, and compare their pixels and features.
 
-Timing goes A B A B and takes the best of each, as a table of ratios.
+Timing goes A B A A B A and takes the best of each, as a table of ratios. The second A is a process of its own: it tells
+how much two measurements of the same differ on this machine now.
 
 Pixels are compared within stated tolerances. SIMD kernels round differently: most results are identical, others differ
 by one. Where a resize divides by a small alpha the difference grows, though nobody sees it; so colours are weighted by
@@ -102,20 +103,28 @@ class MeasurementConditions:
 def measure(
     before: MeasuredPil, after: MeasuredPil, effort: TimingEffort, circumstances: MeasurementConditions
 ) -> SpeedTable:
-    """Measure two stacks.
+    """Measure two stacks in turn, and the first one against itself.
+
+    Args:
+        before: what is replaced.
+        after: what replaces it.
+        effort: which operations, for how many rounds and seconds.
+        circumstances: what the table says of the machine, and who listens.
 
     Raises:
         FailedError: one of them cannot even be imported, or they share no operation.
     """
     with ExitStack() as stack:
-        workers = [stack.enter_context(_open(contender, effort.photo, circumstances)) for contender in (before, after)]
-        for worker, contender in zip(workers, (before, after), strict=True):
+        measured = (before, after, before)
+        workers = [stack.enter_context(_open(each, effort.photo, circumstances)) for each in measured]
+        for worker, contender in zip(workers, measured, strict=True):
             try:
                 worker.listen()
             except FailedError as error:
                 message = f"{contender.label} cannot be measured: {error.message}"
                 raise FailedError(message, details=error.details) from error
-        rows = tuple(_time_operations(workers, effort, circumstances.emit))
+        timed = tuple(_time_operations(workers, effort, circumstances.emit))
+    rows = tuple(row for row, _ in timed)
     if not rows:
         raise FailedError(f"nothing could be measured: {before.label} and {after.label} share no operation that runs")
     geomean = math.prod(row.before_ms / row.after_ms for row in rows) ** (1 / len(rows))
@@ -126,6 +135,7 @@ def measure(
         measured_at=circumstances.measured_at,
         geomean=round(geomean, 3),
         rows=rows,
+        noise=round(max(noise for _, noise in timed), 3),
     )
 
 
@@ -138,11 +148,13 @@ def _open(
     return process.conversation((contender.python, "-I", "-B", _WORKER, *words), environment=variables)
 
 
-def _time_operations(workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit) -> Iterator[SpeedRow]:
-    """Yield a row for each operation that both can do."""
+def _time_operations(
+    workers: Sequence[process.Conversation], effort: TimingEffort, emit: Emit
+) -> Iterator[tuple[SpeedRow, float]]:
+    """Yield a row for each operation that both can do, and by what share the first differs from itself."""
     names = effort.operations
     if not names:
-        known, others = (_ask(worker, "?", 0)["names"] for worker in workers)
+        known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)
         names = tuple(name for name in known if name in others)
     for number, name in enumerate(names, start=1):
         rounds = [
@@ -150,16 +162,17 @@ def _time_operations(workers: Sequence[process.Conversation], effort: TimingEffo
             for _ in range(effort.rounds)
         ]
         emit(Progressed(stage="measure", done=number, total=len(names)))
-        before, after = (min(column) for column in zip(*rounds, strict=True))
-        if math.isfinite(before + after):
-            ratios = [first / second for first, second in rounds if math.isfinite(first + second)]
-            yield SpeedRow(
+        before, after, again = (min(column) for column in zip(*rounds, strict=True))
+        if math.isfinite(before + after + again):
+            ratios = [first / second for first, second, _ in rounds if math.isfinite(first + second)]
+            row = SpeedRow(
                 operation=name,
                 before_ms=round(before, 4),
                 after_ms=round(after, 4),
                 low=round(min(ratios), 3) if len(ratios) > 1 else None,
                 high=round(max(ratios), 3) if len(ratios) > 1 else None,
             )
+            yield row, max(before / again, again / before) - 1
 
 
 def _ask(worker: process.Conversation, operation: str, seconds: float) -> dict[str, Any]:

@@ -8,7 +8,6 @@ mail is this line, and for logs of continuous integration. The line is never bro
 be pasted.
 """
 
-import math
 import os
 from argparse import Namespace
 from collections import Counter
@@ -32,9 +31,6 @@ from fastinstall.model.speed import SpeedTable
 _DETAIL = " " * 11
 INSTRUCTIONS = {level.name: f" ({level.title})" for each in ARCHITECTURES for level in each.levels if level.title}
 """What each CPU level is known by."""
-
-NOISE = 0.95
-"""An operation at a lower ratio of times before and after counts as slower."""
 
 
 def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | None = None) -> str:
@@ -112,12 +108,20 @@ def finding_text(finding: Finding, page: Page) -> str:
 def render_speed_table(table: SpeedTable, page: Page) -> str:
     """Return a speed table: milliseconds before and after, and how many times faster."""
     source = "of an earlier setup of the same two builds: " if table.reused else ""
-    rows = []
-    for row in table.rows:
-        ratio = row.before_ms / row.after_ms if row.after_ms else math.inf
-        mark = "slower" if ratio < NOISE else ""
-        rows.append((row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", f"{ratio:.2f}x", mark))
-    rows.append((f"geometric mean of {len(rows)}", "", "", f"{table.geomean:.2f}x", ""))
+    slower = table.slower
+    rows = [
+        (
+            row.operation,
+            f"{row.before_ms:.2f}",
+            f"{row.after_ms:.2f}",
+            row.range,
+            "slower" if row in slower else "",
+        )
+        for row in table.rows
+    ]
+    rows.append((f"geometric mean of {len(rows)}", "", "", f"{table.geomean:.1f}x", ""))
+    if table.noise:
+        rows.append(("before against itself", "", "", f"{1 + table.noise:.1f}x at most", ""))
     return join_lines(
         (
             *page.lines(f"before: {table.baseline}; after: {table.candidate}", rest="  "),

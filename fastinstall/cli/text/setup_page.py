@@ -1,10 +1,9 @@
 """A setup in a few lines: what will be done, and what is in place afterwards. `--verbose` tells the details."""
 
-import math
 from collections.abc import Iterator
 
 from fastinstall.cli.console import Page, join_lines
-from fastinstall.cli.text.reports import NOISE, count_passed, finding_lines
+from fastinstall.cli.text.reports import count_passed, finding_lines
 from fastinstall.core.messages import quote
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
@@ -69,14 +68,12 @@ def _describe_guard(plan: Plan, receipt: Receipt) -> str:
 
 
 def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:
-    """List the mean, the rows that matter to most, and what is slower."""
-    ratios = {row.operation: row.before_ms / row.after_ms if row.after_ms else math.inf for row in table.rows}
+    """List how many times as fast it is in one figure, the rows that matter to most, and what is slower."""
     earlier = f", measured on {table.measured_at[:10]}" if table.reused else ""
-    mean = f"{table.geomean:.1f} times as fast as {table.baseline}, mean of {len(ratios)} operations{earlier}"
-    yield from page.lines(mean, rest="  ", style="bold")
-    for name in [name for name in _MATTER if name in ratios] or list(ratios)[:_FEW]:
-        yield f"{ratios[name]:>7.1f}x  {_MATTER.get(name, name)}"
-    sure = {row.operation for row in table.rows if row.high is None or row.high < 1}
-    slower = ", ".join(f"{name} ({ratio:.2f}x)" for name, ratio in ratios.items() if name in sure and ratio < NOISE)
-    if slower:
+    yield from page.lines(f"{table.gain}{earlier}", rest="  ", style="bold")
+    rows = {row.operation: row for row in table.rows}
+    for name in [name for name in _MATTER if name in rows] or list(rows)[:_FEW]:
+        yield f"  {rows[name].range:<20} {_MATTER.get(name, name)}"
+    if table.slower:
+        slower = ", ".join(f"{row.operation} ({row.ratio:.2f}x)" for row in table.slower)
         yield from page.lines(f"slower: {slower}", rest="  ", style="warning")

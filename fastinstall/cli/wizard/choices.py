@@ -317,6 +317,6 @@ def _describe_offer(offer: RecipePreview) -> Iterator[str]:
         yield "SIMD kernels of an older Pillow" if recipe.expect.symbols else "stock code, optimised"
     if (speed := offer.speed) is not None:
         day = speed.measured_at.partition("T")[0]
-        yield f"measured here {day}: {speed.geomean:.2f} times as fast as {speed.baseline}"
+        yield f"measured here {day}: {speed.gain}"
     elif recipe.bench.measured:
         yield f"measured elsewhere: {recipe.bench.measured}"

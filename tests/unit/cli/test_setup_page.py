@@ -100,8 +100,8 @@ def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back() 
     plan = replace(_plan(), steps=(_build(),))
     assert outcome_text(plan, done, replace(_report(), findings=_report().findings[:1]), WIDE).splitlines() == [
         "pillow 12.1.1+simd.v3 is in place in /srv/images/env; 1 check passed",
-        "2.5 times as fast as pillow 13.0.0 (wheel), mean of 4 operations",
-        "    2.0x  decode, resize and crop a 1080p photo",
+        "2.0 times as fast as pillow 13.0.0 (wheel) at decoding, resizing and cropping a 1080p photo",
+        "  2.0x                 decode, resize and crop a 1080p photo",
         "slower: chops add (0.50x)",
         "guarded: a start-up hook warns when another tool replaces it",
         "undo: fastinstall rollback --prefix /srv/images/env",

@@ -8,6 +8,8 @@ from support.docs.pages import ROOT
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.directories import recipes_directory
+from fastinstall.model.speed import HEADLINE_WORK
+from fastinstall.observe.recipes import load_recipes
 from fastinstall.proof.cases import MODES, matrix_cases, operation_of
 from fastinstall.proof.quick import QUICK
 from whole_proof.run import WHOLE
@@ -59,6 +61,14 @@ def test_one_mean_is_said_of_all_operations() -> None:
     page = _page("docs/explanation/comparison.md")
     assert f"The geometric mean of {operations[1]} operations is {mean}." in page
     assert f"| fastinstall | the newest, with SIMD kernels | {mean} |" in page
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial/first-steps.md", "docs/tutorial/wizard.md"])
+def test_the_headline_is_the_recipes(page: str) -> None:
+    measured = load_recipes((recipes_directory(),))["pillow-fast"].bench.measured
+    figure = measured.split()[0]
+    assert HEADLINE_WORK in _page(page).lower()
+    assert f"{figure} times as fast as" in _page(page)
 
 
 def test_what_a_process_keeps_is_what_the_core_sets() -> None:

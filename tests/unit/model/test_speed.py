@@ -1,0 +1,42 @@
+"""One figure for a build, and what counts as slower."""
+
+from dataclasses import replace
+
+import pytest
+
+from fastinstall.model.speed import HEADLINE, SpeedRow, SpeedTable
+
+LOADING = SpeedRow(operation=HEADLINE, before_ms=20.0, after_ms=8.0, low=2.3, high=2.6)
+SLOWER = SpeedRow(operation="chops add", before_ms=0.8, after_ms=1.0, low=0.7, high=0.9)
+TABLE = SpeedTable(
+    baseline="pillow 13.0.0 (wheel)",
+    candidate="pillow 13.0.0+simd.v3",
+    cpu="AMD EPYC",
+    measured_at="2026-11-28T10:00:00+00:00",
+    geomean=4.0,
+    rows=(LOADING, SLOWER),
+    noise=0.02,
+)
+
+
+def test_the_figure_is_of_what_loaders_do_and_not_a_mean() -> None:
+    assert TABLE.gain.startswith("2.5 times as fast as pillow 13.0.0 (wheel) at decoding, resizing and cropping")
+    assert replace(TABLE, rows=(SLOWER,)).gain == "4.0 times as fast as pillow 13.0.0 (wheel), mean of 1 operations"
+
+
+@pytest.mark.parametrize("after_ms", [19.7, 20.0, 20.3])
+def test_a_build_against_itself_is_as_fast(after_ms: float) -> None:
+    same = replace(TABLE, rows=(replace(LOADING, after_ms=after_ms, low=0.98, high=1.02),))
+    assert same.gain.startswith("as fast as pillow 13.0.0 (wheel) at ")
+    assert same.slower == ()
+
+
+def test_slower_is_what_was_slower_in_each_round_and_beyond_the_noise() -> None:
+    assert TABLE.slower == (SLOWER,)
+    assert replace(TABLE, noise=0.13).slower == (), "the old one differs from itself by half as much"
+    assert replace(TABLE, rows=(replace(SLOWER, high=1.01),)).slower == ()
+
+
+def test_a_ratio_is_told_with_those_of_its_rounds() -> None:
+    assert LOADING.range == "2.5x (2.3 to 2.6)"
+    assert replace(LOADING, low=None, high=None).range == "2.5x"
