@@ -1,4 +1,4 @@
-"""Draw speed.svg, the bar chart of README.md, from the table of figures that stands there.
+"""Draw speed.svg, the bar chart of README.md, from the table of figures in docs/explanation/speed.md.
 
     python docs/pictures/draw_speed.py
 
@@ -11,21 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-README = HERE.parents[1] / "README.md"
+TABLE = HERE.parent / "explanation" / "speed.md"
 
 BARS = (
-    ("decode, resize and crop a photo", "decode, resize to 256", 0),
-    ("resize 1080p to 256, Lanczos", "1080p to 256", 0),
+    ("decode, resize and crop 500 px", "decode, resize to 256", 0),
+    ("decode, resize and crop 1080p", "decode, resize to 256", 1),
+    ("resize 1080p to 256, Lanczos", "1080p to 256, RGB", 0),
+    ("resize one channel, Lanczos", "one channel, 1080p", 0),
+    ("enlarge one channel, Lanczos", "one channel, 500", 0),
     ("alpha compositing", "alpha compositing", 0),
-    ("filter 3x3, RGB", "alpha compositing", 1),
-    ("filter 5x5, RGB", "alpha compositing", 2),
-    ("Gaussian blur", "alpha compositing", 3),
-    ("colour lookup table", "alpha compositing", 4),
+    ("filter 3x3, RGB", "3x3 / 5x5 filter", 0),
+    ("filter 5x5, RGB", "3x3 / 5x5 filter", 1),
+    ("Gaussian blur", "Gaussian blur", 0),
+    ("colour lookup table", "colour lookup table", 0),
     ("ImageChops.add", "`ImageChops.add`", 0),
     ("encode PNG", "encoding / decoding PNG", 0),
     ("decode PNG", "encoding / decoding PNG", 1),
     ("decode JPEG", "decoding a JPEG", slice(2)),
-    ("enlarge one channel", "one channel", slice(2, 4)),
+    ("images one pixel wide", "images of 1x5000", slice(2)),
     ("geometric mean, 245 operations", "geometric mean", 0),
 )
 """Label, how the row of the table begins, and which of its figures: one, or the two ends of a range."""
@@ -61,14 +64,14 @@ class Bar:
         yield f'<text x="{_LEFT + max(high, 1) * _SCALE + 8:g}" y="{top + 15}">{" to ".join(self.figures)}</text>'
 
 
-def bars(readme: str) -> list[Bar]:
+def bars(page: str) -> list[Bar]:
     """The bars, of the column for the default recipe.
 
     Raises:
         KeyError: the table has no such row.
     """
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in readme.splitlines() if line.startswith("| ")]
-    rows = {row[0]: re.findall(r"\d+(?:\.\d+)?", row[1]) for row in cells if len(row) == 3}  # noqa: PLR2004 (columns)
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
+    rows = {row[0]: re.findall(r"\d+(?:\.\d+)?", row[2]) for row in cells if len(row) == 3}  # noqa: PLR2004 (columns)
     found = []
     for label, start, which in BARS:
         figures = next((figures for name, figures in rows.items() if name.startswith(start)), None)
@@ -78,9 +81,9 @@ def bars(readme: str) -> list[Bar]:
     return found
 
 
-def chart(readme: str) -> str:
+def chart(page: str) -> str:
     """The picture as SVG."""
-    drawn = bars(readme)
+    drawn = bars(page)
     height = _ROW * len(drawn) + 40
     one = _LEFT + _SCALE
     told = "; ".join(f"{bar.label} {' to '.join(bar.figures)}" for bar in drawn)
@@ -98,4 +101,4 @@ def chart(readme: str) -> str:
 
 
 if __name__ == "__main__":
-    (HERE / "speed.svg").write_text(chart(README.read_text(encoding="utf-8")), encoding="utf-8")
+    (HERE / "speed.svg").write_text(chart(TABLE.read_text(encoding="utf-8")), encoding="utf-8")

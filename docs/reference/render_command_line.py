@@ -94,7 +94,7 @@ This page is generated from the parser; do not edit it.
 `fastinstall VERB` and `python -m fastinstall VERB` are the same program; `fastinstall --version` tells which one.
 `fastinstall VERB --help` shows the usual flags on one screen, `--help-all` every flag. The same as a man page:
 [fastinstall.1](fastinstall.1). A script completes command lines in your shell:
-[how](../tutorial/first-steps.md#complete-command-lines-in-your-shell)."""
+[how](../how-to/completion.md)."""
 
 _TARGET = """\
 ## Flags of many verbs

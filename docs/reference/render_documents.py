@@ -152,7 +152,7 @@ def render_documents(printed_by: Mapping[str, str]) -> str:
 
 
 def _format_document_link(name: str) -> str:
-    return f"[below](#{name})" if name in SCHEMAS else "few, and told by their names"
+    return f"[below](#{name})" if name in SCHEMAS else "a few, with plain names"
 
 
 def _render_document_section(name: str, make: Callable[[], object]) -> str:

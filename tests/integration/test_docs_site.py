@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,22 @@ def test_the_search_knows_what_people_look_for(site: Path) -> None:
     assert [
         words for words in ("Illegal instruction", "Wrong JPEG library version", "Exit code 7") if words not in titles
     ] == []
+
+
+def test_the_search_works_in_pages_that_are_opened_from_a_disk(site: Path) -> None:
+    assert (site / "search" / "search_index.js").read_text(encoding="utf-8").startswith("var __index = {")
+    page = (site / "how-to" / "undo.html").read_text(encoding="utf-8")
+    assert re.findall(r'<script src="([^"]*iframe-worker[^"]*)"', page) == ["../_site/iframe-worker.js"]
+
+
+def test_no_two_pages_have_one_name_in_the_menu(site: Path) -> None:
+    page = (site / "index.html").read_text(encoding="utf-8")
+    menu = page[page.index('class="md-nav md-nav--primary') : page.index('class="md-content"')]
+    entries = dict(
+        re.findall(r'<a href="([^"#]+)" class="md-nav__link">\s*<span class="md-ellipsis">\s*([^<]+?)\s*<', menu)
+    )
+    assert len(entries) > 30
+    assert len(set(entries.values())) == len(entries)
 
 
 def test_a_broken_link_is_found(tmp_path: Path) -> None:

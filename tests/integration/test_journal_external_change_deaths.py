@@ -109,5 +109,5 @@ def _outcome(store: JournalStore, before: Pictures, after: Pictures) -> str:
 
 
 def _timeless(pictures: Mapping[str, object]) -> Pictures:
-    """Less the time of the one directory that holds the journal when it goes: see docs/explanation/transaction.md."""
+    """Less the time of the one directory that holds the journal when it goes: see docs/internals/transaction.md."""
     return {path: look[:2] if isinstance(look, tuple) and path == "share" else look for path, look in pictures.items()}

@@ -1,29 +1,29 @@
 """Known vulnerabilities and defects of this version and its libraries, with their dates and sources.
 
-- error: some of them are critical, and the risk was not accepted; or a pin of ours keeps a later version out.
-- warning: some affect this version, counted by severity, each with its source; or the critical ones were accepted by
-  `--allow vulnerable` at the setup, which speaks of no later data than that day's. Critical ones after it are errors.
-  Of a package of the operating system, which may have the fixes without their versions, even critical ones.
+- error: some of them are critical, and the risk was not accepted. Or a pin of ours keeps a later version out.
+- warning: some affect this version, counted by severity, each with its source. Or the critical ones were accepted by
+  `--allow vulnerable` at the setup, which covers the data of that day. Critical ones after it are errors. Of a package
+  of the operating system, which may have the fixes without their versions, even critical ones.
 - hint: the data is older than 90 days: ask for later data with a later fastinstall.
 
 What counts is the version of Pillow in place: SIMD kernels leave it that version's fixes. A defect of a fork's kernels
-counts only where they are in the core, and comes with a line that shows it. A fork follows Pillow with a delay, and
-scanners that look for the name `pillow` may miss it. The data is dated; a version without a known advisory is not a
-safe version. Libraries are told by their versions alone, and a distribution may have patched its own build.
+counts only if the core has them, and comes with a line that shows it. A fork follows Pillow with a delay, and scanners
+that look for the name `pillow` may miss it. The data is dated; a version without a known advisory is not a safe
+version. Libraries are told by their versions alone, and a distribution may have patched its own build.
 
-Where a pin holds the stack, nothing but a person brings a later version, so whatever affects it is an error; unless the
-risk was accepted at the setup.
+If a pin holds the stack, only a person brings a later version, so whatever affects it is an error. The exception is a
+risk accepted at the setup.
 
 Why it matters:
-Images come from strangers, and their decoders are written in C. A fork that follows Pillow lacks the fixes of the
-releases after the one that it follows, and a scanner that looks for `pillow` passes over `pillow-simd`.
+Images come from strangers, and their decoders are written in C. A fork that follows Pillow lacks the fixes of later
+releases. A scanner that looks for `pillow` passes over `pillow-simd`.
 
 How to fix it:
-Set up the newest Pillow, with kernels of ours; or go back to stock Pillow of the newest version. To stay with an
-older one knowingly, say `--allow vulnerable` at the setup: the critical ones of that day are warnings from then on.
-Where a distribution in the environment takes no version with the fixes, the hint names it, and proposes none. Where the
-stack is pinned, `fastinstall setup --upgrade` brings the newest, and the pin goes along; `fastinstall guard
-remove` takes it away.
+Set up the newest Pillow, with kernels of ours; or go back to stock Pillow of the newest version. To stay with an older
+one knowingly, say `--allow vulnerable` at the setup. The critical ones of that day are warnings from then on. Where a
+distribution in the environment takes no version with the fixes, the hint names it, and proposes none. Where the stack
+is pinned, `fastinstall setup --upgrade` brings the newest, and the pin goes along; `fastinstall guard remove` takes it
+away.
 """
 
 from collections.abc import Iterator

@@ -4,19 +4,19 @@
   and later let CFLAGS replace the interpreter's own -O3. Such a build is slower than stock Pillow.
 - unknown: the binary gives no sign.
 
-The sign is the share of functions that begin with the frame set-up of an unoptimised build: all of them at -O0, next
-to none at -O3. Where the compiler recorded its switches and they say -O2 or more, frame pointers were asked for.
-Where a wheel holds one copy of the core per CPU level, each of them is judged: another CPU would load another one.
-What a setup of fastinstall knows of the making is told as evidence.
+The sign is the share of functions that begin with the frame set-up of an unoptimised build. At -O0 all of them do, at
+-O3 next to none. Where the compiler recorded its switches and they say -O2 or more, frame pointers were asked for. If a
+wheel holds one copy of the core per CPU level, each of them is judged, as another CPU loads another one. What a setup
+of fastinstall knows of the making is told as evidence.
 
 Why it matters:
-An unoptimised build with all its SIMD kernels was 8 times slower than a right one, and its Lanczos 2.5 times slower
+An unoptimised build with all its SIMD kernels was 8 times slower than a right one. Its Lanczos was 2.5 times slower
 than stock Pillow's (measured 2026-11-21). It passes every usual check: the version, the features, the libraries.
 
 How to fix it:
-Build with the whole of the flags, `CFLAGS="-O3 -DNDEBUG -fwrapv -march=x86-64-v3"`, or add a flag to the compiler
-instead, `CC="cc -mavx2"`; give pip `--no-cache-dir`, or it takes the wheel that it made before with other flags.
-`fastinstall setup` does all that, and looks at the result.
+Build with all flags, `CFLAGS="-O3 -DNDEBUG -fwrapv -march=x86-64-v3"`, or add a flag to the compiler instead, `CC="cc
+-mavx2"`. Give pip `--no-cache-dir`, or it takes its earlier wheel with other flags. `fastinstall setup` does all that,
+and looks at the result.
 """
 
 from collections.abc import Iterator

@@ -1,21 +1,19 @@
-"""Conda's records against the files that matter to PIL, its pins and channels, and what is known to do harm.
+"""Conda's records against the files that matter to PIL, its pins and channels, and known causes of trouble.
 
 - error: records that cannot be read; conda refuses every command in this environment.
-- warning: files of a package are gone, altered, or another package's; a package or a channel that is known to do harm;
-  a pin that the installed Pillow contradicts; the channel that has the stack's packages is no longer registered.
+- warning: files of a package are gone, altered, or another package's. A package or a channel is known to cause trouble.
+  A pin contradicts the installed Pillow. The channel with the stack's packages is no longer registered.
 - hint: two packages claim the same files, and the right one has them; a pin that something else contradicts.
 
-Of files, PIL's own are the matter of `pillow-owner` and `pillow-files`. Whether the guard package is there says
-`guards`, and what an interrupted transaction of conda's left behind, `interrupted`. Skipped where conda does not manage
-the environment.
+`pillow-owner` and `pillow-files` check PIL's own files. Whether the guard package is there says `guards`, and what an
+interrupted transaction of conda's left behind, `interrupted`. Skipped where conda does not manage the environment.
 
 Why it matters:
-conda installs and removes by its records, whatever lies there by now. Two packages that claim the same files write
-them over each other's, and removing one takes the other's along; conda mentions it once, when it happens. The packages
-`jpeg` and `libjpeg-turbo` bring headers of the same names: what is built where those of `jpeg` were installed last is
-compiled for, and linked to, the IJG's library, which has no SIMD code. Of an old
-recipe, libraries remain that no solver puts together again; and a pin that cannot be kept makes the next transaction
-of conda's change something else, or fail.
+conda installs and removes by its records, whatever lies there by now. Two packages that claim the same files overwrite
+each other's, and removing one removes the other's too. conda mentions it once, when it happens. The packages `jpeg` and
+`libjpeg-turbo` bring headers of the same names. If those of `jpeg` were installed last, builds are compiled for, and
+linked to, the IJG's library, which has no SIMD code. An old recipe leaves libraries that no solver puts together again.
+A pin that cannot be kept makes conda's next transaction change something else, or fail.
 
 How to fix it:
 `fastinstall doctor --fix` has packages reinstalled that lost their files, libjpeg-turbo last. What is advised against

@@ -1,23 +1,24 @@
 """The level of this CPU, what hides parts of it, and whether the code in place suits it.
 
-- error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Where a wheel
-  holds one copy of the core per CPU level: a copy is missing or damaged, or is none for its level, so that CPUs that
-  it is there for would refuse it; whether this CPU loads it or not.
+- error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. The wheel
+  holds one copy of the core per CPU level, and a copy is missing or damaged, or not of its level. CPUs of that level
+  would refuse it, whether this CPU loads it or not.
 - warning: the recipe has no level for this CPU.
-- hint: another architecture than x86-64; features hidden by a virtual machine; GLIBC_TUNABLES or an old glibc keep the
-  loader from the better copy; a better level that the CPU would bear.
+- hint: another architecture than x86-64. Or a virtual machine hides features, or GLIBC_TUNABLES or an old glibc keep
+  the loader from the better copy. Or this CPU could run a better level.
 - unknown: the level could not be told.
 
 Levels: x86-64 psABI, "Micro-architecture levels". Which instructions the code really contains is another check's.
 
 Why it matters:
-Code for a CPU with more features than this one dies of an illegal instruction, at its first operation and not when it
-is imported. Code for one with fewer leaves speed lying about: on most operations AVX2 counts, and AVX-512 does not.
+Code for a CPU with more features than this one dies of an illegal instruction. That happens at its first operation and
+not at the import. Code for one with fewer is slower than it could be: on most operations AVX2 counts, and AVX-512 does
+not.
 
 How to fix it:
-`fastinstall setup --level auto` builds for this CPU; `--levels x86-64-v2,x86-64-v3` puts a copy for each into one
-wheel, of which every machine loads the best that it can. Where a virtual machine hides features, its administrator can
-pass them through; where GLIBC_TUNABLES does, unset it.
+`fastinstall setup --level auto` builds for this CPU. `--levels x86-64-v2,x86-64-v3` puts a copy for each into one
+wheel, and each machine loads the best that it can. Where a virtual machine hides features, its administrator can pass
+them through; where GLIBC_TUNABLES does, unset it.
 """
 
 from collections.abc import Iterator

@@ -1,24 +1,24 @@
 """The GPU's driver against the CUDA that torch and others were built for, without importing them.
 
-- error: the driver is older than the CUDA that torch, DALI or nvImageCodec was built for; kernel module and library of
-  the driver are of different versions; the GPU's device files are there and the driver's library is not.
-- warning: a build for the CPU or for another maker's GPUs on a machine with a GPU of NVIDIA's; a GPU that a container
-  was not handed, or whose driver is not loaded or does not answer, with a build for CUDA in place.
-- hint: a driver that is broken where nothing was built for CUDA; a build for the CPU that somebody chose by its index,
-  on a machine with a GPU; CUDA's libraries where no GPU is.
+- error: the driver is older than the CUDA that torch was built for. Kernel module and library of the driver have
+  different versions. The GPU's device files are there and the driver's library is not.
+- warning: a build for the CPU or for another maker's GPUs on a machine with a GPU of NVIDIA's. Or, with a build for
+  CUDA, a container was given no GPU, or the driver is not loaded or does not answer.
+- hint: a broken driver, and nothing built for CUDA. A build for the CPU that somebody chose by its index, on a machine
+  with a GPU. CUDA's libraries without a GPU.
 
 The driver is told by NVML (nvidia-ml-py, the extra `cuda`), else by /proc/driver/nvidia. What a build is for stands in
-its own files: torch/version.py, names and versions. Which driver a CUDA needs is dated
-data: a minor version of CUDA 11 and later runs on every driver of its major version. A Tegra's driver is part of its
-system image and is not judged. A build that has no code for a GPU says so itself when it first uses it. The tables were
-checked against public documents, and the probe against captured files.
+torch/version.py. Which driver a CUDA needs is dated data. A minor version of CUDA 11 and later runs on every driver of
+its major version. A Tegra's driver is part of its system image and is not judged. A build that has no code for a GPU
+says so itself when it first uses it. The tables were checked against public documents, and the probe against captured
+files.
 
 Why it matters:
-A build that does not fit runs all the same, on the CPU: `torch.cuda.is_available()` is False, training takes days
-instead of hours, and the loader of images is blamed.
+A build that does not fit still runs, on the CPU. `torch.cuda.is_available()` is False, and training takes days instead
+of hours. The image loader is blamed.
 
 How to fix it:
-Install a build for a CUDA that driver and GPU serve; pytorch lists its builds on the page that the remedy names.
+Install a build for a CUDA that driver and GPU serve. pytorch lists its builds on the page that the remedy names.
 Updating the driver is the other way; after it, restart the machine. In a container the host's driver counts: start it
 with `--gpus all`, on a host that has nvidia-container-toolkit.
 """

@@ -1,8 +1,8 @@
 """What may slow the loading of images: CPU quota, malloc's settings, and other decoders at hand.
 
-- hint: the control group grants fewer CPUs than programs count, so that a DataLoader starts too many workers; malloc
-  gives the memory of every large array back to the kernel (with fastinstall's Pillow, of those above 32 MB); the kernel
-  offers huge pages to programs that ask for them, and malloc is not told to.
+- hint: the control group grants fewer CPUs than programs count, so a DataLoader starts too many workers. Or malloc
+  gives the memory of every large array back to the kernel (with fastinstall's Pillow, of those above 32 MB). Or the
+  kernel offers huge pages to programs that ask for them, and malloc is not told to.
 
 How fast images are loaded depends on the images: that is measured by `fastinstall bench DIR`, not here. torch's
 DataLoader counts the CPUs that a process may run on (`os.sched_getaffinity`), which a quota does not change. glibc asks
@@ -10,15 +10,15 @@ for huge pages by GLIBC_TUNABLES since 2.35, and only where the kernel says "mad
 
 Why it matters:
 Training waits for its images more often than one thinks. `numpy.asarray` and `Image.tobytes` of a photo of 12
-megapixels took 52 ms, nearly all of it page faults in memory that malloc had given back before; with malloc told to
-keep it 8 ms, with huge pages as well 7 ms (measured 2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps the most
-memory that it ever used. fastinstall's Pillow has glibc keep blocks up to 32 MB, so this is about larger photos there,
-those of more than 11 megapixels. Pillow's draft mode was worth 4 times (2026-11-21). On small images none of it gains
+megapixels took 52 ms, nearly all of it page faults in memory that malloc had given back before. With malloc told to
+keep it, they took 8 ms, with huge pages as well 7 ms (measured 2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps
+the most memory that it ever used. fastinstall's Pillow has glibc keep blocks up to 32 MB. So there this concerns photos
+of more than 11 megapixels. Pillow's draft mode was worth 4 times (2026-11-21). On small images none of it gains
 anything. Workers beyond the quota take memory and turns from each other, and load no faster.
 
 How to fix it:
-`fastinstall bench DIR` measures your images on this machine, as a DataLoader loads them, and tells what helps in the
-order of its gain, each with the command or the line of code, and when to leave it alone.
+`fastinstall bench DIR` measures your images on this machine, as a DataLoader loads them. It tells what helps, in the
+order of its gain, each with the command or the line of code, and when to change nothing.
 """
 
 import re

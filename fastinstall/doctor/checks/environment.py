@@ -1,18 +1,18 @@
 """Which environment this is, who protects it, and whether its Python changed under its packages.
 
 - error: the Python changed its minor version under the packages that were set up for it.
-- warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either; the Python
-  of a conda environment is none of its own; conda changed the Python under packages that pip had installed, and PIL
-  is gone with them.
+- warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either. Or a conda
+  environment runs a Python of another one. Or conda changed the Python under packages of pip's, and PIL is gone with
+  them.
 - hint: protected against changes (PEP 668, a global interpreter, conda's base, `conda-meta/frozen`, unreadable records
-  of conda's, fastinstall's own), not writable, or not the environment that is active in the shell; packages of another
-  Python are left.
+  of conda's, fastinstall's own), or not writable. Or it is not the environment that is active in the shell. Or packages
+  of another Python are left.
 
 Why it matters:
 A bare `pip` acts on whatever the shell finds first. After a failed activation that is the global interpreter, and a
-`pip uninstall pillow` meant for one environment breaks another. Compiled packages fit one minor version of Python
-only: when the base interpreter of a virtual environment is upgraded, or conda installs another Python, they are still
-there and cannot be imported. conda moves its own packages along, and leaves behind what pip had installed.
+`pip uninstall pillow` meant for one environment breaks another. Compiled packages fit one minor version of Python only.
+When a virtual environment's base interpreter is upgraded, or conda installs another Python, they are still there and
+cannot be imported. conda moves its own packages along, and leaves behind what pip had installed.
 
 How to fix it:
 Name the environment in every command: `PREFIX/bin/python -m pip`, `fastinstall --prefix PREFIX`. Where Python changed,

@@ -8,9 +8,9 @@ Compiled in is not loaded: `PIL.features` says "libjpeg_turbo" with another libj
 tells.
 
 Why it matters:
-A format that is gone shows only when a file of that format is opened, in production. And a library that was compiled
-for, yet not loaded, gives none of its speed: the official wheels say "zlib_ng" and load the zlib of the operating
-system, so that PNG is written at half the speed (measured 2026-11-21). They are made so, and nothing is broken.
+A format that is gone shows only when a file of that format is opened, in production. A library that was compiled for,
+yet not loaded, gives none of its speed. The official wheels say "zlib_ng" and load the zlib of the operating system.
+PNG is then written at half the speed (measured 2026-11-21). They are made so, and nothing is broken.
 
 How to fix it:
 `fastinstall doctor --fix` brings lost features back. For PNG at the speed of zlib-ng, set up the stack of the recipe

@@ -1,18 +1,18 @@
 """Whether the start-up guard, conda's guard package and pins are there, intact and up to date.
 
-- warning: the start-up guard is damaged, outdated or not compiled; the guard package is gone that was set up with the
-  stack, or files of it are; a pin does not hold as it should, or is gone that was asked for at the setup.
-- hint: the start-up guard is not installed; the guard package is another one than was set up; the stack is a wheel in a
-  conda environment, so that there is nothing that conda's solver obeys.
+- warning: the start-up guard is damaged, outdated or not compiled. Or the guard package that was set up with the stack
+  is gone, or files of it are. Or a pin does not hold as it should, or one requested at the setup is gone.
+- hint: the start-up guard is not installed, or the guard package is another one than was set up. Or the stack is a
+  wheel in a conda environment, so nothing there tells conda's solver to keep it.
 
 Skipped if fastinstall has set up nothing, or if the guard was declined (`--no-guard`).
 
 Why it matters:
-Any later `pip install` of a package that requires Pillow may put stock Pillow in the place of the stack, silently;
-`pip check` has nothing to say about it. With the guard each program that is started and imports PIL says so, once for
-itself and its workers. conda, mamba and pixi run no Python of the environment's; what they obey is the guard package,
-which allows no Pillow but ours beside it, and so holds back security updates of Pillow too. Its scripts in
-`etc/conda/activate.d` look when the environment is activated.
+Any later `pip install` of a package that requires Pillow may silently replace the stack with stock Pillow. `pip check`
+does not report it. With the guard each program that is started and imports PIL says so, once for itself and its
+workers. conda, mamba and pixi run no Python of the environment's. They obey the guard package, which allows only
+Pillows of fastinstall beside it. So it holds back security updates of Pillow too. Its scripts in `etc/conda/activate.d`
+look when the environment is activated.
 
 conda's classic solver does not name the guard package when it refuses another Pillow. Its `UnsatisfiableError` says
 that packages are "incompatible with your system", with lines such as `feature:/linux-64::__archspec==1=icelake` or
@@ -20,11 +20,11 @@ that packages are "incompatible with your system", with lines such as `feature:/
 
 How to fix it:
 `fastinstall doctor --fix` writes the start-up guard's files again, for the Python and the core that are there, without
-touching the stack; so do `fastinstall setup` and `fastinstall guard install`. They are plain to read, and
-`FASTINSTALL_GUARD=0` switches them off. `doctor --fix` puts the guard package back too, and the environment's own pin;
+touching the stack. `fastinstall setup` and `fastinstall guard install` do so too. They are plain to read, and
+`FASTINSTALL_GUARD=0` switches them off. `doctor --fix` puts the guard package back too, and the environment's own pin.
 `fastinstall guard pin` prints the change that pins a project again. `fastinstall setup --upgrade` builds the newest
-Pillow; to install another build, `fastinstall rollback` first.
-`fastinstall setup --engine auto` makes conda packages of a stack that was set up as a wheel.
+Pillow; to install another build, `fastinstall rollback` first. `fastinstall setup --engine auto` makes conda packages
+of a stack that was set up as a wheel.
 """
 
 from collections.abc import Iterator

@@ -1,22 +1,22 @@
 """Left-overs of an interrupted installation: pip's, conda's, or fastinstall's own.
 
 - error: a transaction of fastinstall neither finished nor was undone, or an installer was stopped midway. pip renames
-  what it removes (`PIL` to `~IL`) and does not put it back when it is killed; conda was stopped while packages that
+  what it removes (`PIL` to `~IL`) and does not put it back when it is killed. Or conda was stopped while packages that
   matter to PIL were half there.
-- warning: fastinstall was stopped when it had changed nothing yet, or had only to clear up, and left directories of its
-  own; conda left files behind that it had moved out of the way, and the packages that matter to PIL are whole.
+- warning: fastinstall was stopped before it had changed anything, or while it cleaned up, and left directories of its
+  own. Or conda left files behind that it had moved out of the way, and the packages that matter to PIL are intact.
 
 Why it matters:
-An installer that is stopped midway leaves PIL missing, or mixed of two versions: 39 of 66 interruptions of pip did
-(measured 2026-11-21). What begins with `~` is what it had moved aside; later runs of pip warn of it and leave it there.
+An installer that is stopped midway leaves PIL missing, or mixed of two versions. 39 of 66 interruptions of pip did
+(measured 2026-11-21). What begins with `~` is what it had moved aside. Later runs of pip warn of it and leave it there.
 conda undoes a transaction that fails, and none that is killed.
 
 How to fix it:
 Whatever next command of fastinstall changes the environment finishes or undoes a transaction of fastinstall first, and
 says so. `fastinstall rollback --interrupted` does that alone; `fastinstall doctor --fix` also puts the stack back that
-was set up.
-Elsewhere install Pillow again; what begins with `~` can then be removed by hand. What conda began, conda has to finish:
-`conda list --revisions` tells what it did last; run that again, and remove what it left. Until then a setup refuses.
+was set up. Elsewhere install Pillow again; what begins with `~` can then be removed by hand. What conda began, conda
+has to finish. `conda list --revisions` shows what it did last: run that again, and remove what it left. Until then a
+setup refuses.
 """
 
 from collections.abc import Iterator

@@ -1,22 +1,22 @@
 """What the code requires of a CPU against what this one has, and other hosts.
 
-- error: code that this CPU would load requires features that it lacks; they and the files are named. Where those
-  only give wrong results (LZCNT, which older CPUs run as BSR), that is said. Or: a file declares a level that the CPU
-  lacks, and the loader refuses it. Or: a copy of the core that a wheel holds for a CPU level requires more than such
-  CPUs have; they would load it, and die. With `--host-flags FILE` other machines are judged too, each by name.
-- hint: not decoded. Then a file's own note and its recorded compiler switches are all that is known; with the extra
-  `isa` (iced-x86) the instructions themselves are looked at.
+- error: code that this CPU would load requires features that it lacks; they and the files are named. Where those only
+  give wrong results (LZCNT, which older CPUs run as BSR), that is said. Or: a file declares a level that the CPU lacks,
+  and the loader refuses it. Or a copy of the core requires more than the CPUs of its level have. They would load it,
+  and die. With `--host-flags FILE` other machines are judged too, each by name.
+- hint: not decoded. Then only a file's own note and its recorded compiler switches are known. With the extra `isa`
+  (iced-x86) the instructions themselves are read.
 - unknown: the CPU's features, or what the code needs, could not be told.
 
-Code that asks the CPU first (CPUID, IFUNC, `__cpu_model`) and chooses among its functions requires only what runs
-unasked; what it chooses among is contained, and lacking that is fine. Which is which is told from who calls whom: it is
-likely, not certain, and choices that are passed on as arguments are not seen. TZCNT, PAUSE, PREFETCHW, ENDBR and
+Some code asks the CPU first (CPUID, IFUNC, `__cpu_model`) and chooses among its functions. It requires only what always
+runs. What it chooses among is contained, and lacking that is fine. Calls between functions tell which is which. That is
+likely, not certain: choices that are passed on as arguments are not seen. TZCNT, PAUSE, PREFETCHW, ENDBR and
 no-operations of several bytes prove nothing: CPUs that lack them pass over them. Libraries beside PIL are not judged.
 
 Why it matters:
-A module can be imported on a CPU that cannot run it. Of four builds on six emulated CPUs each was imported, and in 15
-of the 24 cases Python died of SIGILL at the first operation that used an instruction which the CPU lacks (measured
-2026-11-21): on a cluster, that may be some hours into the work, on some of the machines.
+A module can be imported on a CPU that cannot run it. Four builds on six emulated CPUs were all imported. In 15 of the
+24 cases Python died of SIGILL at the first operation with an instruction that the CPU lacks (measured 2026-11-21). On a
+cluster, that may be hours into the work, on some machines.
 
 How to fix it:
 `fastinstall setup --level auto` builds for this CPU, `--levels x86-64-v2,x86-64-v3` one wheel in which each CPU finds

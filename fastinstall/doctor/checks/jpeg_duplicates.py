@@ -1,26 +1,25 @@
 """Whether two libjpegs are loaded into one process: who brings each, and whether symbols bind wrongly.
 
-- error: a file gets the functions of another libjpeg than the one that it asks for, with another interface or of
-  another implementation: the call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or
-  writes into memory that is laid out otherwise.
+- error: a file gets the functions of another libjpeg than the one that it requires, with another interface or
+  implementation. The call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or writes into
+  memory with another layout.
 - warning: two are there, and it works: every user gets its own, or another one with the same interface. Or a process
   was named that has another one mapped, and its memory may not be read.
 
-A libjpeg that is linked into a module with its symbols hidden is nobody else's, and no conflict. Nor are those that
-other packages bring under names of their own (`cv2`, `torchvision`); where a process was looked at, they are told. Of a
-process that runs already its memory tells how each function is bound, whatever was loaded before PIL and for everybody.
-Where Python runs on musl, whose loader is not simulated, only that is looked at.
+A libjpeg that is linked into a module with its symbols hidden is nobody else's, and no conflict. Nor are those under
+names of their own in other packages (`cv2`, `torchvision`). Findings on a process name them. The memory of a running
+process tells how each function is bound, whatever was loaded before PIL and for all. Where Python runs on musl, whose
+loader is not simulated, only that is looked at.
 
 Why it matters:
-The loader binds a function to the first library that has it, whoever asked for that library. Two libjpegs come
-together where one is the wheel's or conda's, and the other comes with the system's libtiff. What then happens is
-decided by the versions of the symbols and by the order of loading, so that it may work until another module, or
-another package, is imported first.
+The loader binds a function to the first library that has it, whoever asked for that library. Two libjpegs come together
+where one is the wheel's or conda's, and the other comes with the system's libtiff. The versions of the symbols and the
+order of loading then decide what happens. It may work until another module or package is imported first.
 
 How to fix it:
-Let all of PIL's libraries come from one place. A wheel with its libraries inside does, and so does
-`fastinstall setup`. In a conda environment install libtiff before anything is built there, or the build finds the
-system's; where both `jpeg` and `libjpeg-turbo` are installed, remove `jpeg`.
+Let all of PIL's libraries come from one place. A wheel with its libraries inside does, and so does `fastinstall setup`.
+In a conda environment install libtiff before you build anything there, or the build finds the system's. If both `jpeg`
+and `libjpeg-turbo` are installed, remove `jpeg`.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,21 +1,21 @@
 """Which libjpeg really loads: implementation, version, SIMD, and whose it is.
 
-- error: the loader would not find it; the core was compiled for another interface or another implementation, so that
-  JPEG fails; or the JPEG support that was set up is gone.
-- warning: not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or a libjpeg-turbo without SIMD; not
-  the file that the setup recorded; another one than this is mapped in a running process; no JPEG at all.
-- hint: the core asks for no libjpeg, and has JPEG all the same: it is linked statically, and which one cannot be told.
+- error: the loader would not find it. Or the core was compiled for another interface or implementation, so JPEG fails.
+  Or the JPEG support that was set up is gone.
+- warning: not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or a libjpeg-turbo without SIMD. Or not
+  the file that the setup recorded. Or a running process has mapped another one, or there is no JPEG at all.
+- hint: the core requires no libjpeg, and has JPEG all the same. It is linked statically, and which one cannot be told.
 - unknown: the library could not be identified.
 
-Of a libjpeg that is linked into the core the same is told as of one in a file of its own. A file that was copied, with
-another inode and the same contents, is the same. Where Python runs on musl, whose loader is not simulated, the check
-is skipped.
+A libjpeg that is linked into the core is judged like one in a file of its own. A file that was copied, with another
+inode and the same contents, is the same. Where Python runs on musl, whose loader is not simulated, the check is
+skipped.
 
 Why it matters:
-libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpeg, by its SIMD code; an environment in
-which one has taken the other's place works, or seems to, and is slow. `PIL.features` cannot tell: it says what the core
-was compiled with, "libjpeg_turbo True" with the IJG's library loaded too, and then writing a JPEG fails.
-libjpeg-turbo decodes JPEG for stock Pillow too: a fast stack does not decode JPEG faster than Pillow's own wheels.
+libjpeg-turbo decodes and encodes JPEG several times as fast as the IJG's libjpeg, by its SIMD code. An environment with
+the wrong one works, or seems to, and is slow. `PIL.features` cannot tell, because it says what the core was compiled
+with. It says "libjpeg_turbo True" with the IJG's library loaded too, and then writing a JPEG fails. libjpeg-turbo
+decodes JPEG for stock Pillow too: a fast stack does not decode JPEG faster than Pillow's own wheels.
 
 How to fix it:
 Where fastinstall has set up the stack, `fastinstall doctor --fix` puts the library back that belongs to it. Elsewhere

@@ -1,26 +1,25 @@
 """Whether every library that PIL needs is found, and inside this environment where it should be.
 
 - error: a library is not found, or the file at which the search for it ends is damaged.
-- warning: a library that was bundled with the wheel is taken from elsewhere; one comes from outside a conda
-  environment, or from another environment; a process has mapped other files than the loader's rules give.
+- warning: a library that was bundled with the wheel is taken from elsewhere. Or one comes from outside a conda
+  environment, or from another environment. Or a process has mapped other files than the loader's rules give.
 - hint: LD_LIBRARY_PATH or LD_PRELOAD decide what is loaded.
 
-The files of every module are followed through, directly needed or not, by the rules of glibc's loader (`man ld.so`),
-as for a fresh process of the target; nothing is run. The C library's own files are the system's everywhere, and so are
-the libraries that the interpreter itself brings; its own libz may serve a wheel that leaves libz to the system. Where
-Python runs on musl, nothing is followed through, and the check is skipped.
+The files of every module are followed by the rules of glibc's loader (`man ld.so`), directly needed or not. That is for
+a fresh process of the target; nothing is run. The C library's own files are the system's everywhere, and so are the
+libraries that the interpreter brings. Its own libz may serve a wheel that leaves libz to the system. Where Python runs
+on musl, nothing is followed through, and the check is skipped.
 
 Why it matters:
-A module whose library is not found cannot be imported, and PIL then does without the format, silently. A library that
-is found at a place where it was not meant to be is another version, or goes away with the environment it belongs to:
-the RUNPATH that conda's compilers write is absolute, so that a wheel that was built in one environment loads that
-one's libraries in another. A build in a conda environment without libtiff finds the system's, and with it the
-system's libjpeg.
+A module whose library is not found cannot be imported, and PIL then does without the format, silently. A library from
+an unintended place is another version, or goes away with its environment. The RUNPATH that conda's compilers write is
+absolute. So a wheel that was built in one environment loads that one's libraries in another. A build in a conda
+environment without libtiff finds the system's, and with it the system's libjpeg.
 
 How to fix it:
-Install the library that is missing, or put the stack back by `fastinstall doctor --fix`. Where the place is wrong,
-build again in this environment, or take a wheel that has its libraries inside; unset LD_LIBRARY_PATH and LD_PRELOAD
-where they are not wanted.
+Install the library that is missing, or put the stack back by `fastinstall doctor --fix`. If the place is wrong, build
+again in this environment, or take a wheel that has its libraries inside. Unset LD_LIBRARY_PATH and LD_PRELOAD if you do
+not want them.
 """
 
 import re

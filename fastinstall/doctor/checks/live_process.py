@@ -1,15 +1,15 @@
 """Whether a process that runs already still runs what lies in the environment.
 
-- warning: it runs files of PIL's that were replaced or removed since; it runs the PIL of another place than the one
-  that the other checks look at.
+- warning: it runs files of PIL's that were replaced or removed since. Or it runs the PIL of another place than the
+  other checks look at.
 - hint: it has no PIL mapped.
 
 Only where a process is named, by `--pid`; nothing is done to it. The checks of libraries then speak of what it has
 mapped, and not of a fresh process.
 
 Why it matters:
-A process keeps the files that it has started with. After a setup, a repair or an update under it, the environment is
-one thing and what serves the requests is another, until it is started again.
+A process keeps the files that it has started with. After a setup, a repair or an update, a running program still serves
+with the old files, until it is started again.
 
 How to fix it:
 Restart the process. Where it runs the PIL of another place, examine that one: `--prefix` names its environment.

@@ -1,12 +1,12 @@
 """Whether real operations work; a death by signal is named.
 
-- error: an operation failed, an extension module of PIL's that is there could not be imported, or a signal killed the
-  interpreter. A core for another CPU is imported without complaint and dies of SIGILL at its first operation.
+- error: an operation failed, an extension module of PIL's could not be imported, or a signal killed the interpreter. A
+  core for another CPU is imported without complaint and dies of SIGILL at its first operation.
 - unknown: PIL was imported, and no operation ran.
 
 Why it matters:
-Only what runs is known to work: `PIL.features` tells what was compiled, an import executes hardly any of the code, and
-`pip check` reads metadata. Where a signal kills the interpreter, the operation and the instruction are named; with the
+Only what runs is known to work. `PIL.features` tells what was compiled, an import executes hardly any of the code, and
+`pip check` reads metadata. If a signal kills the interpreter, the operation and the instruction are named. With the
 extra `isa`, so is the CPU feature that the instruction needs.
 
 How to fix it:

@@ -1,16 +1,16 @@
 """PIL's files against RECORD: altered, missing, mixed or stray ones, and the core's ABI.
 
 - error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`; an extension
-  module (`_webp`, `_imagingft`, ...) or a bundled library is altered, or a stray module lies there (PIL imports fine
-  with all of that); recorded files are missing.
+  module (`_webp`, `_imagingft`, ...) or a bundled library is altered, or an unknown module lies there (PIL imports fine
+  with all of that). Recorded files are missing.
 - warning: other files altered, or claimed by nobody; modules of another Python beside the right ones.
 
-With several owners, the files are held against the one that they fit best; a package of conda's is held against
+With several owners, the files are compared with the owner that they fit best. A package of conda's is compared with
 conda's record.
 
 Why it matters:
-PIL imports with files of two versions mixed, as long as the core and `_version.py` agree: a `_webp` of another build is
-loaded when the first WebP image is opened, against a library that is laid out otherwise. A module that no distribution
+PIL imports with files of two versions mixed, as long as the core and `_version.py` agree. Then a `_webp` of another
+build is loaded at the first WebP image, against a library with another memory layout. A module that no distribution
 claims survives every uninstallation, and is loaded by the next Pillow. A module that carries the tag of another Python
 is never loaded.
 

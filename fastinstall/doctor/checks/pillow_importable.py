@@ -1,20 +1,20 @@
 """Whether PIL is there, is a real package and can be imported.
 
-- error: the import fails or kills the interpreter (a truncated core gives SIGBUS); `PIL/__init__.py` is missing, so
-  that PIL is a namespace package; the core is missing, empty, for another Python or of another version than the rest;
-  PIL is gone although it was set up.
+- error: the import fails or kills the interpreter (a truncated core gives SIGBUS). `PIL/__init__.py` is missing, so PIL
+  is a namespace package. The core is missing, empty, for another Python or of another version than the rest. PIL is
+  gone although it was set up.
 - warning: what is imported lies outside this environment.
 - hint: there is no PIL, and none was set up.
 
 With `--quick` nothing is executed, and the verdict comes from the files alone.
 
 Why it matters:
-Everything else rests on it. An import that fails tells a reason that leads astray ("module 'PIL' has no attribute
-'Image'", "cannot open shared object file"), and a truncated core kills the interpreter without a word of Python's.
+Everything else rests on it. A failed import gives a misleading reason ("module 'PIL' has no attribute 'Image'", "cannot
+open shared object file"). A truncated core kills the interpreter without a message.
 
 How to fix it:
-Put the stack back that was set up, `fastinstall doctor --fix`; elsewhere install Pillow again, forced, since pip takes
-a broken one for installed.
+Put the stack back that was set up: `fastinstall doctor --fix`. Elsewhere force pip to install Pillow again, since pip
+takes a broken one for installed.
 """
 
 from collections.abc import Iterator

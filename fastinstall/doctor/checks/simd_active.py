@@ -1,17 +1,17 @@
 """Which SIMD kernels are in the imaging core, by symbol; partial sets are named.
 
-- error: the kernels that were set up are gone, or only some of them are there; where a wheel holds one copy of the core
-  per CPU level, every copy is judged, since another CPU would load another one.
-- warning: some of the kernels are there without a setup of ours, or the distribution calls itself SIMD and has none.
+- error: the kernels that were set up are gone, or only some of them are there. If a wheel holds one copy of the core
+  per CPU level, every copy is judged, since another CPU loads another one.
+- warning: some of the kernels are there without a setup of ours. Or the distribution calls itself SIMD and has none.
 - hint: this is stock Pillow, which has none; or the setup left some of them out.
 
 Why it matters:
-The version and the name of a distribution are what somebody typed. Packages that called themselves Pillow-SIMD have
-been stock Pillow, since the build had found no reason to compile the kernels, and everything worked, as slowly as ever.
+The version and the name of a distribution are what somebody typed. Packages called Pillow-SIMD have been stock Pillow.
+The build had found no reason to compile the kernels, and everything worked, as slowly as ever.
 
 How to fix it:
-`fastinstall setup` builds the kernels, and refuses its own result if they are not in it; where they were set up and
-are gone, `fastinstall doctor --fix` puts them back.
+`fastinstall setup` builds the kernels, and refuses its own result without them. If they were set up and are gone,
+`fastinstall doctor --fix` puts them back.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Whether something replaced the stack that was set up: what, by which tool, and when.
 
-- error: it is not what was set up. The message says what replaced it, by which tool and when; or that it was
-  uninstalled, altered in place, replaced by half, or that the Python changed under it.
+- error: it is not what was set up. The message says what replaced it, by which tool and when. Or it was uninstalled,
+  altered in place or half replaced, or the Python changed under it.
 
 The core is compared by its sha256, its distribution by its metadata directory, the package by `PIL/_version.py`. Where
 the core has one copy per CPU level, whose name its file tells, the copies are compared with RECORD. In a conda
@@ -9,15 +9,15 @@ environment the installed package is compared too, and conda's history tells the
 Skipped where fastinstall has set up nothing.
 
 Why it matters:
-A swap is silent: the import works, the version may be the same, and only the speed is gone, or with another version
-the features. It happens by commands that have nothing to do with images, such as the upgrade of a package that
+A replacement is silent. The import works, and the version may be the same. Only the speed is gone, or with another
+version the features. Commands that have nothing to do with images cause it. Examples are the upgrade of a package that
 requires Pillow, or any transaction of conda's that touches Pillow.
 
 How to fix it:
-`fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. Where a later Pillow was asked for
-by its name, or another package requires it, it builds that version with the kernels instead. To have the other Pillow
-stay as it is: `fastinstall guard accept`. `fastinstall guard install` brings the guard, which tells of the next swap at
-the next start of Python. In a conda environment the guard package keeps conda's solver from the next one.
+`fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. If a later Pillow was requested by
+name, or another package requires it, it builds that version with the kernels instead. To have the other Pillow stay as
+it is: `fastinstall guard accept`. `fastinstall guard install` brings the guard, which tells of the next swap at the
+next start of Python. In a conda environment the guard package keeps conda's solver from the next one.
 """
 
 from collections.abc import Iterator

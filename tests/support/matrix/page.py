@@ -15,20 +15,20 @@ from typing import Any
 
 FILES = ("tests/e2e/test_swap_matrix.py", "tests/e2e/test_swap_matrix_projects.py")
 _PAGE = """\
-# The swap matrix: who replaces the stack, who tells, and what leads back
+# Which command replaces the fast build, who notices, and what repairs it
 
-Written on {date} by `PYTHONPATH=tests python -m support.matrix.page docs/explanation/swap-matrix.md`, which plays
+Written on {date} by `PYTHONPATH=tests python -m support.matrix.page docs/explanation/swap-matrix.md`. It plays
 {files}:
-real commands, a real environment with Pillow-SIMD {same}, CPython {python}, pip {pip}, uv {uv}, poetry {poetry},
-pdm {pdm}, and a local index with the official wheels of Pillow {older} and {same}, and with one that calls itself
-{newer}. `frame`, `easel` and `demanding` are small packages that require pillow, the last one that newest.
-[Guards](guards.md) tells how each is noticed, and [pins](../how-to/pin.md) how it is prevented.
+real commands in a real environment with the fast build of Pillow {same}. Tried with CPython {python}, pip {pip}, uv
+{uv}, poetry {poetry} and pdm {pdm}. A local index has the official wheels of Pillow {older} and {same}, and one that
+calls itself {newer}. `frame`, `easel` and `demanding` are small packages that require pillow, the last one that newest.
+[Guards](guards.md) says how each is noticed, and [pins](../how-to/pin.md) how it is prevented.
 
 - **kept**: the command ends well, and the stack is what was set up. **refused**: the pin makes the command fail.
 - **silent**: nobody says anything. `fastinstall doctor` names it afterwards, with the tool where one left its name.
 - **pip, at its end**: the guard says it once, by that name, at that moment.
 - **repaired**: the printed command was pasted into a terminal as it stood, and its questions were answered with yes.
-  Afterwards the core was ours again, and neither `doctor --quick` nor an import had anything to say. Where several
+  Afterwards the fast build was in place, and neither `doctor --quick` nor an import had a warning. Where several
   rows of a column leave the same files, the first of them was repaired.
 - **accepted**: another package requires that Pillow. The repair refuses to break it, and prints the command that
   accepts it, which was pasted too.

@@ -1,0 +1,76 @@
+"""Pages are in short sentences, and pages for users in words that a user knows: style in CONTRIBUTING.md."""
+
+import re
+from pathlib import Path
+
+import pytest
+from support.docs.pages import ROOT, page_files, page_name, without_code
+from support.docs.sentences import count_words, sentences_of
+
+PAGES = [*page_files(), *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md"))]
+FOR_USERS = [
+    *(page for page in page_files() if page.parent.name in {"tutorial", "how-to", "explanation"}),
+    ROOT / "README.md",
+    ROOT / "docs/README.md",
+]
+
+WORDS = 20
+"""Longer than this is long."""
+
+LONG_IN_ALL = 200
+LONG_IN_A_PAGE = 1 / 6
+FEW = 3
+"""A page may have so many whatever its length."""
+
+OURS = re.compile(
+    r"\b(?:ours|chassis|wish(?:es|ed)?|rooms?|way back|foretold|foretells?|trap|dance|mend(?:s|ed)?|spelt|"
+    r"has not got|tidies|is content|released by death|the core was ours|tells a reason|leads astray)\b",
+    re.IGNORECASE,
+)
+"""What a user cannot know, metaphors, and words that a native engineer would not write there."""
+
+
+LINES_OF_README = 110
+MOST_PAGES = 50
+
+
+def test_readme_is_short_and_pages_are_few() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= LINES_OF_README
+    assert len(list((ROOT / "docs").rglob("*.md"))) <= MOST_PAGES
+
+
+def _long(page: Path) -> list[str]:
+    return [each for each in sentences_of(page.read_text("utf-8")) if count_words(each) > WORDS]
+
+
+def test_few_sentences_are_long() -> None:
+    long = {page_name(page): len(_long(page)) for page in PAGES}
+    assert sum(long.values()) <= LONG_IN_ALL, sorted(long.items(), key=lambda item: -item[1])[:10]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_no_page_has_many_long_sentences(page: Path) -> None:
+    allowed = max(FEW, LONG_IN_A_PAGE * len(sentences_of(page.read_text("utf-8"))))
+    long = _long(page)
+    assert len(long) <= allowed, "\n".join(long)
+
+
+@pytest.mark.parametrize("page", FOR_USERS, ids=page_name)
+def test_pages_for_users_are_in_their_words(page: Path) -> None:
+    prose = re.sub(r"`[^`]*`|\]\([^)]*\)", " ", without_code(page.read_text("utf-8")))
+    assert OURS.findall(prose) == []
+
+
+def test_sentences_are_counted_as_a_reader_reads_them() -> None:
+    prose = "# T\n\nOne `code span here` two. Three\nfour ([a link](b.md#c.d)).\n"
+    text = f"{prose}\n- item, e.g. this\n  one\n\n| a | b c. d |"
+    found = sentences_of(text)
+    assert found == [
+        "One `code span here` two.",
+        "Three four ([a link](b.md#c.d)).",
+        "item, e.g. this one",
+        "a",
+        "b c.",
+        "d",
+    ]
+    assert [count_words(each) for each in found] == [3, 4, 4, 1, 2, 1]
