@@ -9,8 +9,9 @@ from fastinstall.observe import observation
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
+from fastinstall.plan.facts_digest import compute_facts_digest
 from fastinstall.plan.make import foresee_facts, plan_creation
-from fastinstall.plan.plan import Plan, compute_facts_digest
+from fastinstall.plan.plan import Plan
 from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_differences
 from fastinstall.verbs.plan import name_target, plan_setup
 

@@ -17,7 +17,7 @@ from fastinstall.model.guard_state import GuardState
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.session import open_session
-from fastinstall.plan.plan import compute_facts_digest
+from fastinstall.plan.facts_digest import compute_facts_digest
 
 TOOL = Path("/opt/fastinstall")
 Damage = Callable[[Path], object]
