@@ -107,13 +107,7 @@ def _describe_lack_of_memory(request: BuildRequest, _match: re.Match[str]) -> tu
     return "the compiler was killed, probably for lack of memory", f"run again with --jobs {jobs}"
 
 
-def _describe_lack_of_semaphores(_request: BuildRequest, _match: re.Match[str]) -> tuple[str, str]:
-    # The pool of Pillow's setup.py makes one without need; glibc keeps them as files (sem_open(3)).
-    return "no semaphore can be made, probably because /dev/shm is not writable", "run again with --jobs 1"
-
-
 _CAUSES: tuple[tuple[str, Callable[[BuildRequest, re.Match[str]], tuple[str, str]]], ...] = (
-    (r"_multiprocessing\.SemLock", _describe_lack_of_semaphores),
     (r"No space left on device", _describe_full_disk),
     (r"unrecognized command[- ]line option \W?(-[\w=.+-]+)", _describe_unknown_flag),
     (r"bad value \S+ for \W?(-m[\w=.+-]+)", _describe_unknown_flag),

@@ -4,6 +4,7 @@ Each level has its own copy of the source: backends leave objects there that ano
 """
 
 import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from fastinstall.core import files
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Emit, Finished, Progressed, Started
+from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
 from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
@@ -32,6 +33,9 @@ from fastinstall.wheelbuild.variables import Flags, build_variables
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 STAGE = "compile"
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 (the place that glibc uses)
+_SEMAPHORE = 32
+"""Bytes of a semaphore. Source: bits/semaphore.h of glibc."""
 
 
 @immutable
@@ -88,6 +92,9 @@ def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocatio
     request, started = build_context.request, time.monotonic()
     what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
+    if not has_semaphores():
+        message = f"{_SHARED_MEMORY} is not writable: each level compiles one file at a time"
+        request.emit(Noted(message=message, warning=True))
     targets = request.step.targets
     progress = _Progress(request.emit, len(targets) * _count_files(build_context.source))
     levels = [_LevelBuild(context=build_context, target=each, place=places[each.level]) for each in targets]
@@ -97,6 +104,21 @@ def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocatio
         files.discard(level.log)
     request.emit(Finished(stage=STAGE, message=f"compiled {what}", seconds=time.monotonic() - started))
     return compiled
+
+
+def has_semaphores() -> bool:
+    """Return whether processes can make semaphores, as the thread pool of Pillow's setup.py does without need.
+
+    glibc keeps them as files (sem_open(3)). A function of AWS Lambda has no such directory, and a hardened container
+    may have it read-only.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=_SHARED_MEMORY) as file:
+            file.write(bytes(_SEMAPHORE))
+            file.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _count_files(source: Path) -> int:
@@ -157,7 +179,7 @@ def _compile_level(level: _LevelBuild, progress: _Progress, process_group: Proce
     flags = Flags(
         target=target,
         # For each level: the slowest gets the CPUs that the others leave.
-        jobs=request.step.jobs,
+        jobs=request.step.jobs if has_semaphores() else 1,
         preprocessor=(*include_flags(headers.directories), *prefix, *path_flags(space, request.cache)),
         linker=(*context.link.flags, *level.place.flags, *objects),
     )

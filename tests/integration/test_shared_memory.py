@@ -1,4 +1,4 @@
-"""Without shared memory, where no semaphore can be made, images are prepared all the same."""
+"""Without shared memory: whether semaphores can be made, held against multiprocessing itself, and what does without."""
 
 import os
 import subprocess
@@ -7,8 +7,33 @@ import sys
 import pytest
 from support.machine.needs import require_system
 
+PROGRAM = """\
+from multiprocessing.pool import ThreadPool
+
+from fastinstall.wheelbuild.compile import has_semaphores
+
+try:
+    with ThreadPool(2):
+        made = True
+except OSError:
+    made = False
+assert has_semaphores() is made
+print(made)
+"""
+
+
 READ_ONLY = "mount -t tmpfs -o ro none /dev/shm"
 FULL = "mount -t tmpfs -o size=4k none /dev/shm && head -c 4096 /dev/zero >/dev/shm/full"
+
+
+@pytest.mark.parametrize(
+    ("mount", "made"), [("true", "True"), (READ_ONLY, "False"), (FULL, "False")], ids=["as it is", "read-only", "full"]
+)
+def test_it_is_told_before_a_build_whether_its_pool_can_start(mount: str, made: str) -> None:
+    answer = _run(mount, PROGRAM)
+    assert (answer.stdout.strip(), answer.returncode) == (made, 0), answer.stderr
+
+
 PICTURES = """\
 from fastinstall.bench._stores.files import in_parallel
 print(*in_parallel(len, ["a", "bb"], 2))

@@ -25,7 +25,6 @@ from fastinstall.wheelbuild.build_failures import explain
         ("cc: error: unrecognized command-line option \u2018-march=x86-64-v9\u2019", "-march=x86-64-v9", "--level"),
         ("cc1: error: bad value 'x86-64-v3' for '-march=' switch", "-march=", "--level"),
         ("gcc: fatal error: Killed signal terminated program cc1", "memory", "--jobs 1"),
-        ("    sl = self._semlock = _multiprocessing.SemLock(", "semaphore", "--jobs 1"),
         ("fatal error: error writing to a.o: No space left on device", "No space left", "XDG_CACHE_HOME"),
     ],
 )
