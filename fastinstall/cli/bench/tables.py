@@ -112,7 +112,7 @@ def candidate_table(result: WorkloadResult, *, is_detailed: bool = False) -> Tab
 
 def operation_table(rows: Sequence[SpeedRow], *, has_bars: bool = False) -> Table:
     """Return operations of PIL, before and after."""
-    most = max(map(words.ratio_of, rows), default=1.0)
+    most = max((row.ratio for row in rows), default=1.0)
     columns = (_text("operation"), "before ms", "after ms", "faster", *((_text(""),) if has_bars else ()))
     return _make_table(columns, [_list_operation_cells(row, most)[: len(columns)] for row in rows])
 
@@ -199,7 +199,7 @@ def _name(result: CandidateResult) -> str:
 
 
 def _list_operation_cells(row: SpeedRow, most: float) -> tuple[Cell, ...]:
-    ratio = words.ratio_of(row)
+    ratio = row.ratio
     bounds = "" if row.low is None or row.high is None else f" ({row.low:.2f}-{row.high:.2f})"
     faster = f"{ratio:.2f}x{bounds}"
     return row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", faster, Bar(value=ratio, most=most, one=True)

@@ -57,7 +57,7 @@ def bench_brief(report: BenchReport, page: Page) -> str:
     lines = [line for each in report.workloads for line in _render_verdict(each, page)]
     if report.operations is not None:
         table = report.operations
-        lines += page.lines(f"operations: {table.geomean:.2f}x, {table.candidate} against {table.baseline}", rest="  ")
+        lines += page.lines(f"operations: {table.candidate} is {table.gain}", rest="  ")
     return join_lines(lines)
 
 
@@ -188,7 +188,7 @@ class _Writer:
         yield from self._lay_out(tables.operation_table(shown))
         if len(shown) < len(rows):
             yield f"  ... and {len(rows) - len(shown)} between them: --verbose, --json or --html FILE"
-        ratios = [(row.operation, words.ratio_of(row)) for row in rows]
+        ratios = [(row.operation, row.ratio) for row in rows]
         losses = [f"{name} ({ratio:.2f}x)" for name, ratio in ratios if ratio < 1 - words.SAME]
         if losses:
             yield from self._indent(f"slower: {', '.join(losses)}")

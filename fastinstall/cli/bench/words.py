@@ -1,7 +1,7 @@
 """Words and figures of a bench report, which text and page share."""
 
-import math
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from fastinstall.bench.report import (
     BenchReport,
@@ -156,21 +156,15 @@ SAME = 0.05
 
 
 def summarize_operations(table: SpeedTable) -> str:
-    """Return how many are faster and slower, and the geometric mean."""
-    faster = sum(ratio_of(row) > 1 + SAME for row in table.rows)
-    slower = sum(ratio_of(row) < 1 - SAME for row in table.rows)
+    """Return how many are faster and slower beyond the noise, and the geometric mean."""
+    faster, slower = len(table.faster), len(table.slower)
     same = len(table.rows) - faster - slower
     return (
-        f"{faster} faster, {slower} slower, {same} within {SAME:.0%}; "
+        f"{faster} faster, {slower} slower, {same} the same within the noise of this machine; "
         f"geometric mean of these {len(table.rows)}: {table.geomean:.2f}x"
     )
 
 
 def sort_operations(table: SpeedTable) -> list[SpeedRow]:
     """Sort operations, the fastest first."""
-    return sorted(table.rows, key=ratio_of, reverse=True)
-
-
-def ratio_of(row: SpeedRow) -> float:
-    """Return how many times as fast after as before."""
-    return row.before_ms / row.after_ms if row.after_ms else math.inf
+    return sorted(table.rows, key=attrgetter("ratio"), reverse=True)
