@@ -2,6 +2,9 @@
 
 from fastinstall.core.values import immutable
 
+OTHER_CORE = " describes "
+"""In a problem: what the guard knows is another core than the one in place, as after a replacement."""
+
 
 @immutable
 class GuardEvent:
@@ -50,3 +53,8 @@ class GuardState:
     installed: bool
     version: str = ""
     problems: tuple[str, ...] = ()
+
+    @property
+    def own_problems(self) -> tuple[str, ...]:
+        """Those that are not the mere consequence of a replaced core, of which the guard warns."""
+        return tuple(problem for problem in self.problems if OTHER_CORE not in problem)

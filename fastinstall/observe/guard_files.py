@@ -15,7 +15,7 @@ from pathlib import Path
 from fastinstall.core import files, foreign, process
 from fastinstall.core.directories import hooks_directory
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.guard_state import GuardState
+from fastinstall.model.guard_state import OTHER_CORE, GuardState
 from fastinstall.model.receipt import BuiltCore
 
 STATE_FORMAT = "1"
@@ -147,9 +147,9 @@ def _find_state_problems(site_packages: Path, core: ImagingCore | None) -> tuple
         return (f"{GUARD_STATE} cannot be read",)
     described, sha256 = state
     if core is None:
-        return (f"{GUARD_STATE} describes {described}, but Pillow's C extension is missing",)
+        return (f"{GUARD_STATE}{OTHER_CORE}{described}, but Pillow's C extension is missing",)
     if sha256 != core.sha256:
-        return (f"{GUARD_STATE} describes {described}, which has changed since",)
+        return (f"{GUARD_STATE}{OTHER_CORE}{described}, which has changed since",)
     return ()
 
 

@@ -68,6 +68,12 @@ def test_renewing_replaces_what_the_test_had_and_keeps_the_others(room: Path) ->
     }
 
 
+def test_a_test_that_fails_before_it_has_a_text_keeps_the_one_that_it_had(room: Path) -> None:
+    record(room, "a")
+    make(room, renews=True).finish()
+    assert read_golden(golden.golden_file_of(room)) == {"test_plan::test_says": "a"}
+
+
 def test_a_text_whose_test_is_gone_is_found(room: Path) -> None:
     record(room, "a")
     record(room, "b", "test_said")

@@ -178,11 +178,6 @@ def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:
         yield _DETAIL + page.paint(f"verify: {finding.verify}", "dim")
 
 
-def _count(statuses: Iterable[Status]) -> str:
-    counts = Counter(statuses)
-    return ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
-
-
 def quiet_lines(
     reports: Iterable[EnvironmentReport], unobservable: Iterable[Unobservable], least: Status
 ) -> Iterator[str]:
@@ -231,7 +226,7 @@ def survey_text(survey: Survey, page: Page) -> str:
     for each in survey.unobservable:
         lines.append(f"{page.paint(f'{Status.UNKNOWN:<8}', Status.UNKNOWN)} {each.prefix}")
         lines += page.lines(each.problem, first=_BELOW, rest=_BELOW)
-    lines.append(page.paint(f"{survey.status}: {_count_reports(survey)}", survey.status))
+    lines.append(page.paint(_count_reports(survey), survey.status))
     return join_lines(lines)
 
 
@@ -244,9 +239,26 @@ def _report_lines(report: EnvironmentReport, width: int, page: Page) -> Iterator
         yield from finding_lines(finding, width, page)
 
 
+_IN_WORDS = {
+    Status.OK: "healthy",
+    Status.HINT: "with hints",
+    Status.WARNING: "with warnings",
+    Status.ERROR: "with errors",
+    Status.UNKNOWN: "not examined",
+}
+
+
 def _count_reports(survey: Survey) -> str:
     statuses = (*(report.status for report in survey.reports), *(Status.UNKNOWN for _ in survey.unobservable))
-    return f"{_count(statuses) or 'no environment with PIL is known'}; {survey.without} without PIL"
+    number = len(statuses)
+    counts = Counter(_IN_WORDS.get(status, str(status)) for status in statuses)
+    told = ", ".join(f"{count} {words}" for words, count in counts.items())
+    with_pil = (
+        f"{number} environment{'' if number == 1 else 's'} with Pillow: {told}"
+        if number
+        else "no environment with Pillow is known"
+    )
+    return f"{with_pil}; {survey.without} without"
 
 
 _NEVER = "never"

@@ -53,8 +53,8 @@ class Golden:
             assert not changed, "\n".join((f"{self._file.name}, {key}; if it is meant: --renew-golden", *changed))
 
     def finish(self) -> None:
-        """Record this test's texts in place of those it had, where texts are renewed."""
-        if self._renews:
+        """Record this test's texts in place of those it had, where texts are renewed; a test that failed has none."""
+        if self._renews and self._texts:
             _record(self._file, self._test, self._texts)
 
     def _replace(self, text: str, stand_ins: Mapping[str, str]) -> str:
@@ -75,7 +75,7 @@ def read_golden(file: Path) -> dict[str, str]:
 
 
 def find_stale_keys(file: Path) -> Iterator[str]:
-    """Yield the keys whose test is gone."""
+    """Yield the keys whose test is gone, or asks for no `golden` any more."""
     tests = {name for path in TESTS.glob(f"**/{file.stem}/test_*.py") for name in _tests_of(path)}
     tests |= {name for path in TESTS.glob("test_*.py") for name in _tests_of(path)}
     yield from (key for key in read_golden(file) if key.split(" ")[0].split("[")[0] not in tests)
@@ -84,7 +84,11 @@ def find_stale_keys(file: Path) -> Iterator[str]:
 @cache
 def _tests_of(path: Path) -> frozenset[str]:
     defined = ast.walk(ast.parse(path.read_text("utf-8")))
-    return frozenset(f"{path.stem}::{node.name}" for node in defined if isinstance(node, ast.FunctionDef))
+    return frozenset(
+        f"{path.stem}::{node.name}"
+        for node in defined
+        if isinstance(node, ast.FunctionDef) and any(each.arg == "golden" for each in node.args.args)
+    )
 
 
 def _parse(text: str) -> dict[str, str]:

@@ -33,7 +33,7 @@ SURVEY = Survey(
 def test_every_environment_has_a_line_and_only_what_is_wrong_has_details(golden: Golden) -> None:
     text = survey_text(SURVEY, Page())
     lines = [line for line in text.splitlines() if not line.startswith("  ")]
-    assert [line.split()[0] for line in lines] == ["hint", "error", "unknown", "error:"]
+    assert [line.split()[0] for line in lines] == ["hint", "error", "unknown", "3"]
     golden(text)
     assert text.count("fastinstall doctor --fix") == 1
     assert "/c/bin/python: no such file" in text
