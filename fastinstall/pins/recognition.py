@@ -4,9 +4,8 @@ Without a pin this costs a few stats, and a read of the manifest if the environm
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import FastinstallError, UsageError
@@ -15,11 +14,8 @@ from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
 from fastinstall.model.pin_state import PinState, Project
 
-if TYPE_CHECKING:
-    from fastinstall.pins.tool import PinTool
-
 _PYPROJECT = "pyproject.toml"
-_MANIFESTS = (_PYPROJECT, "pixi.toml")
+_MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
@@ -39,7 +35,7 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
         project = _find_project(Path(os.path.normpath(named.absolute())))
         if project is None:
             raise UsageError(
-                f"{named}: not a project of uv, Poetry, PDM or pixi: it has none of their lock files or tables",
+                f"{named}: not a project of uv, Poetry, PDM, pixi or hatch: it has none of their lock files or tables",
                 hint=f"create its lock file first: cd {quote(named)} && uv lock",
             )
         return project
@@ -67,7 +63,7 @@ def _find_project(directory: Path) -> Project | None:
     there = frozenset(name for name in names if (directory / name).is_file())
     tables = foreign.read_toml(directory / _PYPROJECT).get("tool") if _PYPROJECT in there else None
     known = [tool for tool in tools().values() if there.intersection(tool.manifests)]
-    ranks = {tool.name: _rank_signs(tool, there, tables if isinstance(tables, dict) else {}) for tool in known}
+    ranks = {tool.name: tool.rank_signs(there, tables if isinstance(tables, dict) else {}) for tool in known}
     strongest = max(ranks.values(), default=0)
     tool, *others = [tool for tool in known if strongest and ranks[tool.name] == strongest] or (None,)
     if tool is None:
@@ -84,13 +80,6 @@ def _find_project(directory: Path) -> Project | None:
         lock=directory / tool.lock if tool.lock in there else None,
         sync=tool.sync,
     )
-
-
-def _rank_signs(tool: "PinTool[Any]", there: frozenset[str], tables: Mapping[str, object]) -> int:
-    """Return how strong a sign of a tool there is: a manifest of its own, its lock, or its table; 0 for none."""
-    if there & {*tool.manifests} - {_PYPROJECT}:
-        return 3
-    return 2 if tool.lock in there else int(tool.name in tables)
 
 
 def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None:

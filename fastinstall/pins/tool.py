@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from fastinstall.core.values import immutable
 from fastinstall.pins.markers import PinnedBuild, PinnedPackage
@@ -51,6 +51,17 @@ class PinTool(ABC, Generic[Pinned]):
     takes_packages: bool = False
     locking: Locking | None = None
     pinned = re.compile(r"(?:==|[/\"']pillow(?:_simd)?-)(\d[\w.]*\+[a-z]+(?:\.(?:v\d|native))+)")
+
+    def rank_signs(self, there: frozenset[str], tables: Mapping[str, Any]) -> int:
+        """Return how strong a sign of this tool there is: 4 for a manifest of its own, 3 its lock, 2 its table, 0 none.
+
+        Args:
+            there: the manifests and locks of all tools that are there.
+            tables: what [tool] of pyproject.toml has.
+        """
+        if there & {*self.manifests} - {"pyproject.toml"}:
+            return 4
+        return 3 if self.lock in there else 2 * (self.name in tables)
 
     @abstractmethod
     def format_lines(self, text: str, pinned: Pinned) -> str:
