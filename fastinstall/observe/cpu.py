@@ -17,7 +17,6 @@ from fastinstall.core.architecture import ARCHITECTURES, Architecture, architect
 from fastinstall.core.process import CommandError, run
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import LEVELS, find_masked_features, level_of, list_auxiliary_features
-from fastinstall.elf.processor_names import name_implementer, name_processors
 
 _HIDING = ("glibc.cpu.hwcaps", "glibc.tune.hwcaps")
 _TIMEOUT = 5.0
@@ -80,10 +79,15 @@ def parse_cpuinfo(text: str) -> Cpu:
     flags = tuple(flag for flag in listed[0] if flag in shared)
     signs = ((each, *each.cpuinfo) for each in ARCHITECTURES)
     architecture = next((each for each, key, word in signs if word in first.get(key, "").split()), architecture_of(""))
+    vendor, name = first.get("vendor_id", ""), first.get("model name", "")
+    if not vendor or not name:
+        from fastinstall.elf.processor_names import name_implementer, name_processors  # noqa: PLC0415 (x86 names its own)
+
+        vendor, name = vendor or name_implementer(first), name or name_processors(blocks)
     return Cpu(
         architecture=architecture.machine,
-        vendor=first.get("vendor_id", "") or name_implementer(first),
-        name=first.get("model name", "") or name_processors(blocks),
+        vendor=vendor,
+        name=name,
         flags=flags,
         level=level_of(flags, architecture),
         level_source="/proc/cpuinfo",
