@@ -4,11 +4,13 @@ import re
 from pathlib import Path
 
 from fastinstall.core import foreign
+from fastinstall.core.architecture import SUPPORTED, X86_64
 from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu, Host
+from fastinstall.elf.cpu_levels import LEVELS, level_of
 from fastinstall.observe.cpu import parse_cpuinfo
 
 _SCHEMA = "fastinstall.facts/1"
@@ -21,6 +23,12 @@ class _Facts:
     cpu: Cpu
 
 
+_FLAG = re.compile(r"[a-z0-9][a-z0-9_]*")
+
+
+_CPUINFO = re.compile(r"^(?:flags|Features|processor)\s*:", re.MULTILINE)
+
+
 _FEATURES = re.compile(r"(?:flags|Features)\s*:")
 
 
@@ -28,22 +36,26 @@ _LARGEST = 1 << 24
 
 
 _HINT = (
-    "pass the output of `fastinstall inspect --json` from that host, or a copy of its /proc/cpuinfo: "
-    "`ssh HOST cat /proc/cpuinfo > HOST.txt`"
+    "pass the output of `fastinstall inspect --json` from that host, a copy of its /proc/cpuinfo, "
+    "or a list of its flags: `ssh HOST cat /proc/cpuinfo > HOST.txt`"
 )
 
 
 def read_host(path: Path) -> Host:
     """Read a machine's description; its name is the file's.
 
-    The file is a document of `fastinstall inspect --json`, redacted or not, or a copy of /proc/cpuinfo.
+    The file is a document of `fastinstall inspect --json`, redacted or not, a copy of /proc/cpuinfo, or a list of
+    kernel flag names separated by white space, with comments after `#`.
 
     Raises:
-        DocumentError: the file is neither, is incomplete, or cannot be read.
+        DocumentError: the file is none of these, is incomplete, or cannot be read.
     """
     try:
         text = foreign.read_text(path, limit=_LARGEST)
-        cpu = _read_facts(path, text) if text.lstrip().startswith("{") else _read_cpuinfo(path, text)
+        if text.lstrip().startswith("{"):
+            cpu = _read_facts(path, text)
+        else:
+            cpu = _read_cpuinfo(path, text) if _CPUINFO.search(text) else _read_flags(path, text)
     except DocumentError as error:
         raise error.hinting(_HINT) from None
     except OSError as error:
@@ -83,3 +95,17 @@ def _is_cut(text: str) -> bool:
     if not lines or not _FEATURES.match(lines[-1]):
         return False
     return not last.endswith("\n") or any(line.startswith("processor") for line in lines)
+
+
+def _read_flags(path: Path, text: str) -> Cpu:
+    if not text.endswith("\n") and text.strip():
+        raise DocumentError(path, "", "its last line has no line break: add one if no flag is missing")
+    words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
+    wrong = next((word for word in words if not _FLAG.fullmatch(word)), None)
+    if wrong is not None:
+        raise DocumentError(path, "", f"{wrong[:40]!r} is not a processor flag")
+    known = {flag for flags in LEVELS.values() for flag in flags}
+    if known.isdisjoint(words):
+        raise DocumentError(path, "", f"has no flag of an {SUPPORTED} level")
+    flags = tuple(dict.fromkeys((*X86_64.levels[0].requires, *words)))
+    return Cpu(architecture=X86_64.machine, flags=flags, level=level_of(flags), level_source=path.name)

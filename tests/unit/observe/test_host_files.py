@@ -45,6 +45,14 @@ def test_a_copy_of_cpuinfo_describes_a_host(machine: str, architecture: str, lev
     assert host.cpu.flags
 
 
+def test_a_list_of_flags_describes_a_host_and_may_have_comments(tmp_path: Path) -> None:
+    text = "# the old nodes\ncx16 lahf_lm popcnt pni\nssse3 sse4_1 sse4_2 # no avx\n"
+    host = read_host(written(tmp_path, text))
+    assert host.cpu.level == "x86-64-v2"
+    assert "sse2" in host.cpu.flags
+    assert "avx" not in host.cpu.flags
+
+
 @pytest.mark.parametrize(
     ("text", "key", "problem"),
     [
@@ -53,9 +61,10 @@ def test_a_copy_of_cpuinfo_describes_a_host(machine: str, architecture: str, lev
         ('{"schema": "fastinstall.facts/1", "cpu": {"flags": 3}}', "cpu.flags", "expected a list"),
         ('{"schema": "fastinstall.facts/1", "cpu": null}', "cpu", "expected a table"),
         ('{"schema": ', "", "is not JSON"),
-        ("[1, 2]\n", "flags", "missing"),
-        ("", "flags", "missing"),
-        ("hello world\n", "flags", "missing"),
+        ("[1, 2]\n", "", "is not a processor flag"),
+        ("", "", "has no flag"),
+        ("# nothing but a comment\n", "", "has no flag"),
+        ("hello world\n", "", "has no flag"),
         ("processor\t: 0\nvendor_id\t: GenuineIntel\n", "flags", "missing"),
     ],
 )
@@ -72,22 +81,23 @@ WHOLE = "processor\t: {number}\nflags\t\t: fpu sse2 pni ssse3 sse4_1 avx avx2\nb
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "key"),
     [
-        pytest.param(WHOLE.format(number=0).partition("avx2")[0], id="in a flag"),
-        pytest.param(WHOLE.format(number=0).partition(" avx2")[0], id="after a flag"),
-        pytest.param(WHOLE.format(number=0).partition(" avx2")[0] + "\n", id="with a line break"),
-        pytest.param(WHOLE.format(number=0).partition("\nbugs")[0], id="after the flags"),
-        pytest.param(WHOLE.format(number=0) + WHOLE.format(number=1).partition("vx2")[0], id="second core"),
-        pytest.param("flags\t\t: fpu sse2 pni ssse", id="one line"),
-        pytest.param("processor\t: 0\nFeatures\t: fp asimd aes", id="Arm"),
+        pytest.param(WHOLE.format(number=0).partition("avx2")[0], "flags", id="in a flag"),
+        pytest.param(WHOLE.format(number=0).partition(" avx2")[0], "flags", id="after a flag"),
+        pytest.param(WHOLE.format(number=0).partition(" avx2")[0] + "\n", "flags", id="with a line break"),
+        pytest.param(WHOLE.format(number=0).partition("\nbugs")[0], "flags", id="after the flags"),
+        pytest.param(WHOLE.format(number=0) + WHOLE.format(number=1).partition("vx2")[0], "flags", id="second core"),
+        pytest.param("flags\t\t: fpu sse2 pni ssse", "flags", id="one line"),
+        pytest.param("processor\t: 0\nFeatures\t: fp asimd aes", "flags", id="Arm"),
+        pytest.param("# list\ncx16 popcnt sse4_", "", id="list"),
     ],
 )
-def test_a_copy_that_is_cut_in_the_middle_of_its_flags_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_copy_that_is_cut_in_the_middle_of_its_flags_is_refused(tmp_path: Path, text: str, key: str) -> None:
     path = written(tmp_path, text)
-    with pytest.raises(DocumentError, match="copy it again") as caught:
+    with pytest.raises(DocumentError, match="copy it again" if key else "no line break") as caught:
         read_host(path)
-    assert (caught.value.file, caught.value.key) == (path, "flags")
+    assert (caught.value.file, caught.value.key) == (path, key)
 
 
 @pytest.mark.parametrize(
