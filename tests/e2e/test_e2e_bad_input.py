@@ -163,7 +163,12 @@ DOCUMENTS = (
         says=("{gone}", "FASTINSTALL_RECIPES"),
         variables={"FASTINSTALL_RECIPES": "{gone}"},
     ),
-    Case(name="no plan", arguments=("apply", "--yes", "{gone}"), exit_code=2, says=("{gone}", "cannot be read")),
+    Case(
+        name="no plan",
+        arguments=("apply", "--yes", "{gone}"),
+        exit_code=2,
+        says=("{gone}: no such file", "fastinstall plan -o {gone}"),
+    ),
     Case(
         name="plan that is no JSON",
         arguments=("apply", "--yes", "{documents}/no.json"),
@@ -318,10 +323,10 @@ REFUSED = (
         variables={"CI": "true"},
     ),
     Case(
-        name="nobody to ask about a rollback",
+        name="rollback of nothing, which nobody is asked about",
         arguments=("rollback", "--prefix", "{env}"),
         exit_code=5,
-        says=("Not a terminal: pass --yes to continue", "hint: fastinstall rollback --yes --prefix {env}\n"),
+        says=("{env}: nothing to undo",),
     ),
     Case(
         name="several levels without a wheel around them",
