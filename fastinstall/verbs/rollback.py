@@ -115,7 +115,10 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
     known = tuple(info.id for info in infos)
     if receipt is None:
         if not known:
-            raise RefusedError(f"{store.prefix}: nothing to undo: fastinstall has not set up this environment")
+            raise RefusedError(
+                f"{store.prefix}: nothing to undo: fastinstall has not set up this environment",
+                hint=f"see what is there: fastinstall doctor --prefix {quote(store.prefix)}",
+            )
         return known[:1]  # the acceptance of what is in place, or a setup whose receipt cannot be read
     if receipt.id not in known:
         raise _make_missing_cache_error(store, receipt, known)
