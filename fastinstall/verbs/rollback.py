@@ -1,6 +1,6 @@
 """Undo setups, the newest first; what replaced the stack since then is moved aside, or refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
@@ -22,7 +22,7 @@ from fastinstall.journal.rollback import (
     receipt_if_readable,
     rollback,
 )
-from fastinstall.journal.store import JournalStore
+from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.move import MoveKind
 from fastinstall.model.receipt import Receipt
@@ -138,17 +138,38 @@ def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[
     """
     store = JournalStore(Path(environment.prefix))
     try:
-        receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
+        infos = list_undoable_transactions(store)
+        chosen = _choose_transactions(store, to)
+        own = len(chosen) if to is not None else _count_transactions_of_setup(store, infos)
+        known = tuple(info.id for info in infos)
+        intact = extend_to_intact_stack(store, known[:own], known[own:]) if own else ()
     except FastinstallError:
         if not store.readable() and not store.unreadable() and not describe_interruptions(environment):
             raise
         return  # `roll_back` says why it cannot be foreseen
-    if to is None and receipt is not None and receipt.id in chosen[:-1]:
-        alone = f"fastinstall rollback --to {receipt.id} --prefix {quote(store.prefix)}"
-        yield (
-            "the last setup repaired one that had been replaced or damaged: both are undone, and what stood there in "
-            f"between goes to {store.prefix / KEPT}; to undo the repair alone: {alone}"
+    if len(intact) > own:
+        repair, repaired = infos[own - 1], infos[len(intact) - 1]
+        yield _describe_repair(store.prefix, repair, repaired, is_named=to is not None)
+
+
+def _count_transactions_of_setup(store: JournalStore, infos: Sequence[TransactionInfo]) -> int:
+    """Count the current setup and the transactions after it."""
+    receipt = receipt_if_readable(store)
+    return next((place for place, info in enumerate(infos, 1) if receipt is not None and info.id == receipt.id), 0)
+
+
+def _describe_repair(prefix: Path, repair: TransactionInfo, repaired: TransactionInfo, *, is_named: bool) -> str:
+    verb = repair.title.verb or "run"
+    found = f"the {verb} of {repair.at} found the setup of {repaired.at} replaced or damaged"
+    other = f"fastinstall rollback --to {(repaired if is_named else repair).id} --prefix {quote(prefix)}"
+    if is_named:
+        keep = f"fastinstall guard accept --prefix {quote(prefix)}"
+        return (
+            f"{found}; that comes back, and doctor calls it an error; to go back to before that setup: {other}; "
+            f"or, to keep what comes back: {keep}"
         )
+    kept = prefix / KEPT
+    return f"{found}: both are undone, and what stood there in between goes to {kept}; to have that back: {other}"
 
 
 def _make_missing_cache_error(store: JournalStore, receipt: Receipt, known: tuple[str, ...]) -> RefusedError:

@@ -11,7 +11,9 @@ def venv(tmp_path_factory: pytest.TempPathFactory) -> Venv:
     return Sandbox(root=root, cache=root / "cache", downloads=root / "downloads").venv(running(), pip=False)
 
 
-@pytest.mark.parametrize("words", [("rollback",), ("guard", "install"), ("guard", "remove")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("guard", "install"), ("guard", "remove"), ("rollback", "--interrupted")], ids=" ".join
+)
 def test_a_verb_that_changes_something_needs_consent(sandbox: Sandbox, venv: Venv, words: tuple[str, ...]) -> None:
     before = tree_hash(venv.prefix)
     done = sandbox.cli(*words, "--prefix", venv.prefix)

@@ -135,7 +135,17 @@ def _dynamic(elf: Any) -> DynamicFile:
         symbolic="DT_SYMBOLIC" in last or bool(flags & 2),
         isa_needed=_isa_needed(notes),
         build_id=next((note["n_desc"] for note in notes if note["n_type"] == "NT_GNU_BUILD_ID"), None),
+        page_size=_page_size(elf),
     )
+
+
+def _page_size(elf: Any) -> int:
+    """The largest power of two by which the address and the offset of each loaded segment differ in multiples."""
+    loaded = [one for one in elf.iter_segments() if one["p_type"] == "PT_LOAD"]
+    powers = [
+        1 << bit for bit in range(64) if all((one["p_vaddr"] - one["p_offset"]) % (1 << bit) == 0 for one in loaded)
+    ]
+    return 0 if len(powers) == 64 else powers[-1]
 
 
 def _isa_needed(notes: list[Any]) -> str | None:
