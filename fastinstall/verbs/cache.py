@@ -80,7 +80,10 @@ def clear_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
 
 def _refuse_while_used(cache: Path) -> None:
     for path in _list_work(cache):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:  # the run has just ended
+            continue
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -90,6 +90,12 @@ def test_a_cache_that_a_run_works_with_is_left_alone(cache: Path, capsys: Told) 
     assert main(["cache", "clear", "--yes"]) == ExitCode.OK
 
 
+def test_a_run_that_ends_meanwhile_is_in_nobodys_way(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fastinstall.verbs.cache._list_work", lambda _cache: iter((cache / "tmp/fastinstall-gone",)))
+    assert main(["cache", "clear", "--yes"]) == ExitCode.OK
+    assert not (cache / "toolchains").exists()
+
+
 @pytest.mark.usefixtures("cache")
 def test_an_unknown_part_is_named_with_those_that_there_are(capsys: Told, golden: Golden) -> None:
     assert main(["cache", "clear", "--yes", "toolchain"]) == ExitCode.USAGE
