@@ -4,15 +4,17 @@
         [--markdown]
 
 Each DIR has an unpacked wheel for aarch64, for the Python that stands in ROOT, a Debian of that architecture
-(`PYTHONPATH=tests python -m support.machine.arm_root` makes one and prints where). The table has millions of instructions, and the
-first build's by each other's. Needs qemu-aarch64 7.2 and a C compiler. A number of instructions is no time: vector
-instructions take longer than others, and memory counts for nothing.
+(`FASTINSTALL_TEST_CACHE=DIR PYTHONPATH=.:tests python -m support.machine.arm_python` makes one in DIR, and prints where
+its Python is). The table has millions of instructions, and the first build's by each other's. Needs qemu-aarch64 7.2
+and a C compiler. A number of instructions is no time: vector instructions take longer than others, and memory counts
+for nothing.
 """
 
 import argparse
 import ctypes
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,12 +51,10 @@ def main() -> None:
     names = [name for name in OPERATIONS if arguments.only in name]
     with tempfile.TemporaryDirectory() as space:
         plugin = Path(space) / "instructions.so"
-        subprocess.run(("cc", "-O2", "-shared", "-fPIC", "-o", plugin, HERE / "instructions.c"), check=True)
+        compiler = shutil.which("cc") or "cc"
+        subprocess.run((compiler, "-O2", "-shared", "-fPIC", "-o", plugin, HERE / "instructions.c"), check=True)
         emulator = ("qemu-aarch64", "-cpu", arguments.cpu, "-L", arguments.python.parents[2], "-plugin", plugin)
-        counted = {
-            name: count((*emulator, arguments.python), directory, names)
-            for name, directory in builds.items()
-        }
+        counted = {name: count((*emulator, arguments.python), directory, names) for name, directory in builds.items()}
     print_table(counted, names, between=" | " if arguments.markdown else "  ")
 
 
@@ -72,10 +72,10 @@ def count(python: tuple[object, ...], directory: str, names: list[str]) -> dict[
 
 def count_here(names: list[str]) -> None:
     """Do each operation between two marks, in the emulated Python, after one call that fills caches."""
-    from PIL import Image
+    from PIL import Image  # noqa: PLC0415 (where it is counted alone)
 
-    from fastinstall.proof._worker import photo
-    from fastinstall.proof.operations import HEIGHT, WIDTH, operations
+    from fastinstall.proof._worker import photo  # noqa: PLC0415 (likewise)
+    from fastinstall.proof.operations import HEIGHT, WIDTH, operations  # noqa: PLC0415 (likewise)
 
     mark = ctypes.CDLL(None).syscall
     calls = operations(photo(Image, None, (WIDTH, HEIGHT)))
@@ -96,8 +96,8 @@ def print_table(counted: dict[str, dict[str, int]], names: list[str], *, between
     rows = [head, ["---"] * len(head)] if between.strip() else [head]
     for name in names:
         if all(name in each for each in counted.values()):
-            ratios = (counted[first][name] / counted[other][name] for other in others)
-            rows.append([name, *(f"{each[name] / 1e6:.1f}" for each in counted.values()), *(f"{x:.2f}" for x in ratios)])
+            ratios = (f"{counted[first][name] / counted[other][name]:.2f}" for other in others)
+            rows.append([name, *(f"{each[name] / 1e6:.1f}" for each in counted.values()), *ratios])
     for row in rows:
         print(between.join(f"{cell:<32}" if not number else f"{cell:>12}" for number, cell in enumerate(row)).rstrip())
     for other in others:
