@@ -95,7 +95,7 @@ class Set:
 
 @pytest.fixture(scope="module")
 def built(new_sandbox: NewSandbox) -> Iterator[Set]:
-    """A set for the Python of the tests and the newest other one at hand, with wheels of the cache where it has them."""
+    """A set for the Python of the tests and the newest one at hand, with wheels of the cache where it has them."""
     newest = [each for each in at_hand() if each.version >= (3, 11)][-1]
     pythons = tuple({each.version: each for each in (running(), newest)}.values())
     with new_sandbox() as sandbox:
