@@ -25,7 +25,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.14t")
 """The CPythons in use; with a "t" the free-threaded one, which Python supports since 3.14 (PEP 779)."""
 
 
-class Outcome(StrEnum):
+class WheelOutcome(StrEnum):
     """What came of a wheel of a set."""
 
     THERE = "there"
@@ -54,7 +54,7 @@ class SetWheel:
     python: str
     abi: str
     levels: tuple[str, ...]
-    outcome: Outcome
+    outcome: WheelOutcome
     wheel: str | None = None
     sha256: str = ""
     problem: str = ""
@@ -122,7 +122,7 @@ def build_set(session: Session, wanted: tuple[FleetArtefact, ...], request: Requ
     recipe = recipe_named(session, request.recipe)
     made = make_artefacts(session, wanted, recipe, request, directory)
     wheels = tuple(_report(artefact) for artefact in made)
-    there = [wheel for wheel in wheels if wheel.outcome is Outcome.THERE]
+    there = [wheel for wheel in wheels if wheel.outcome is WheelOutcome.THERE]
     summary = f"{len(there)} of {len(wheels)} wheels are there: {listing(wheel.abi for wheel in there) or 'none'}"
     return WheelSet(summary=summary, request=request, directory=directory, wheels=wheels)
 
@@ -171,12 +171,12 @@ def _make_artefact(python: str, levels: tuple[str, ...]) -> FleetArtefact:
 
 
 def _report(artefact: FleetArtefact) -> SetWheel:
-    failed = Outcome.NO_INTERPRETER if artefact.builder is None else Outcome.FAILED
+    failed = WheelOutcome.NO_INTERPRETER if artefact.builder is None else WheelOutcome.FAILED
     return SetWheel(
         python=artefact.python,
         abi=artefact.abi,
         levels=artefact.levels,
-        outcome=failed if artefact.wheel is None else Outcome.THERE,
+        outcome=failed if artefact.wheel is None else WheelOutcome.THERE,
         wheel=artefact.wheel,
         sha256=artefact.sha256,
         problem=artefact.problem,

@@ -27,7 +27,7 @@ from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.fleet.host_plan import plan_hosts
-from fastinstall.fleet.wheel_set import Outcome, build_set, plan_set
+from fastinstall.fleet.wheel_set import WheelOutcome, build_set, plan_set
 from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
@@ -140,9 +140,9 @@ def run_for_set(arguments: Namespace, context: Context) -> int:
         made = build_set(session, wanted, request, directory)
     tell(context, "set", made, set_text)
     outcomes = {wheel.outcome for wheel in made.wheels}
-    if Outcome.FAILED in outcomes:
+    if WheelOutcome.FAILED in outcomes:
         return ExitCode.FAILED_UNCHANGED
-    return ExitCode.OK if Outcome.THERE in outcomes else ExitCode.REFUSED
+    return ExitCode.OK if WheelOutcome.THERE in outcomes else ExitCode.REFUSED
 
 
 def _refuse_conda(flag: str, arguments: Namespace) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.core.messages import quote
-from fastinstall.fleet.wheel_set import Outcome, SetWheel, WheelSet
+from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet
 from fastinstall.wheelbuild.package_index.publish import FRONT_PAGE
 
 _BELOW = " " * 4
@@ -15,7 +15,7 @@ def set_text(made: WheelSet, page: Page) -> str:
     lines = [page.paint(made.summary, "bold")]
     for wheel in made.wheels:
         lines += _render_wheel(wheel, page)
-    if any(wheel.outcome is Outcome.THERE for wheel in made.wheels):
+    if any(wheel.outcome is WheelOutcome.THERE for wheel in made.wheels):
         lines += page.lines(f"how to install from it: {made.directory / FRONT_PAGE}")
         lines.append(f"try it: python3 -m http.server --directory {quote(made.directory)}")
     return join_lines(lines)
@@ -23,7 +23,7 @@ def set_text(made: WheelSet, page: Page) -> str:
 
 def _render_wheel(wheel: SetWheel, page: Page) -> Iterator[str]:
     name = f"  {page.paint(f'{wheel.abi:<7}', 'bold')} "
-    if wheel.outcome is Outcome.THERE:
+    if wheel.outcome is WheelOutcome.THERE:
         yield f"{name}{wheel.wheel}"
         return
     yield from page.lines(f"not here: {wheel.problem}", first=name, rest=_BELOW, style="warning")

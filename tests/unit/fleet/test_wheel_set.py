@@ -13,7 +13,7 @@ from fastinstall.cli.console import Page
 from fastinstall.cli.text.wheel_set import set_text
 from fastinstall.core.errors import DocumentError, UndeterminedError, UsageError
 from fastinstall.core.files import sha256
-from fastinstall.fleet.wheel_set import PYTHONS, Outcome, SetWheel, WheelSet, build_set, plan_set
+from fastinstall.fleet.wheel_set import PYTHONS, SetWheel, WheelOutcome, WheelSet, build_set, plan_set
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.package_index.publish import publish_wheel
@@ -93,8 +93,8 @@ def test_a_wheel_that_is_there_is_not_built_again_even_without_its_python(sessio
     made = build_set(session, tuple(replace(each, builder=None) for each in wanted), Request(), tmp_path / "set")
 
     there, missing = made.wheels
-    assert (there.outcome, there.wheel, there.sha256) == (Outcome.THERE, wheel.name, sha256(wheel))
-    assert (missing.outcome, missing.wheel) == (Outcome.NO_INTERPRETER, None)
+    assert (there.outcome, there.wheel, there.sha256) == (WheelOutcome.THERE, wheel.name, sha256(wheel))
+    assert (missing.outcome, missing.wheel) == (WheelOutcome.NO_INTERPRETER, None)
 
 
 def test_a_build_that_fails_keeps_no_other_from_being_made(session: Session, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_build_that_fails_keeps_no_other_from_being_made(session: Session, tmp
 
     failed, there = build_set(session, (nowhere, wanted[1]), Request(offline=True), tmp_path / "set").wheels
 
-    assert (failed.outcome, there.outcome) == (Outcome.FAILED, Outcome.THERE)
+    assert (failed.outcome, there.outcome) == (WheelOutcome.FAILED, WheelOutcome.THERE)
     assert "/nowhere/python" in failed.problem
 
 
@@ -121,7 +121,7 @@ def test_the_text_names_each_wheel_and_what_is_missing(golden: Golden) -> None:
         python="3.11",
         abi="cp311",
         levels=levels,
-        outcome=Outcome.THERE,
+        outcome=WheelOutcome.THERE,
         wheel=f"pillow-13.0.0+simd.v2.v3-cp311-cp311-{TAG}.whl",
         sha256=64 * "a",
     )
@@ -129,7 +129,7 @@ def test_the_text_names_each_wheel_and_what_is_missing(golden: Golden) -> None:
         python="3.14",
         abi="cp314t",
         levels=levels,
-        outcome=Outcome.NO_INTERPRETER,
+        outcome=WheelOutcome.NO_INTERPRETER,
         problem="this machine has no CPython 3.14 with the ABI cp314t to build it with",
         hint="put a python3.14t on PATH or name one with --python EXE, or build on a machine that has it",
     )
