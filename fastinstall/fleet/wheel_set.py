@@ -143,7 +143,7 @@ def _name_python(python: Path) -> str:
     found = observe_interpreter(python)
     if found.implementation != "cpython":
         raise UndeterminedError(
-            f"--python {python}: wheels are built for CPython, and it is {found.implementation}",
+            f"{python}: wheels are built for CPython, and this is {found.implementation}",
             hint="name another one, or leave --python out",
         )
     return ".".join(found.version.split(".")[:2]) + ("t" if found.free_threaded else "")
