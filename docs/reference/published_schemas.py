@@ -16,6 +16,7 @@ from fastinstall.cli.wizard.answers import Answers
 from fastinstall.core.codec import dump
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
+from fastinstall.fleet.wheel_set import WheelSet
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.verdict import LockReport
 from fastinstall.model.advisories import AdvisoryList
@@ -49,6 +50,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "pin": partial(json_schema, ProjectChange, name="pin"),
     "locks": partial(json_schema, LockReport, name="locks"),
     "build": partial(json_schema, BuildReport, name="build"),
+    "set": partial(json_schema, WheelSet, name="set"),
     "proof": partial(json_schema, Proof, name="proof"),
     "cache": partial(json_schema, CacheSurvey, name="cache"),
     "transactions": partial(json_schema, Transactions, name="transactions"),

@@ -49,6 +49,7 @@ DOCUMENTS: dict[str, str] = {
     "bench": "`bench`",
     "bench-candidates": "`bench --list`",
     "build": "`build`",
+    "set": "`build --set`",
     "guard": "`guard`",
     "locks": "`guard check`",
     "pin": "`guard pin`",

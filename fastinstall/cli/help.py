@@ -20,7 +20,7 @@ SCREENS: Mapping[str, frozenset[str]] = {
         "doctor": "--list --all --pid --host-flags --quick --fix --fail-on --collect --prefix --json",
         "rollback": "--list --to --forget --allow --prefix --python --yes --json --quiet --verbose --no-color",
         "guard": "--pin --project --wheels --prefix --yes --json --quiet --verbose --no-color",
-        "build": f"--output --format --hosts --with-tool {_BUILD} --prefix --json",
+        "build": "--output --format --set --hosts --with-tool --recipe --levels --offline --prefix --json",
         "bench": "--quick --only --prefix --target-rate --loader --with --html --json",
     }.items()
 }
@@ -80,6 +80,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "build": _make_examples(
         ("build -o wheels", "for: setup --wheelhouse wheels"),
         ("build -o channel --format conda", "make conda packages"),
+        ("build -o wheels --set", "for pip, without fastinstall"),
         ("build -o wheels --hosts FACTS", "build what these machines need"),
     ),
     "bench": _make_examples(

@@ -307,6 +307,8 @@ def _build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel or the channel goes")
     conda = "conda: make DIR a channel of conda packages; other packages in DIR stay"
     parser.add_argument("--format", choices=("wheel", "conda"), default="wheel", help=conda)
+    wheels = "a wheel for each CPython of this machine; DIR is then an index from which pip alone installs"
+    parser.add_argument("--set", action="store_true", help=wheels)
     hosts = "for many machines: DIR with their `inspect --json`; see plan --hosts"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
     _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")

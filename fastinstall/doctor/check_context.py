@@ -15,6 +15,7 @@ from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
+from fastinstall.model.version_labels import parse_labelled_levels
 
 
 @immutable
@@ -47,6 +48,12 @@ class CheckContext:
     def core_is_ours(self) -> bool:
         """Whether the core in place is the very one that the receipt speaks of."""
         return self.own_receipt is not None
+
+    @property
+    def is_built_elsewhere(self) -> bool:
+        """Whether PIL is a build of fastinstall that another tool installed: by its version, and without a receipt."""
+        versions = [owner.distribution.version for owner in self.facts.stack.owners]
+        return self.receipt is None and any(parse_labelled_levels(self.recipe, version) for version in versions)
 
     @property
     def readable_core(self) -> ImagingCore | None:

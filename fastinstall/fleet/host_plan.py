@@ -1,6 +1,6 @@
 """Plan the few wheels that many hosts need, by their facts files; say which of them can be built here."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from fastinstall.core.values import immutable
 from fastinstall.fleet.fleet import Fleet, FleetArtefact
 from fastinstall.fleet.hosts import read_hosts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import base_python
 from fastinstall.observe.interpreter_search import interpreter_with
@@ -41,11 +42,7 @@ def plan_hosts(session: Session, fleet_request: FleetRequest, request: Request) 
     """
     recipe = recipe_named(session, request.recipe)
     refuse_unknown(recipe, request)
-    if "native" in list_requested_levels(request):
-        known = ", ".join(level.name for level in recipe.levels if level.name != "native")
-        raise UsageError(
-            "--level native fits this machine only, and --hosts names others", hint=f"name a level: {known}"
-        )
+    refuse_native(recipe, request, "--hosts names others")
     hosts, unread = read_hosts(fleet_request.hosts)
     if not hosts and not unread:
         raise UsageError(
@@ -55,17 +52,36 @@ def plan_hosts(session: Session, fleet_request: FleetRequest, request: Request) 
     fleet = plan_fleet(
         hosts, unread, recipe, request, Limits(now=session.now().timestamp(), max_age=fleet_request.max_age)
     )
-    return replace(fleet, artefacts=tuple(_add_builders(session, fleet_request, fleet)))
+    return replace(fleet, artefacts=tuple(add_builders(session, fleet_request.python, fleet.artefacts)))
 
 
-def _add_builders(session: Session, request: FleetRequest, fleet: Fleet) -> Iterator[FleetArtefact]:
-    """Yield each artefact with the interpreter of this machine that it is built with, or that there is none."""
-    first = tuple(python for python in (request.python, base_python(session)) if python is not None)
+def refuse_native(recipe: Recipe, request: Request, why: str) -> None:
+    """Refuse a level that fits the CPU of this machine alone.
+
+    Raises:
+        UsageError: it is requested; says why that makes no sense.
+    """
+    if "native" in list_requested_levels(request):
+        known = ", ".join(level.name for level in recipe.levels if level.name != "native")
+        raise UsageError(f"--level native fits this machine only, and {why}", hint=f"name a level: {known}")
+
+
+def add_builders(
+    session: Session, preferred: Path | None, artefacts: Sequence[FleetArtefact]
+) -> Iterator[FleetArtefact]:
+    """Yield each artefact with the interpreter of this machine that it is built with, or that there is none.
+
+    Args:
+        session: for the variables by which interpreters are found.
+        preferred: an interpreter that is taken where it fits; None for those that are found.
+        artefacts: what is to be built.
+    """
+    first = tuple(python for python in (preferred, base_python(session)) if python is not None)
     builders = {
         artefact.abi: interpreter_with(artefact.abi, artefact.python, first, session.variables)
-        for artefact in fleet.artefacts
+        for artefact in artefacts
     }
-    for artefact in fleet.artefacts:
+    for artefact in artefacts:
         builder = builders[artefact.abi]
         if builder is not None:
             yield replace(artefact, builder=Path(builder.executable))

@@ -1,6 +1,6 @@
 """Build the wheels of a fleet into one wheelhouse; wheels that it already has are not built again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -99,18 +99,26 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
     recipe = recipe_named(session, fleet.request.recipe)
     require_wheelhouse(session, wheelhouse)
     with _lock_wheelhouse(wheelhouse):
-        made = tuple(_make_artefacts(session, fleet, recipe, wheelhouse))
+        made = tuple(make_artefacts(session, fleet.artefacts, recipe, fleet.request, wheelhouse))
         needed = {artefact.id: _find_needed_glibc(artefact.wheel) for artefact in made if artefact.wheel is not None}
         built = select_reachable_hosts(replace(fleet, artefacts=made), needed)
         _write(wheelhouse / FLEET_FILE, built)
     return built
 
 
-def _make_artefacts(session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: Path) -> Iterator[FleetArtefact]:
-    for number, artefact in enumerate(fleet.artefacts, start=1):
-        turn = f"{artefact.id} for {format_quantity(len(artefact.hosts), 'host')} ({number} of {len(fleet.artefacts)})"
+def make_artefacts(
+    session: Session, artefacts: Sequence[FleetArtefact], recipe: Recipe, asked: Request, wheelhouse: Path
+) -> Iterator[FleetArtefact]:
+    """Build the wheels that are not there yet; yield each artefact with its wheel, or with why there is none.
+
+    Raises:
+        DocumentError: SHA256SUMS cannot be read.
+    """
+    for number, artefact in enumerate(artefacts, start=1):
+        served = f" for {format_quantity(len(artefact.hosts), 'host')}" if artefact.hosts else ""
+        turn = f"{artefact.id}{served} ({number} of {len(artefacts)})"
         directory = wheelhouse / artefact.directory
-        there = find_existing_wheel(directory, artefact, recipe, fleet.request)
+        there = find_existing_wheel(directory, artefact, recipe, asked)
         if there is not None and there.wheel is not None:
             session.emit(Noted(message=f"{turn}: {Path(there.wheel).name} is there already"))
             yield there
@@ -119,7 +127,7 @@ def _make_artefacts(session: Session, fleet: Fleet, recipe: Recipe, wheelhouse: 
             yield artefact
         else:
             session.emit(Started(stage="build", message=turn))
-            request = replace(fleet.request, level="auto", levels=artefact.levels)
+            request = replace(asked, level="auto", levels=artefact.levels)
             yield _build_artefact(session, artefact, request, directory)
 
 

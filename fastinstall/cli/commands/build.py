@@ -1,6 +1,8 @@
 """`fastinstall build -o DIR`: the wheel alone, or its conda packages.
 
 `fastinstall build --hosts DIR -o WHEELHOUSE`: the few wheels that many machines need.
+
+`fastinstall build --set -o DIR`: one wheel for each CPython in use, for pip and the like to install from.
 """
 
 from argparse import Namespace
@@ -16,14 +18,16 @@ from fastinstall.apply.wheel_only import (
     require_channel,
 )
 from fastinstall.cli.commands.plan import code_of, fleet_request
-from fastinstall.cli.common import make_request, target_of, tell
+from fastinstall.cli.common import make_request, refuse_together, target_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.fleets import fleet_text
+from fastinstall.cli.text.wheel_set import set_text
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.fleet.host_plan import plan_hosts
+from fastinstall.fleet.wheel_set import WheelOutcome, build_set, plan_set
 from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
@@ -34,8 +38,11 @@ from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
 
 def run(arguments: Namespace, context: Context) -> int:
     """Build for the target's interpreter, without touching the target; with --hosts for many machines."""
+    refuse_together(arguments, "--set", ("--hosts", "--prefix"))
     if arguments.hosts is not None:
         return run_for_hosts(arguments, context)
+    if arguments.set:
+        return run_for_set(arguments, context)
     session = session_of(context).listening(progress_for(context))
     output = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
@@ -108,7 +115,7 @@ def _list_built_files(built: BuildOutcome) -> list[Path]:
 
 def run_for_hosts(arguments: Namespace, context: Context) -> int:
     """Build for the hosts of facts files, and write down which host takes which wheel."""
-    _refuse_host_contradictions(arguments)
+    _refuse_conda("--hosts", arguments)
     session = session_of(context).listening(progress_for(context))
     wheelhouse = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
@@ -121,9 +128,26 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     return ExitCode.FAILED_UNCHANGED if unmade else code_of(fleet)
 
 
-def _refuse_host_contradictions(arguments: Namespace) -> None:
+def run_for_set(arguments: Namespace, context: Context) -> int:
+    """Build one wheel for each CPython in use; a Python that this machine does not have fails nothing."""
+    _refuse_conda("--set", arguments)
+    session = session_of(context).listening(progress_for(context))
+    directory = expand_home(arguments.output).absolute()
+    request = make_request(arguments, context)
+    wanted = plan_set(session, target_of(arguments).python, request)
+    pythons = tuple(each.python for each in wanted if each.builder is not None) if arguments.with_tool else ()
+    with _bring_tool(session, directory, tuple(dict.fromkeys(pythons)), request):
+        made = build_set(session, wanted, request, directory)
+    tell(context, "set", made, set_text)
+    outcomes = {wheel.outcome for wheel in made.wheels}
+    if WheelOutcome.FAILED in outcomes:
+        return ExitCode.FAILED_UNCHANGED
+    return ExitCode.OK if WheelOutcome.THERE in outcomes else ExitCode.REFUSED
+
+
+def _refuse_conda(flag: str, arguments: Namespace) -> None:
     if arguments.format == "conda":
         raise UsageError(
-            "--hosts makes wheels, which conda environments take too (setup makes packages of them there)",
+            f"{flag} makes wheels, which conda environments take too (setup makes packages of them there)",
             hint="leave --format out; a channel for one Python: fastinstall build --format conda --python EXE -o DIR",
         )

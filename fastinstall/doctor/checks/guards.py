@@ -5,7 +5,8 @@
 - hint: the start-up guard is not installed, or the guard package is another one than was set up. Or the stack is a
   wheel in a conda environment, so nothing there tells conda's solver to keep it.
 
-Skipped if fastinstall has set up nothing, or if the guard was declined (`--no-guard`).
+Skipped if fastinstall has set up nothing, or if the guard was declined (`--no-guard`). Where another tool installed a
+build of fastinstall, out of an index, the guard is optional.
 
 Why it matters:
 Any later `pip install` of a package that requires Pillow may silently replace the stack with stock Pillow. `pip check`
@@ -52,6 +53,11 @@ _KEPT = (
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the guards."""
     receipt, conda = context.receipt, context.facts.conda
+    if context.is_built_elsewhere:
+        yield _SAY.skipped(
+            "fastinstall built this stack, and another tool installed it: a guard is optional, and comes with a setup"
+        )
+        return
     if receipt is None:
         yield _SAY.skipped("no receipt: fastinstall has set up nothing here that needs a guard")
         return

@@ -3,7 +3,7 @@
 - error: the kernels that were set up are gone, or only some of them are there. If a wheel holds one copy of the core
   per CPU level, every copy is judged, since another CPU loads another one.
 - warning: some of the kernels are there without a setup of ours. Or the distribution calls itself SIMD and has none.
-- hint: this is stock Pillow, which has none; or the setup left some of them out.
+- hint: this is stock Pillow, which has none; or the build left some of them out.
 
 Why it matters:
 The version and the name of a distribution are what somebody typed. Packages called Pillow-SIMD have been stock Pillow.
@@ -50,11 +50,19 @@ def _list_missing_symbols(context: CheckContext, symbols: tuple[str, ...]) -> tu
 
 
 def _list_omitted_symbols(context: CheckContext) -> tuple[str, ...]:
-    """List what the core in place lacked already when it was set up, because a part of the kernels was left out."""
+    """List what the core in place lacked already when it was built, because a part of the kernels was left out."""
     receipt = context.own_receipt
-    if receipt is None or not receipt.core.simd_symbols:
+    built = receipt.core.simd_symbols if receipt is not None else _list_symbols_of_intact_build(context)
+    return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in built) if built else ()
+
+
+def _list_symbols_of_intact_build(context: CheckContext) -> tuple[str, ...]:
+    """List the kernels in every copy of a core that another tool installed, where its files are those of the wheel."""
+    core, owners = context.readable_core, context.facts.stack.owners
+    changed = any(owner.mismatched or owner.missing or not owner.has_record for owner in owners)
+    if core is None or changed or not context.is_built_elsewhere:
         return ()
-    return tuple(symbol for symbol in context.recipe.expect.symbols if symbol not in receipt.core.simd_symbols)
+    return tuple(symbol for symbol in core.simd_symbols if all(symbol in copy.simd_symbols for copy in core.levels))
 
 
 def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
@@ -64,7 +72,7 @@ def _report_complete(context: CheckContext, core: ImagingCore) -> Finding:
     verify = show("nm", "-D", find_loaded_file(core), "|", "grep", wanted[0])
     if left_out:
         message = f"{len(wanted) - len(left_out)} of {len(wanted)} symbols of SIMD kernels are in {where}"
-        evidence = shorten_evidence(f"not built by the setup: {symbol}" for symbol in left_out)
+        evidence = shorten_evidence(f"left out of the build: {symbol}" for symbol in left_out)
         return _SAY.hint(message, evidence=evidence, verify=verify)
     message = f"the SIMD kernels are in {where} ({len(wanted)} of {len(wanted)} symbols)"
     return _SAY.ok(message, evidence=wanted, verify=verify)

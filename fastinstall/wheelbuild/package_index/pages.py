@@ -55,6 +55,11 @@ def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
     return pages
 
 
+def make_address(filename: str) -> str:
+    """Return the address of a file, relative to its directory; some file stores read a bare "+" as a space."""
+    return quote_parse(filename)
+
+
 def _render_file_link(file: IndexedFile) -> str:
     attributes = {"href": f"{_make_file_address(file)}#sha256={file.sha256}"}
     if file.requires_python:
@@ -118,5 +123,5 @@ def _format_json(document: Mapping[str, Any]) -> str:
 
 
 def _make_file_address(file: IndexedFile) -> str:
-    """Return the address relative to the project's page; some file stores read a bare "+" as a space."""
-    return f"../../{quote_parse(file.filename)}"
+    """Return the address relative to the project's page."""
+    return f"../../{make_address(file.filename)}"

@@ -30,6 +30,7 @@ from fastinstall.index.file_names import parse_filename
 from fastinstall.index.sound_wheels import metadata_of, read_sound_metadata
 from fastinstall.index.wheelhouse import read_sums
 from fastinstall.observe.session import Session
+from fastinstall.wheelbuild.package_index.front_page import MARK, front_page
 from fastinstall.wheelbuild.package_index.pages import IndexedFile, index_pages
 from fastinstall.wheelbuild.restored_directory import (
     discard_halves,
@@ -41,6 +42,7 @@ from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
 _WRITTEN = (".whl", "index.html", "index.json")
 PAGES = "simple"
+FRONT_PAGE = "index.html"
 SUMS = "SHA256SUMS"
 METADATA = ".metadata"
 _PROVENANCE = ".provenance"
@@ -124,6 +126,8 @@ def require_writable(directory: Path) -> None:
 def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
     """Write metadata, checksums and pages of the wheels of a survey, and remove those of missing wheels.
 
+    The page for people is written too, unless somebody put another one there.
+
     Raises:
         OSError: something cannot be written.
     """
@@ -133,6 +137,8 @@ def write_index(directory: Path, wheels: tuple[OfferedWheel, ...]) -> None:
     pages = index_pages([wheel.file for wheel in wheels])
     for path, text in sorted(pages.items(), reverse=True):  # the page of a project before the link to it
         _write(directory / PAGES / path, text.encode())
+    if wheels and _may_write_front_page(directory / FRONT_PAGE):
+        _write(directory / FRONT_PAGE, front_page([wheel.file for wheel in wheels]).encode())
     _tidy(directory, pages)
 
 
@@ -151,7 +157,19 @@ def _is_written(directory: Path, target: Path, path: Path) -> bool:
     """Return whether publishing may have written a file: the wheel, what is said of wheels, pages, half of one."""
     inside = path.relative_to(directory)
     half = path.name.startswith(".") and not path.is_dir()
+    if inside.parts[0] == FRONT_PAGE:
+        return _may_write_front_page(path)
     return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
+
+
+def _may_write_front_page(path: Path) -> bool:
+    """Return whether the page for people is one of ours, or not there yet."""
+    try:
+        return MARK.encode() in foreign.read_bytes(path)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
 
 
 def _refuse_another(target: Path, sha256: str) -> None:

@@ -25,7 +25,7 @@ def write_wheel(
         f"{metadata}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n".encode(),
     }
     if "+" in version:
-        files[f"{metadata}/fastinstall.json"] = b'{"recipe": "pillow-fast"}'
+        files[f"{metadata}/fastinstall.json"] = b'{"recipe": "pillow-fast", "link": "bundle"}'
     record = "\n".join([*(record_line(path, content) for path, content in files.items()), f"{metadata}/RECORD,,", ""])
     wheel = directory / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

@@ -1,0 +1,73 @@
+"""`build --set` as a command: its document, and an exit code that a missing Python does not spoil."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from support.environments.interpreters import running
+from support.index.handwritten_wheels import write_wheel
+from support.values.sessions import a_session
+
+from fastinstall.cli.commands import build
+from fastinstall.cli.console import Console
+from fastinstall.cli.main import Context
+from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.parser import parse
+from fastinstall.cli.run_log import RunLog
+from fastinstall.core.errors import ExitCode
+from fastinstall.core.files import sha256
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
+
+ABI = f"cp{str(running()).replace('.', '')}"
+
+
+def _run(home: Path, *words: str) -> int:
+    """Run it where no Python is but the one of the tests, and no index can be asked."""
+    arguments, _ = parse(("build", "--set", "--offline", "-o", str(home / "set"), *words), {}, [])
+    variables = {"HOME": str(home), "PATH": "", "FASTINSTALL_CACHE_DIR": str(home / "cache")}
+    context = Context(
+        variables=variables,
+        sources=Sources(variables={}, settings=Settings(values={})),
+        console=Console(json=True),
+        log=RunLog(None, None, "/nowhere"),
+        closing=ExitStack(),
+    )
+    return build.run(arguments, context)
+
+
+def _put_wheel(home: Path, abi: str) -> None:
+    """Put the wheel of a Python there, as an earlier run left it."""
+    tag = f"{abi}-{abi}-manylinux_2_27_x86_64.manylinux_2_28_x86_64"
+    wheel = write_wheel(home / "built", "pillow", "13.0.0+simd.v2.v3", tag)
+    publish_wheel(a_session(home), wheel, sha256(wheel), home / "set")
+
+
+def test_pythons_that_are_missing_fail_nothing_where_a_wheel_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _put_wheel(tmp_path, ABI)
+    assert _run(tmp_path) == ExitCode.OK
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "fastinstall.set/1"
+    outcomes = {wheel["abi"]: wheel["outcome"] for wheel in document["wheels"]}
+    assert outcomes.pop(ABI) == "there"
+    assert set(outcomes.values()) == {"no-interpreter"}
+
+
+def test_a_build_that_fails_is_a_failure_whatever_else_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _put_wheel(tmp_path, "cp310" if ABI != "cp310" else "cp311")
+    assert _run(tmp_path) == ExitCode.FAILED_UNCHANGED
+    outcomes = [wheel["outcome"] for wheel in json.loads(capsys.readouterr().out)["wheels"]]
+    assert (outcomes.count("there"), outcomes.count("failed")) == (1, 1)
+
+
+def test_where_no_python_is_here_nothing_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys._base_executable", "/nowhere/python")
+    assert _run(tmp_path) == ExitCode.REFUSED
+    assert {wheel["outcome"] for wheel in json.loads(capsys.readouterr().out)["wheels"]} == {"no-interpreter"}
+    assert not (tmp_path / "set").exists()

@@ -1,0 +1,143 @@
+"""Which wheels a set has, with which Pythons they are built, and what came of them."""
+
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+import pytest
+from support.environments.interpreters import running
+from support.index.handwritten_wheels import write_wheel
+from support.suite.golden import Golden
+from support.values.sessions import a_session
+
+from fastinstall.cli.console import Page
+from fastinstall.cli.text.wheel_set import set_text
+from fastinstall.core.errors import DocumentError, UndeterminedError, UsageError
+from fastinstall.core.files import sha256
+from fastinstall.fleet.wheel_set import PYTHONS, SetWheel, WheelOutcome, WheelSet, build_set, plan_set
+from fastinstall.model.request import LinkMode, Request
+from fastinstall.observe.session import Session
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
+
+VERSION = str(running())
+ABI = f"cp{VERSION.replace('.', '')}"
+TAG = "manylinux_2_27_x86_64.manylinux_2_28_x86_64"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """Of somebody who has no Python but the one of the tests."""
+    return a_session(tmp_path, PATH="", FASTINSTALL_CACHE_DIR=str(tmp_path / "cache"))
+
+
+def test_a_set_has_a_wheel_for_each_python_in_use_with_every_level_that_pays(session: Session) -> None:
+    wanted = plan_set(session, None, Request())
+    assert [each.abi for each in wanted] == [f"cp{each.replace('.', '')}" for each in PYTHONS]
+    assert {each.levels for each in wanted} == {("x86-64-v2", "x86-64-v3")}
+    assert {each.directory for each in wanted} == {"."}
+
+
+def test_named_levels_hold_for_all(session: Session) -> None:
+    for request in (Request(level="x86-64-v3"), Request(levels=("x86-64-v3",))):
+        assert {each.levels for each in plan_set(session, None, request)} == {("x86-64-v3",)}
+
+
+def test_a_python_that_is_not_here_is_named_with_what_to_do(session: Session) -> None:
+    missing = next(each for each in plan_set(session, None, Request()) if each.abi == "cp314t")
+    assert missing.builder is None
+    assert "3.14" in missing.problem
+    assert "python3.14t on PATH" in missing.hint
+
+
+def test_a_named_python_builds_its_wheel(session: Session) -> None:
+    wanted = plan_set(session, running().executable, Request())
+    (builder,) = (each.builder for each in wanted if each.abi == ABI)
+    assert builder is not None
+
+
+def test_a_named_python_that_no_set_has_is_added(session: Session, tmp_path: Path) -> None:
+    recipes = tmp_path / "recipes"
+    recipes.mkdir()
+    text = (session.recipe_directories[0] / "pillow-fast.toml").read_text()
+    (recipes / "pillow-fast.toml").write_text(text.replace('pythons = ">=3.10"', 'pythons = ">=3.99"'))
+    elsewhere = replace(session, recipe_directories=(recipes, *session.recipe_directories))
+    assert plan_set(elsewhere, None, Request()) == ()
+    assert [each.abi for each in plan_set(elsewhere, running().executable, Request())] == [ABI]
+
+
+@pytest.mark.parametrize(
+    ("asked", "flag"),
+    [
+        (Request(level="native"), "--level"),
+        (Request(link=LinkMode.SYSTEM), "--link"),
+        (Request(link=LinkMode.ENV), "--link"),
+        (Request(level="x86-64-v9"), "--level"),
+    ],
+)
+def test_what_fits_this_machine_alone_is_refused(session: Session, asked: Request, flag: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        plan_set(session, None, asked)
+    assert flag in refused.value.message
+    assert refused.value.hint
+
+
+def test_a_named_python_that_does_not_answer_is_refused(session: Session) -> None:
+    with pytest.raises(UndeterminedError):
+        plan_set(session, Path("/nowhere/python"), Request())
+
+
+def test_a_wheel_that_is_there_is_not_built_again_even_without_its_python(session: Session, tmp_path: Path) -> None:
+    wanted = tuple(each for each in plan_set(session, None, Request()) if each.abi in {"cp314", "cp314t"})
+    wheel = write_wheel(tmp_path / "built", "pillow", "13.0.0+simd.v2.v3", f"cp314-cp314-{TAG}")
+    publish_wheel(session, wheel, sha256(wheel), tmp_path / "set")
+
+    made = build_set(session, tuple(replace(each, builder=None) for each in wanted), Request(), tmp_path / "set")
+
+    there, missing = made.wheels
+    assert (there.outcome, there.wheel, there.sha256) == (WheelOutcome.THERE, wheel.name, sha256(wheel))
+    assert (missing.outcome, missing.wheel) == (WheelOutcome.NO_INTERPRETER, None)
+
+
+def test_a_build_that_fails_keeps_no_other_from_being_made(session: Session, tmp_path: Path) -> None:
+    wanted = [each for each in plan_set(session, None, Request()) if each.abi in {"cp314", "cp314t"}]
+    nowhere = replace(wanted[0], builder=PurePath("/nowhere/python"))
+    wheel = write_wheel(tmp_path / "built", "pillow", "13.0.0+simd.v2.v3", f"cp314-cp314t-{TAG}")
+    publish_wheel(session, wheel, sha256(wheel), tmp_path / "set")
+
+    failed, there = build_set(session, (nowhere, wanted[1]), Request(offline=True), tmp_path / "set").wheels
+
+    assert (failed.outcome, there.outcome) == (WheelOutcome.FAILED, WheelOutcome.THERE)
+    assert "/nowhere/python" in failed.problem
+
+
+def test_a_directory_that_cannot_be_read_is_refused_before_anything_is_built(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "SHA256SUMS").write_text("nonsense\n")
+    with pytest.raises(DocumentError):
+        build_set(session, plan_set(session, None, Request()), Request(), tmp_path)
+
+
+def test_the_text_names_each_wheel_and_what_is_missing(golden: Golden) -> None:
+    levels = ("x86-64-v2", "x86-64-v3")
+    there = SetWheel(
+        python="3.11",
+        abi="cp311",
+        levels=levels,
+        outcome=WheelOutcome.THERE,
+        wheel=f"pillow-13.0.0+simd.v2.v3-cp311-cp311-{TAG}.whl",
+        sha256=64 * "a",
+    )
+    missing = SetWheel(
+        python="3.14",
+        abi="cp314t",
+        levels=levels,
+        outcome=WheelOutcome.NO_INTERPRETER,
+        problem="this machine has no CPython 3.14 with the ABI cp314t to build it with",
+        hint="put a python3.14t on PATH or name one with --python EXE, or build on a machine that has it",
+    )
+    made = WheelSet(
+        summary="1 of 2 wheels are there: cp311",
+        request=Request(),
+        directory=PurePath("/srv/the stack"),
+        wheels=(there, missing),
+    )
+    golden(set_text(made, Page(colour=False, width=None)), "one is missing")
+    golden(set_text(replace(made, wheels=(missing,)), Page(colour=False, width=None)), "all are missing")
