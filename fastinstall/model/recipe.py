@@ -1,5 +1,6 @@
 """A recipe: what to build, with which flags and libraries, and what to expect of it. Data only."""
 
+from fastinstall.core.architecture import X86_64
 from fastinstall.core.values import immutable, keyed, published_as
 from fastinstall.model.advisories import Advisory
 
@@ -44,6 +45,7 @@ class Level:
         fallback: the flags for a compiler without `cflags`.
         ldflags: linker flags that mark the binary (omitted if the toolchain rejects them).
         automatic: whether level "auto" may choose it.
+        architecture: of the machines that have it, as their kernels name it (`uname -m`): "x86_64", "aarch64".
     """
 
     name: str
@@ -52,6 +54,7 @@ class Level:
     fallback: tuple[str, ...] = ()
     ldflags: tuple[str, ...] = ()
     automatic: bool = True
+    architecture: str = X86_64.machine
 
 
 @immutable
@@ -201,7 +204,7 @@ class Recipe:
         package: the import package that all of them provide ("PIL").
         source: the origin of the source.
         base_cflags: complete optimisation flags, before those of the level.
-        levels: from the highest to the lowest.
+        levels: from the highest to the lowest, those of each architecture.
         libraries: the libraries to link, by name.
         expect: the signs of a correct build.
         advisories: known issues; once loaded, also those of `advisories_from`.
@@ -235,3 +238,7 @@ class Recipe:
     def is_exact(self) -> bool:
         """Whether a build has to compute what the official wheel computes, to the bit: any but a fork's."""
         return self.source.pypi == self.source.base_wheel
+
+    def list_levels(self, architecture: str) -> tuple[Level, ...]:
+        """Return the levels that machines of an architecture have ("aarch64"), from the highest to the lowest."""
+        return tuple(level for level in self.levels if level.architecture == architecture)

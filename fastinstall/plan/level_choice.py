@@ -121,7 +121,7 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
     Raises:
         RefusedError: the CPU is below the lowest of them.
     """
-    candidates = [level for level in recipe.levels if level.automatic]
+    candidates = [level for level in recipe.list_levels(cpu.architecture) if level.automatic]
     found = next((level for level in candidates if not find_lacking_features(level, cpu)), None)
     if found is None:
         raise RefusedError(
@@ -160,7 +160,7 @@ def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
 
 def _choose_levels_automatically(recipe: Recipe, cpu: Cpu, hindrance: str) -> LevelChoice:
     best, name = choose_best_level(recipe, cpu), cpu.name or "this CPU"
-    candidates = [level for level in recipe.levels if level.automatic]
+    candidates = [level for level in recipe.list_levels(cpu.architecture) if level.automatic]
     better = candidates[: candidates.index(best)]
     passed = "".join(f", which {_describe_lacking_features(level, cpu)}" for level in better)
     running = [level for level in candidates if level.name in LEVELS and not find_lacking_features(level, cpu)]
