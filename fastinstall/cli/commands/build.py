@@ -6,6 +6,7 @@
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.wheel_only import (
@@ -17,6 +18,7 @@ from fastinstall.apply.wheel_only import (
 )
 from fastinstall.cli.commands.plan import code_of, fleet_request
 from fastinstall.cli.common import make_request, target_of, tell
+from fastinstall.cli.machine_flags import read_emulation, read_machine
 from fastinstall.cli.main import Context
 from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.fleets import fleet_text
@@ -40,11 +42,14 @@ def run(arguments: Namespace, context: Context) -> int:
     output = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     as_conda = arguments.format == "conda"
+    if as_conda and read_machine(arguments):
+        raise UsageError("--machine makes wheels, not conda packages", hint="leave --format out")
     if as_conda:
         require_channel(session, request, output)
     else:
         require_wheelhouse(session, output)
-    made = build_proven_wheel(session, target_of(arguments), request)
+    target = replace(target_of(arguments), machine=read_machine(arguments))
+    made = build_proven_wheel(session, target, request, read_emulation(arguments))
     pythons = (made.interpreter.version,) if arguments.with_tool else ()
     with _bring_tool(session, output, pythons, request) as tool:
         if as_conda:
@@ -115,7 +120,7 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     planned = plan_hosts(session, fleet_request(arguments), request)
     pythons = tuple(dict.fromkeys(artefact.python for artefact in planned.artefacts)) if arguments.with_tool else ()
     with _bring_tool(session, wheelhouse, pythons, request):
-        fleet = build_fleet(session, planned, wheelhouse)
+        fleet = build_fleet(session, planned, wheelhouse, read_emulation(arguments))
     tell(context, "fleet", fleet, fleet_text)
     unmade = any(artefact.wheel is None for artefact in fleet.artefacts)
     return ExitCode.FAILED_UNCHANGED if unmade else code_of(fleet)
