@@ -28,6 +28,7 @@ _STRAY = frozenset(
         *("MAX_CONCURRENCY", "LIB_FUZZING_ENGINE", "SOURCE_DATE_EPOCH", "SETUPTOOLS_USE_DISTUTILS", "DISTUTILS_DEBUG"),
     }
 )
+_HEADERS = Path("/usr/include")
 _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
 
 
@@ -99,5 +100,5 @@ def _list_places(request: BuildRequest) -> dict[str, str]:
             "SETUPTOOLS_EXT_SUFFIX": interpreter.extension_suffix,
         }
     # Debian's place of headers that compilers find automatically, but Pillow's setup.py only by pkg-config or if told.
-    multiarch = Path("/usr/include", architecture_of(interpreter.machine).target)
+    multiarch = _HEADERS / architecture_of(interpreter.machine).target
     return {"C_INCLUDE_PATH": str(multiarch)} if multiarch.is_dir() else {}
