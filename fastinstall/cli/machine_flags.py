@@ -12,7 +12,7 @@ from fastinstall.core.home import expand_home
 def add_machine_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     machines = tuple(each.machine for each in ARCHITECTURES)
-    machine = f"for machines of this kind, as `uname -m` says there: {' or '.join(machines)}; default: this machine's"
+    machine = "for machines of this kind; it is what `uname -m` says there; default: this machine's"
     parser.add_argument("--machine", choices=machines, metavar="NAME", help=machine)
     emulated = "a Python of --machine that this machine can start, for the proof; once for each version"
     parser.add_argument("--emulated-python", action="append", default=[], metavar="EXE", help=emulated)
