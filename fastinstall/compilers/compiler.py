@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from fastinstall.core.architecture import Architecture
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
@@ -128,11 +129,12 @@ class WheelCompiler(CompilerSource, ABC):
         """Return the flags that it accepts, of those that are tried on other compilers."""
 
     @abstractmethod
-    def prepare(self, wheel: Path, cache: Path, emit: Emit) -> Path:
+    def prepare(self, wheel: Path, cache: Path, emit: Emit, architecture: Architecture | None = None) -> Path:
         """Unpack it into the cache, unless it is there file by file, and return the program.
 
         Args:
             wheel: its hash is verified.
+            architecture: what it compiles for; None for this machine.
 
         Raises:
             ArchiveError: the wheel is damaged or hostile.

@@ -47,6 +47,7 @@ class Level:
         fallback: the flags for a compiler without `cflags`.
         ldflags: linker flags that mark the binary (omitted if the toolchain rejects them).
         automatic: whether level "auto" may choose it.
+        architecture: of the machines that have it, as their kernels name it (`uname -m`): "x86_64", "aarch64".
     """
 
     name: str
@@ -56,6 +57,7 @@ class Level:
     fallback: tuple[str, ...] = ()
     ldflags: tuple[str, ...] = ()
     automatic: bool = True
+    architecture: str = X86_64.machine
 
 
 @immutable
@@ -205,7 +207,7 @@ class Recipe:
         package: the import package that all of them provide ("PIL").
         source: the origin of the source.
         base_cflags: complete optimisation flags, before those of the level.
-        levels: from the highest to the lowest.
+        levels: from the highest to the lowest, those of each architecture.
         libraries: the libraries to link, by name.
         expect: the signs of a correct build.
         advisories: known issues; once loaded, also those of `advisories_from`.

@@ -10,6 +10,7 @@ from fastinstall.compilers import get_wheel_compiler, list_wheel_compilers
 from fastinstall.compilers.flags import RECORD_SWITCHES, list_probed_flags
 from fastinstall.compilers.system import observe_compiler
 from fastinstall.core import files
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
@@ -129,8 +130,8 @@ class Build(WheelOrder, StepKind):
             raise RefusedError(
                 "the plan names neither a source nor a wheel to take", hint="make a new plan: fastinstall plan"
             )
-        variables = {**context.variables, **fetched.variables, **self._fetch_compiler(context)}
-        compiler = observe_compiler(list_probed_flags(context.recipe), variables)
+        variables = {**context.variables, **fetched.variables, **self._fetch_compiler(interpreter, context)}
+        compiler = observe_compiler(list_probed_flags(context.recipe, interpreter.machine), variables)
         if compiler is None:
             refuse_unusable_compiler(variables)
         context.emit(Started(stage="download", message=f"fetching {self.source.filename}"))
@@ -155,13 +156,14 @@ class Build(WheelOrder, StepKind):
             indexes=context.index.places,
         )
 
-    def _fetch_compiler(self, context: ExecutionContext) -> dict[str, str]:
+    def _fetch_compiler(self, interpreter: Interpreter, context: ExecutionContext) -> dict[str, str]:
         """Return the variable that names the compiler, unpacked in our cache; none where that of the machine serves."""
         if self.clang is None:
             return {}
         compiler = get_wheel_compiler(self.clang.name)
         wheel = context.index.fetch(self.clang, context.cache, context.emit)
-        return {"CC": shlex.quote(str(compiler.prepare(wheel, context.cache, context.emit)))}
+        program = compiler.prepare(wheel, context.cache, context.emit, architecture_of(interpreter.machine))
+        return {"CC": shlex.quote(str(program))}
 
     def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:
         """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
