@@ -41,7 +41,6 @@ class Level:
 
     Attributes:
         name: as `--level` takes it: "x86-64-v3", "native".
-        architecture: whose level it is, as the kernel names it.
         requires: flags of /proc/cpuinfo that the CPU must have.
         cflags: compiler flags that select it ("-march=x86-64-v3").
         fallback: the flags for a compiler without `cflags`.
@@ -51,7 +50,6 @@ class Level:
     """
 
     name: str
-    architecture: str = X86_64.machine
     requires: tuple[str, ...] = ()
     cflags: tuple[str, ...]
     fallback: tuple[str, ...] = ()
