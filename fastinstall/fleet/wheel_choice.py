@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from fastinstall.core.architecture import SUPPORTED, architecture_of, level_label
+from fastinstall.core.architecture import level_label
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -192,9 +192,9 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], limits: Limits) -
 def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
     """Explain why nothing is built for a machine; its architecture comes first: a level says nothing on another."""
     known = (machine.cpu.architecture, machine.architecture)
-    architecture = next((each for each in known if not architecture_of(each).supported), None)
+    architecture = next((each for each in known if not recipe.serves(each)), None)
     if architecture is not None:
-        told = f"it is {architecture or 'of unknown architecture'}, and wheels are built for {SUPPORTED} only"
+        told = f"it is {architecture or 'of unknown architecture'}, and {recipe.name} is built for {recipe.served} only"
         hint = f"{_STOCK}; its libjpeg-turbo has SIMD code for other architectures too (NEON on Arm)"
         return Cause.ARCHITECTURE, told, hint
     if machine.implementation != "cpython":

@@ -1,6 +1,7 @@
 """A recipe: what to build, with which flags and libraries, and what to expect of it. Data only."""
 
-from fastinstall.core.architecture import X86_64
+from fastinstall.core.architecture import X86_64, architecture_of
+from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, keyed, published_as
 from fastinstall.model.advisories import Advisory
 
@@ -239,6 +240,16 @@ class Recipe:
         """Whether a build has to compute what the official wheel computes, to the bit: any but a fork's."""
         return self.source.pypi == self.source.base_wheel
 
-    def list_levels(self, architecture: str) -> tuple[Level, ...]:
-        """Return the levels that machines of an architecture have ("aarch64"), from the highest to the lowest."""
-        return tuple(level for level in self.levels if level.architecture == architecture)
+    def list_levels(self, machine: str) -> tuple[Level, ...]:
+        """Return the levels of an architecture, as the kernel names it, from the highest to the lowest."""
+        return tuple(level for level in self.levels if level.architecture == machine)
+
+    def serves(self, machine: str) -> bool:
+        """Tell whether it makes stacks for an architecture, as the kernel names it."""
+        return architecture_of(machine).supported and bool(self.list_levels(machine))
+
+    @property
+    def served(self) -> str:
+        """The architectures that it makes stacks for, for people: "x86-64 and aarch64"."""
+        machines = dict.fromkeys(level.architecture for level in self.levels)
+        return listing(architecture_of(machine).title for machine in machines)

@@ -110,7 +110,7 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Requ
     asked = tuple(
         level.name for level in level_choice.sort_recipe_levels(recipe, level_choice.list_requested_levels(request))
     )
-    usual = tuple(level.name for level in reversed(recipe.list_levels(cpu.architecture)) if level.automatic)
+    usual = tuple(level.name for level in reversed(level_choice.list_candidates(recipe, cpu)))
     best: dict[tuple[str, str], tuple[tuple[bool, int], Artefact]] = {}
     for wheel in releases.prebuilt:
         levels = parse_labelled_levels(recipe, wheel.version)

@@ -101,4 +101,4 @@ def test_an_unknown_machine_is_not_supported_and_has_the_usual_names() -> None:
 
 def test_labels_are_short_names_of_levels() -> None:
     assert [level_label(level.name) for level in X86_64.levels] == ["v1", "v2", "v3", "v4"]
-    assert [level_label(name) for name in ("native", "armv8-a")] == ["native", "armv8-a"]
+    assert [level_label(name) for name in ("native", "armv8-a")] == ["native", "armv8a"]
