@@ -50,8 +50,8 @@ def run(arguments: Namespace, context: Context) -> int:
         require_wheelhouse(session, output)
     target = replace(target_of(arguments), machine=read_machine(arguments))
     made = build_proven_wheel(session, target, request, read_emulation(arguments))
-    pythons = (made.interpreter.version,) if arguments.with_tool else ()
-    with _bring_tool(session, output, pythons, request) as tool:
+    served = ((made.interpreter.version, made.interpreter.machine),) if arguments.with_tool else ()
+    with _bring_tool(session, output, served, request) as tool:
         if as_conda:
             built = publish_channel(session, made, request, output)
         else:
@@ -66,18 +66,27 @@ def run(arguments: Namespace, context: Context) -> int:
 
 @contextmanager
 def _bring_tool(
-    session: Session, output: Path, pythons: tuple[str, ...], request: Request
+    session: Session, output: Path, served: tuple[tuple[str, str], ...], request: Request
 ) -> Iterator[ToolWheels | None]:
     """Put fastinstall itself beside what the block publishes, for its Pythons too; nothing without Pythons.
 
     All of it is fetched before, and taken back where the block fails.
+
+    Args:
+        session: where variables and caches come from.
+        output: the directory of the wheels.
+        served: Pythons, each with the machine that it runs on.
+        request: what is built.
     """
-    if not pythons:
+    if not served:
         yield None
         return
+    pythons, machines = zip(*served, strict=True)
     from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --with-tool)
 
-    with publish_tool(session, fetch_tool(session, output, pythons=pythons, offline=request.offline)) as tool:
+    with publish_tool(
+        session, fetch_tool(session, output, pythons=pythons, machines=machines, offline=request.offline)
+    ) as tool:
         yield tool
 
 
@@ -118,8 +127,8 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     wheelhouse = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     planned = plan_hosts(session, fleet_request(arguments), request)
-    pythons = tuple(dict.fromkeys(artefact.python for artefact in planned.artefacts)) if arguments.with_tool else ()
-    with _bring_tool(session, wheelhouse, pythons, request):
+    served = tuple((each.python, each.architecture) for each in planned.artefacts) if arguments.with_tool else ()
+    with _bring_tool(session, wheelhouse, served, request):
         fleet = build_fleet(session, planned, wheelhouse, read_emulation(arguments))
     tell(context, "fleet", fleet, fleet_text)
     unmade = any(artefact.wheel is None for artefact in fleet.artefacts)
