@@ -32,6 +32,19 @@ static Kernel list_taps(const float *weights, float offset, int size) {
             kernel.weight[kernel.count++] = weights[i];
         }
     }
+#ifdef __aarch64__
+    /* Where products are fused with sums, the first of a row is fused with the second, which alone is rounded: a second
+       weight, if there is one, comes first. */
+    for (int i = 0; i + 1 < kernel.count; i++) {
+        if (kernel.column[i] == 0 && kernel.column[i + 1] == 1) {
+            float weight = kernel.weight[i];
+            kernel.weight[i] = kernel.weight[i + 1];
+            kernel.weight[i + 1] = weight;
+            kernel.column[i] = 1;
+            kernel.column[++i] = 0;
+        }
+    }
+#endif
     return kernel;
 }
 
