@@ -23,28 +23,25 @@ typedef struct {
     UINT16 start, bias, reciprocal, shift;
 } Integers;
 
+/* Where compilers fuse a product with a sum, they round the second product of a row alone: so it comes first. Without that,
+   the order of the first two decides nothing. */
+#ifdef __aarch64__
+#define COLUMN(i) ((i) < 2 ? 1 - (i) : (i))
+#else
+#define COLUMN(i) (i)
+#endif
+
 static Kernel list_taps(const float *weights, float offset, int size) {
     Kernel kernel = {.size = size, .offset = offset};
     for (int i = 0; i < size * size; i++) {
-        if (weights[i] != 0) {
+        int column = COLUMN(i % size);
+        float weight = weights[i / size * size + column];
+        if (weight != 0) {
             kernel.row[kernel.count] = size - 1 - i / size;
-            kernel.column[kernel.count] = i % size;
-            kernel.weight[kernel.count++] = weights[i];
+            kernel.column[kernel.count] = column;
+            kernel.weight[kernel.count++] = weight;
         }
     }
-#ifdef __aarch64__
-    /* Where products are fused with sums, the first of a row is fused with the second, which alone is rounded: a second
-       weight, if there is one, comes first. */
-    for (int i = 0; i + 1 < kernel.count; i++) {
-        if (kernel.column[i] == 0 && kernel.column[i + 1] == 1) {
-            float weight = kernel.weight[i];
-            kernel.weight[i] = kernel.weight[i + 1];
-            kernel.weight[i + 1] = weight;
-            kernel.column[i] = 1;
-            kernel.column[++i] = 0;
-        }
-    }
-#endif
     return kernel;
 }
 
