@@ -1,5 +1,6 @@
 """Make the wheel, or take it from the cache or the wheelhouse, by hash."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -154,6 +155,7 @@ class Build(WheelOrder, StepKind):
             offline=context.index.offline,
             wheelhouse=context.index.wheelhouse,
             indexes=context.index.places,
+            is_foreign=interpreter.machine != os.uname().machine,
         )
 
     def _fetch_compiler(self, interpreter: Interpreter, context: ExecutionContext) -> dict[str, str]:
