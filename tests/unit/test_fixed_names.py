@@ -106,7 +106,7 @@ SCHEMA_DIGESTS = {
     "plan": "a6268105fa5d8ffd8c968aafb4fa47f3093440c71b136bd5118a598892cc1806",
     "proof": "65fa78d9412da14cfb8790f2706b3ff95e695038b9eff8e5819e9a30fbb80397",
     "receipt": "6163688ba96cb4d9de3f1e033856e025ab222031fc2cc1fe438df4352a4d013a",
-    "recipe": "",
+    "recipe": "8763fdadef9e844dd7b02c53d01931372efd19dda629b5d0934f926546d42c8e",
     "speed": "176944890a2fc317095c611d9e494928f19c6815d7f7b5c84607586d13eaa5e6",
     "transactions": "deb8b126a0e8b2a6c98a5fd99417f07ffea9aa3fed0eb3e97e1dee8e9b9ab81a",
 }
