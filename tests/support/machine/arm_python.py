@@ -6,6 +6,7 @@ since Linux 6.7), which ends with them.
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -47,8 +48,10 @@ class ArmPython:
     def program(self) -> Path:
         return self.root / "usr" / "bin" / f"python{VERSION}"
 
-    def run(self, *words: str | Path, timeout: float = 600) -> "subprocess.CompletedProcess[str]":
-        """Run it with arguments; it finds fastinstall's checkout."""
+    def run(
+        self, *words: str | Path, python: Path | None = None, timeout: float = 600
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run it, or the interpreter of an environment, with arguments; it finds fastinstall's checkout."""
         rule = f":arm:M::{_MAGIC}:{_MASK}:{EMULATOR}:"
         inside = ("unshare", "-Urm", "--map-root-user", "sh", "-ec", _IN_NAMESPACE, "sh", rule)
         variables = {
@@ -57,8 +60,15 @@ class ArmPython:
             "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.libraries}",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        argv = (*inside, self.program, *words)
+        argv = (*inside, python or self.program, *words)
         return subprocess.run(argv, env=variables, capture_output=True, text=True, timeout=timeout, check=False)
+
+    def write_starter(self, place: Path) -> Path:
+        """Write a program that starts it on this machine as it is, without binfmt_misc."""
+        words = shlex.join((EMULATOR, "-L", str(self.root), str(self.program)))
+        place.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+        place.chmod(0o755)
+        return place
 
     def make_environment(self, place: Path, *requirements: str) -> Path:
         """Make a virtual environment with distributions of the index, for aarch64; its interpreter."""
