@@ -23,13 +23,23 @@ typedef struct {
     UINT16 start, bias, reciprocal, shift;
 } Integers;
 
+/* Where compilers fuse a product with a sum, they round the second product of a row alone: so it comes first. Without that,
+   the order of the first two decides nothing. */
+#ifdef __aarch64__
+#define COLUMN(i) ((i) < 2 ? 1 - (i) : (i))
+#else
+#define COLUMN(i) (i)
+#endif
+
 static Kernel list_taps(const float *weights, float offset, int size) {
     Kernel kernel = {.size = size, .offset = offset};
     for (int i = 0; i < size * size; i++) {
-        if (weights[i] != 0) {
+        int column = COLUMN(i % size);
+        float weight = weights[i / size * size + column];
+        if (weight != 0) {
             kernel.row[kernel.count] = size - 1 - i / size;
-            kernel.column[kernel.count] = i % size;
-            kernel.weight[kernel.count++] = weights[i];
+            kernel.column[kernel.count] = column;
+            kernel.weight[kernel.count++] = weight;
         }
     }
     return kernel;

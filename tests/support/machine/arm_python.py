@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.machine.arm_root import EMULATOR, arm_root
+from support.machine.arm_root import EMULATOR, arm_root, emulate
 from support.machine.needs import require_system
 from support.made_once import key_of, made_once
 
@@ -76,9 +76,9 @@ class ArmPython:
         argv = (*inside, python or self.program, *words)
         return subprocess.run(argv, env=variables, capture_output=True, text=True, timeout=timeout, check=False)
 
-    def write_starter(self, place: Path) -> Path:
-        """Write a program that starts it on this machine as it is, without binfmt_misc."""
-        words = shlex.join((EMULATOR, "-L", str(self.root), str(self.program)))
+    def write_starter(self, place: Path, *, model: str = "max") -> Path:
+        """Write a program that starts it on this machine as it is, without binfmt_misc, on a CPU as qemu names it."""
+        words = shlex.join(str(word) for word in emulate(self.root, self.program, model=model))
         place.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         place.chmod(0o755)
         return place
@@ -87,7 +87,7 @@ class ArmPython:
         """Make a virtual environment with distributions of the index, for aarch64; its interpreter."""
         done = self.run("-m", "venv", "--without-pip", place)
         assert done.returncode == 0, done.stderr
-        _install(place / "lib" / f"python{VERSION}" / "site-packages", "--no-deps", *requirements)
+        install_for_arm(place / "lib" / f"python{VERSION}" / "site-packages", "--no-deps", *requirements)
         return place / "bin" / "python"
 
 
@@ -111,10 +111,10 @@ def _install_locked(directory: Path) -> None:
     locked = re.split(r"\n(?=\w)", LOCKED.read_text(encoding="utf-8"))
     kept = directory.with_name(f"{directory.name}.txt")
     kept.write_text("\n".join(each for each in locked if "platform_machine" not in each), encoding="utf-8")
-    _install(directory, "-r", kept)
+    install_for_arm(directory, "-r", kept)
 
 
-def _install(directory: Path, *what: str | Path) -> None:
+def install_for_arm(directory: Path, *what: str | Path) -> None:
     """Have pip unpack wheels for the machine."""
     platforms = (f"manylinux_2_{minor}_{AARCH64.wheel_platform}" for minor in (28, 17))
     pip = (sys.executable, "-m", "pip", "install", "-q", "--target", directory, "--upgrade")
