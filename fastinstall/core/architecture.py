@@ -19,6 +19,7 @@ class FeatureLevel:
         requires: features beyond those of the level below, in the kernel's spelling (/proc/cpuinfo).
         title: the best known of them, for people.
         label: what version labels call it; empty if that follows from its name.
+        archspec: what archspec and conda's `__archspec` call it; empty if that follows from its name.
         switch: the feature without which, by GLIBC_TUNABLES, the loader takes the level below.
         implied_by: features that no CPU has without the whole of the level.
         families: CPUs of which every one has the level, by marketing name.
@@ -30,6 +31,7 @@ class FeatureLevel:
     requires: tuple[str, ...]
     title: str = ""
     label: str = ""
+    archspec: str = ""
     switch: str = ""
     implied_by: frozenset[str] = frozenset()
     families: re.Pattern[str] | None = None
@@ -186,7 +188,7 @@ AARCH64 = Architecture(
     machine="aarch64",
     title="aarch64",
     supported=True,
-    levels=(FeatureLevel(name="armv8-a", requires=("fp", "asimd"), title="NEON", label="armv8a"),),
+    levels=(FeatureLevel(name="armv8-a", requires=("fp", "asimd"), title="NEON", label="armv8a", archspec="aarch64"),),
     cpuinfo=("CPU architecture", "8"),
     elf_machine=183,
     loader="/lib/ld-linux-aarch64.so.1",
@@ -226,6 +228,10 @@ def architecture_of_subdir(subdir: str) -> Architecture:
 
 
 _LABELS = {level.name: level.label for each in ARCHITECTURES for level in each.levels if level.label}
+_ARCHSPEC = {level.name: level.archspec for each in ARCHITECTURES for level in each.levels if level.archspec}
+
+LABEL_PATTERN = "|".join((r"v\d", "native", *_LABELS.values()))
+"""A regular expression for what `level_label` gives."""
 
 
 def level_label(level: str) -> str:
@@ -237,3 +243,8 @@ def level_label(level: str) -> str:
     prefixes = (f"{architecture.title}-" for architecture in ARCHITECTURES)
     short = next((level.removeprefix(prefix) for prefix in prefixes if level.startswith(prefix)), level)
     return _LABELS.get(level, short)
+
+
+def archspec_name(level: str) -> str:
+    """Return what archspec calls a level: "x86_64_v3"."""
+    return _ARCHSPEC.get(level, level.replace("-", "_"))

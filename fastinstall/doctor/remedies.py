@@ -7,7 +7,7 @@ Those that run the target's Python import PIL there, as any program of the user'
 import shlex
 from pathlib import PurePath
 
-from fastinstall.core.architecture import architecture_of
+from fastinstall.core.architecture import AARCH64, X86_64, architecture_of
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.conda_packages import conda_command
@@ -84,6 +84,9 @@ def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = ""
     return Remedy(text=text, command=shlex.join((*words, requirement("pillow", dependants_of(facts)))))
 
 
+_FRAMES = {X86_64.machine: "mov *%rsp,%rbp", AARCH64.machine: r"st.*[wx]0, \[\(sp\|x29\)"}
+"""What the set-up of a frame looks like, or the first parameter stored there, in the words of objdump."""
+
 PRINT_FEATURES = "from PIL import features; features.pilinfo()"
 IMPORT_CORE = "import PIL._imaging"
 VERSION = "import PIL; print(PIL.__version__, PIL.__file__)"
@@ -140,9 +143,9 @@ def show_strings(path: PurePath, pattern: str) -> str:
     return show("strings", path, "|", "grep", "-iE", pattern)
 
 
-def count_frames(path: PurePath) -> str:
-    """Word a command for how many functions of an x86-64 binary set up a frame as an unoptimised build does."""
-    return show("objdump", "-d", path, "|", "grep", "-c", "mov *%rsp,%rbp")
+def count_frames(context: CheckContext, path: PurePath) -> str:
+    """Word a command for how many functions of a binary set up a frame as an unoptimised build does."""
+    return show("objdump", "-d", path, "|", "grep", "-c", _FRAMES.get(context.facts.cpu.architecture, ""))
 
 
 def show_lines(pattern: str, *paths: PurePath) -> str:

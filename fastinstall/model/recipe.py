@@ -142,10 +142,18 @@ class BenchSpec:
     Attributes:
         workload: the name of a workload of `fastinstall.bench`.
         measured: a dated figure of another machine, to choose by; empty if there is none.
+        architecture: of that machine, as its kernel names it; the figure says nothing of others.
     """
 
     workload: str
     measured: str = ""
+    architecture: str = X86_64.machine
+
+    def measured_on(self, architecture: str) -> str:
+        """Return the figure for machines of an architecture, in words that it is none where it is another's."""
+        if architecture in ("", self.architecture) or not self.measured:
+            return self.measured
+        return f"its speed on {architecture_of(architecture).title} is not measured"
 
 
 SOURCE_SUFFIX = "__source"

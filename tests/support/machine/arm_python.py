@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +50,20 @@ class ArmPython:
         return self.root / "usr" / "bin" / f"python{VERSION}"
 
     def run(
-        self, *words: str | Path, python: Path | None = None, timeout: float = 600
+        self,
+        *words: str | Path,
+        python: Path | None = None,
+        timeout: float = 900,
+        changes: Mapping[str, str] | None = None,
     ) -> "subprocess.CompletedProcess[str]":
-        """Run it, or the interpreter of an environment, with arguments; it finds fastinstall's checkout."""
+        """Run it, or the interpreter of an environment, with arguments; it finds fastinstall's checkout.
+
+        Args:
+            words: the arguments.
+            python: the interpreter of an environment for aarch64; None for the root's own.
+            timeout: in seconds.
+            changes: variables, added to those of this process.
+        """
         rule = f":arm:M::{_MAGIC}:{_MASK}:{EMULATOR}:"
         inside = ("unshare", "-Urm", "--map-root-user", "sh", "-ec", _IN_NAMESPACE, "sh", rule)
         variables = {
@@ -59,6 +71,7 @@ class ArmPython:
             "QEMU_LD_PREFIX": str(self.root),
             "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.libraries}",
             "PYTHONDONTWRITEBYTECODE": "1",
+            **(changes or {}),
         }
         argv = (*inside, python or self.program, *words)
         return subprocess.run(argv, env=variables, capture_output=True, text=True, timeout=timeout, check=False)

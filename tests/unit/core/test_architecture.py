@@ -22,7 +22,6 @@ ELSEWHERE = {
     "observe/_fault.py": "machine code, in the target's interpreter, which cannot import the table",
     "cli/options.py": "help for people, with levels as examples",
     "cli/wizard/choices.py": "what each level means for people",
-    "proof/stack_operations.py": "a hint for people",
 }
 """Modules that may name a machine in a string, and why."""
 
