@@ -11,6 +11,9 @@ from fastinstall.elf.cpu import Cpu
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.interpreter import observe_interpreter
 
+PATIENCE = 30.0
+"""How many times as long an emulator may take: qemu-user is 10 to 20 times as slow as a machine (encoding AVIF)."""
+
 
 @immutable
 class Emulation:

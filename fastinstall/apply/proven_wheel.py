@@ -50,11 +50,13 @@ class ProofContext:
         interpreter: the target's Python, which runs the proof.
         cpu: as it shows itself, for what runs on it and how it rounds.
         reference: the official wheel of the same version, or None if there is none.
+        patience: how many times as long as on a machine a case may take.
     """
 
     interpreter: Interpreter
     cpu: Cpu
     reference: Artefact | None
+    patience: float = 1.0
 
 
 def build_and_prove(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
@@ -243,7 +245,9 @@ def _make_stack(label: str, tree: Path, proof_context: ProofContext, context: Ex
     from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
 
     python = Path(proof_context.interpreter.executable)
-    return ProofStack(label=label, python=python, tree=tree, variables=context.variables)
+    return ProofStack(
+        label=label, python=python, tree=tree, variables=context.variables, patience=proof_context.patience
+    )
 
 
 def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:

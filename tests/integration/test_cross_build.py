@@ -15,6 +15,7 @@ from support.machine.arm_python import VERSION, ArmPython, arm_python, install_f
 from support.machine.needs import require_system
 from support.sandbox import NewSandbox, Result, Sandbox
 
+from fastinstall.apply.emulation import PATIENCE
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import ExitCode
 from fastinstall.elf.dynamic import read_dynamic
@@ -107,8 +108,8 @@ def stacks(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
 def outcomes(machine: ArmPython, tree: Path, model: str, scratch: Path) -> Outcomes:
     """What a part of the proof's cases gives on a CPU that qemu names so; slower than a machine, so with more time."""
     python = machine.write_starter(scratch / model, model=model)
-    stack = ProofStack(label=model, python=python, tree=tree, variables=dict(os.environ))
-    return run_cases(fill_fresh_memory(stack), Work(cases=matrix_cases()[::STEP], seconds=120.0))
+    stack = ProofStack(label=model, python=python, tree=tree, variables=dict(os.environ), patience=PATIENCE)
+    return run_cases(fill_fresh_memory(stack), Work(cases=matrix_cases()[::STEP]))
 
 
 @pytest.mark.parametrize("model", ["cortex-a53", "neoverse-n1", "max"])

@@ -97,6 +97,7 @@ def test_it_is_made_for_that_machine_and_proven_by_its_python(build: Callable[..
     assert heard.made_for == [THERE]
     (proof,) = heard.proven
     assert proof.interpreter.executable == Path("/opt/python-there")
+    assert proof.patience > 1
     assert (proof.cpu.architecture, proof.cpu.name) == (FOREIGN.machine, f"emulated {FOREIGN.title}")
 
 
@@ -116,4 +117,4 @@ def test_for_this_machine_its_own_python_proves_whatever_is_named(build: Callabl
     heard = build(HERE, Emulation(pythons=(Path("/opt/python-there"),), unproven=True))
     (proof,) = heard.proven
     assert proof.interpreter is HERE
-    assert proof.cpu == healthy_facts().cpu
+    assert (proof.cpu, proof.patience) == (healthy_facts().cpu, 1)
