@@ -169,7 +169,7 @@ def test_what_pip_overwrites_is_noticed_and_repaired(user: User) -> None:
     assert "fastinstall" in said, "the guard warns"
     code, found = user.examine()
     assert code == ExitCode.FINDINGS, found
-    code, said = user.cli("doctor", "--fix", "--yes", "--offline")
+    code, said = user.cli("doctor", "--fix", "--yes")
     assert code == ExitCode.OK, said
     code, said = user.python("-c", VERSION_IN_USE)
     assert "armv8a" in said
