@@ -171,7 +171,7 @@ def _build_wheel(session: Session, target: NamedTarget, request: Request, emulat
     plan, interpreter = plan_build(session, target, request)
     proving: Interpreter | None = interpreter
     context = make_execution_context(session, plan, recipe_named(session, request.recipe))
-    if interpreter.machine != os.uname().machine:
+    if target.machine and interpreter.machine != os.uname().machine:
         context = replace(context, cpu=describe_cpu(context.cpu, architecture_of(interpreter.machine)))
         proving = find_emulated_python(emulation, interpreter)
     for note in (*plan.warnings, *(f"risk {plan_risk.risk}: {plan_risk.summary}" for plan_risk in plan.risks)):

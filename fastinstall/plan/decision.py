@@ -202,7 +202,7 @@ def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionC
 def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
     """Return the situation with this compiler instead of the machine's."""
     compiler = get_wheel_compiler(wheel.name).describe(
-        wheel, list_probed_flags(situation.recipe, situation.facts.interpreter.machine)
+        wheel, list_probed_flags(situation.recipe, situation.facts.cpu.architecture)
     )
     observed = situation.facts.toolchain or Toolchain(compiler=None)
     toolchain = replace(observed, compiler=compiler, named_compiler="")
@@ -237,7 +237,7 @@ def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
         return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
     compiler = toolchain.compiler if toolchain else None
     # If system packages will bring the compiler, plan the preferred flags: current compilers accept them.
-    accepts = compiler.accepts if compiler else list_probed_flags(recipe, decision.situation.facts.interpreter.machine)
+    accepts = compiler.accepts if compiler else list_probed_flags(recipe, decision.situation.facts.cpu.architecture)
     version = compiler.version if compiler else ""
     flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
     return tuple(LevelTarget(level=name, cflags=cflags, ldflags=ldflags) for name, cflags, ldflags in flags)

@@ -133,13 +133,20 @@ def plan_new_environment(
     recipe, (create, interpreter) = recipe_named(session, request.recipe), made
     index = start_index(session, recipe, request, Path(create.python))
     facts = foresee_facts(session, recipe, made, toolchain=request.wheelhouse is None)
-    builder = None
-    if interpreter.machine != os.uname().machine:
-        builder = observe_interpreter(Path(create.python))
+    builder = _find_builder(create, interpreter)
+    if builder is not None:
         facts = describe_facts(facts, architecture_of(interpreter.machine))
     releases = select_named_releases(saved, index.releases(recipe, interpreter, builder))
     situation = Situation(facts=facts, recipe=recipe, request=request, releases=releases, create=create)
     return decide_plan(session, situation, from_cache=from_cache)
+
+
+def _find_builder(create: CreateEnvironment, interpreter: Interpreter) -> Interpreter | None:
+    """Return the Python that builds, if the target is described as that of another machine; else None."""
+    if interpreter.machine == os.uname().machine:
+        return None
+    builder = observe_interpreter(Path(create.python))
+    return builder if builder.machine != interpreter.machine else None  # it may have 32 bits
 
 
 def foresee_facts(

@@ -131,8 +131,8 @@ class Build(WheelOrder, StepKind):
             raise RefusedError(
                 "the plan names neither a source nor a wheel to take", hint="make a new plan: fastinstall plan"
             )
-        variables = {**context.variables, **fetched.variables, **self._fetch_compiler(interpreter, context)}
-        compiler = observe_compiler(list_probed_flags(context.recipe, interpreter.machine), variables)
+        variables = {**context.variables, **fetched.variables, **self._fetch_compiler(context)}
+        compiler = observe_compiler(list_probed_flags(context.recipe, context.cpu.architecture), variables)
         if compiler is None:
             refuse_unusable_compiler(variables)
         context.emit(Started(stage="download", message=f"fetching {self.source.filename}"))
@@ -155,16 +155,16 @@ class Build(WheelOrder, StepKind):
             offline=context.index.offline,
             wheelhouse=context.index.wheelhouse,
             indexes=context.index.places,
-            is_foreign=interpreter.machine != os.uname().machine,
+            is_foreign=context.cpu.architecture != os.uname().machine,
         )
 
-    def _fetch_compiler(self, interpreter: Interpreter, context: ExecutionContext) -> dict[str, str]:
+    def _fetch_compiler(self, context: ExecutionContext) -> dict[str, str]:
         """Return the variable that names the compiler, unpacked in our cache; none where that of the machine serves."""
         if self.clang is None:
             return {}
         compiler = get_wheel_compiler(self.clang.name)
         wheel = context.index.fetch(self.clang, context.cache, context.emit)
-        program = compiler.prepare(wheel, context.cache, context.emit, architecture_of(interpreter.machine))
+        program = compiler.prepare(wheel, context.cache, context.emit, architecture_of(context.cpu.architecture))
         return {"CC": shlex.quote(str(program))}
 
     def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:

@@ -26,20 +26,19 @@ typedef struct {
 /* Where compilers fuse a product with a sum, they round the second product of a row alone: so it comes first. Without that,
    the order of the first two decides nothing. */
 #ifdef __aarch64__
-#define COLUMN(i) ((i) < 2 ? 1 - (i) : (i))
+#define ORDERED(i, size) ((i) % (size) < 2 ? (i) + 1 - (i) % (size) * 2 : (i))
 #else
-#define COLUMN(i) (i)
+#define ORDERED(i, size) (i)
 #endif
 
 static Kernel list_taps(const float *weights, float offset, int size) {
     Kernel kernel = {.size = size, .offset = offset};
-    for (int i = 0; i < size * size; i++) {
-        int column = COLUMN(i % size);
-        float weight = weights[i / size * size + column];
-        if (weight != 0) {
+    for (int tap = 0; tap < size * size; tap++) {
+        int i = ORDERED(tap, size);
+        if (weights[i] != 0) {
             kernel.row[kernel.count] = size - 1 - i / size;
-            kernel.column[kernel.count] = column;
-            kernel.weight[kernel.count++] = weight;
+            kernel.column[kernel.count] = i % size;
+            kernel.weight[kernel.count++] = weights[i];
         }
     }
     return kernel;
