@@ -1,11 +1,15 @@
 """fastinstall on aarch64, run by qemu: what it says of the machine is true, and a wheel made elsewhere is set up."""
 
 import json
+import os
+import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.elf.zig import find_zig
 from support.environments.interpreters import of_version
 from support.machine.arm_python import VERSION, ArmPython, arm_python
 from support.machine.needs import require_system
@@ -13,12 +17,19 @@ from support.sandbox import NewSandbox, tree_hash
 
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import ExitCode
-from fastinstall.observe import _operations
+from fastinstall.observe import _fault, _operations
 from fastinstall.observe.fault_location import read_fault
 
 pytestmark = pytest.mark.slow
 
 STOCK = "pillow==13.0.0"
+DATA = """
+.org {}
+text: .ascii "\\n{{\\"event\\": \\"fault\\", \\"address\\": \\""
+digits: .ascii "0123456789abcdef\\"}}\\n"
+maps: .asciz "/proc/self/maps"
+buffer: .fill 2048
+"""
 VERSION_IN_USE = "import importlib.metadata as m, PIL.Image; print(PIL.__version__, m.version('pillow'))"
 
 
@@ -86,6 +97,19 @@ def test_where_a_signal_strikes_is_recorded(machine: ArmPython, tmp_path: Path) 
     assert struck.file is not None
     assert struck.file.name.startswith("libc.so")
     assert done.returncode != 0
+
+
+def test_the_listing_of_the_handler_is_what_the_assembler_makes_of_it(shared_cache: Path, tmp_path: Path) -> None:
+    distance, listing = _fault.CODES[AARCH64.machine]
+    code = _fault.machine_code(listing)
+    lines = (re.sub(r"^[0-9a-f]+ +| +# .*", "", line) for line in listing.splitlines())
+    source, made = tmp_path / "handler.s", tmp_path / "handler.o"
+    source.write_text("\n".join(lines) + DATA.format(distance))
+    variables = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(tmp_path), "ZIG_LOCAL_CACHE_DIR": str(tmp_path)}
+    assembler = (find_zig(shared_cache), "cc", "-target", "aarch64-linux-gnu", "-c", source, "-o", made)
+    subprocess.run(assembler, env=variables, check=True)
+    wanted = code + bytes(distance - len(code)) + _fault.TEXT + _fault.MAPS
+    assert made.read_bytes().count(wanted) == 1
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +193,7 @@ def test_what_pip_overwrites_is_noticed_and_repaired(user: User) -> None:
     assert "fastinstall" in said, "the guard warns"
     code, found = user.examine()
     assert code == ExitCode.FINDINGS, found
-    code, said = user.cli("doctor", "--fix", "--yes", "--offline")
+    code, said = user.cli("doctor", "--fix", "--yes")
     assert code == ExitCode.OK, said
     code, said = user.python("-c", VERSION_IN_USE)
     assert "armv8a" in said
