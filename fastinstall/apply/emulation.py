@@ -1,5 +1,6 @@
 """A Python for machines of another architecture that this machine can start, to prove what is built for them."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -7,12 +8,9 @@ from pathlib import Path
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.cpu import EMULATED, Cpu
 from fastinstall.model.facts import Interpreter
 from fastinstall.observe.interpreter import observe_interpreter
-
-PATIENCE = 30.0
-"""How many times as long an emulator may take: qemu-user is 10 to 20 times as slow as a machine (encoding AVIF)."""
 
 
 @immutable
@@ -64,7 +62,7 @@ def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Inte
 
 def describe_emulated_cpu(cpu: Cpu) -> Cpu:
     """Return the CPU of a proof that an emulator runs."""
-    return replace(cpu, name=f"emulated {architecture_of(cpu.architecture).title}")
+    return replace(cpu, name=f"{EMULATED} {architecture_of(os.uname().machine).title}")
 
 
 def _list_kinds(found: Iterable[Interpreter]) -> str:

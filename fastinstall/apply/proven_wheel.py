@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 Make = Callable[[Build], BuildResult]
 
+EMULATORS_PATIENCE = 30.0
+"""How many times as long an emulator may take: qemu-user is 10 to 20 times as slow as a machine (encoding AVIF)."""
+
 
 @immutable
 class ProofContext:
@@ -50,13 +53,11 @@ class ProofContext:
         interpreter: the target's Python, which runs the proof.
         cpu: as it shows itself, for what runs on it and how it rounds.
         reference: the official wheel of the same version, or None if there is none.
-        patience: how many times as long as on a machine a case may take.
     """
 
     interpreter: Interpreter
     cpu: Cpu
     reference: Artefact | None
-    patience: float = 1.0
 
 
 def build_and_prove(steps: Sequence[Step], interpreter: Interpreter, context: ExecutionContext) -> BuildResult:
@@ -247,9 +248,8 @@ def _make_stack(label: str, tree: Path, proof_context: ProofContext, context: Ex
     from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
 
     python = Path(proof_context.interpreter.executable)
-    return ProofStack(
-        label=label, python=python, tree=tree, variables=context.variables, patience=proof_context.patience
-    )
+    patience = EMULATORS_PATIENCE if proof_context.cpu.is_emulated else 1.0
+    return ProofStack(label=label, python=python, tree=tree, variables=context.variables, patience=patience)
 
 
 def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:

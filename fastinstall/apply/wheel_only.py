@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
-from fastinstall.apply.emulation import PATIENCE, Emulation, describe_emulated_cpu, find_emulated_python
+from fastinstall.apply.emulation import Emulation, describe_emulated_cpu, find_emulated_python
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.conda.channel import publish_packages
 from fastinstall.conda.microarchitectures import find_microarchitectures
@@ -183,6 +183,6 @@ def _build_wheel(session: Session, target: NamedTarget, request: Request, emulat
         return BuiltWheel(result=step.make(interpreter, fetched, context), step=step, interpreter=interpreter)
     proof_context = ProofContext(interpreter=proving, cpu=context.cpu, reference=step.base_wheel)
     if proving is not interpreter:
-        proof_context = replace(proof_context, cpu=describe_emulated_cpu(context.cpu), patience=PATIENCE)
+        proof_context = replace(proof_context, cpu=describe_emulated_cpu(context.cpu))
     result = make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)

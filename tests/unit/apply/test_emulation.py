@@ -54,4 +54,4 @@ def test_without_one_nothing_is_built_unless_that_is_asked_for(golden: Golden) -
 
 
 def test_a_proof_says_that_its_cpu_is_emulated() -> None:
-    assert describe_emulated_cpu(describe_cpu(healthy_facts().cpu, AARCH64)).name == "emulated aarch64"
+    assert describe_emulated_cpu(describe_cpu(healthy_facts().cpu, AARCH64)).is_emulated
