@@ -27,7 +27,7 @@ from fastinstall.proof.runs import Outcomes, ProofStack, Work, fill_fresh_memory
 pytestmark = pytest.mark.slow
 
 RELEASE = "13.0.0"
-STEP = 60
+STEP = 120
 """Of so many cases of the proof one is run."""
 BUILD = ("build", "--machine", AARCH64.machine, "--recipe", "pillow-fast")
 USED = """
