@@ -98,6 +98,7 @@ class ClangCompiler(WheelCompiler):
     versions = "==0.17.*"
     unpacked_bytes = 233_000_000
     program = "clang"
+    crosses = True
     advantage = "faster code than GCC's"
     limits = "it compiles only the core of an official wheel for glibc"
 

@@ -77,12 +77,14 @@ class CompilerSource:
         choice: what choosing it means, for the wizard.
         brings_headers: whether C headers come with it, so that neither headers nor compiler of this machine are used.
         is_exclusive: whether nothing else may bring what is missing.
+        crosses: whether it compiles for machines of another architecture too.
     """
 
     word: ClassVar[ToolchainSource]
     choice: ClassVar[str]
     brings_headers: ClassVar[bool] = False
     is_exclusive: ClassVar[bool] = False
+    crosses: ClassVar[bool] = False
 
     def choose_wheel(self, _need: CompilerNeed, /) -> Artefact | None:
         """Return the wheel whose compiler compiles; None where this one is in no wheel, or is not used.

@@ -6,6 +6,7 @@ the official wheels run on.
 
 from dataclasses import replace
 
+from fastinstall.compilers import list_compilers
 from fastinstall.core.architecture import Architecture
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.elf.cpu import Cpu
@@ -35,12 +36,13 @@ def adapt_request(request: Request, recipe: Recipe, architecture: Architecture) 
         raise UsageError(
             f"{option}: --link {request.link} uses libraries of this machine", hint="drop --link, or build there"
         )
-    if request.toolchain not in (ToolchainSource.AUTO, ToolchainSource.CLANG):
+    able = next(each.word for each in list_compilers() if each.crosses)
+    if request.toolchain not in (ToolchainSource.AUTO, able):
         raise UsageError(
-            f"{option}: only the clang of the package index compiles for other machines",
+            f"{option}: only --toolchain {able} compiles for other machines",
             hint=f"drop --toolchain {request.toolchain}, or build there",
         )
-    return replace(request, toolchain=ToolchainSource.CLANG, with_system_deps=False)
+    return replace(request, toolchain=able, with_system_deps=False)
 
 
 def describe_python(interpreter: Interpreter, architecture: Architecture) -> Interpreter:
