@@ -32,8 +32,8 @@ KNOWN_DIFFERENCES = (
         architecture=AARCH64.machine,
         case="resize/I/35x13/box,3x131",
         largest=1,
-        reason="the sum lies half-way between 35,993 and 35,994; GCC fuses products and sums of several statements, "
-        "clang by -ffp-contract=on those of one. The only one of 40,726 cases (2026-11-28)",
+        reason="the sum lies half-way between 35,993 and 35,994; the official wheel's compiler fuses products "
+        "and sums of several statements, -ffp-contract=on those of one. The only one of 40,726 cases (2026-11-28)",
     ),
 )
 
