@@ -168,9 +168,13 @@ def describe_expected_gain(session: Session, plan: Plan) -> str:
     if known is not None:
         return f"{known.gain.replace(' (wheel)', '')}, as measured here"
     build, proof = find_step(plan.steps, Build), find_step(plan.steps, Prove)
-    measured = recipe_named(session, plan.request.recipe).bench.measured.partition(" (")[0]
+    recipe = recipe_named(session, plan.request.recipe)
+    measured = recipe.bench.measured.partition(" (")[0]
     if build is None or build.prebuilt is not None or not measured:
         return ""
+    architecture = next((level.architecture for level in recipe.levels if level.name in build.levels), "")
+    if architecture != recipe.bench.architecture:
+        return recipe.bench.measured_on(architecture)
     compared = proof.baseline.version if proof is not None and proof.baseline is not None else ""
     other = f"; not measured against {compared}, the newest for this Python" if compared not in measured else ""
     return f"{measured}, measured on another machine{other}"

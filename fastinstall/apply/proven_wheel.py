@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 Make = Callable[[Build], BuildResult]
 
+EMULATORS_PATIENCE = 30.0
+"""How many times as long an emulator may take: qemu-user is 10 to 20 times as slow as a machine (encoding AVIF)."""
+
 
 @immutable
 class ProofContext:
@@ -115,6 +118,7 @@ def prepare_trial(
     subject: ProofSubject, tree: Path, proof_context: ProofContext, context: ExecutionContext
 ) -> "QuickProof":
     """Prepare what is put to the proof: every level of an unpacked build, beside the official wheel."""
+    from fastinstall.proof.known_differences import find_known_differences  # noqa: PLC0415 (likewise)
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
     return QuickProof(
@@ -122,6 +126,7 @@ def prepare_trial(
         levels=tuple(_make_stacks_of_levels(subject.levels, _make_stack("", tree, proof_context, context))),
         reference=_make_official_stack(proof_context, context),
         exact=context.recipe.is_exact,
+        known=find_known_differences(proof_context.cpu.architecture),
         kept=context.cache / "proofs" / "outcomes",
         emit=context.emit,
     )
@@ -243,7 +248,8 @@ def _make_stack(label: str, tree: Path, proof_context: ProofContext, context: Ex
     from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
 
     python = Path(proof_context.interpreter.executable)
-    return ProofStack(label=label, python=python, tree=tree, variables=context.variables)
+    patience = EMULATORS_PATIENCE if proof_context.cpu.is_emulated else 1.0
+    return ProofStack(label=label, python=python, tree=tree, variables=context.variables, patience=patience)
 
 
 def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:

@@ -1,14 +1,17 @@
 """The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is."""
 
+import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
+from fastinstall.apply.emulation import Emulation, describe_emulated_cpu, find_emulated_python
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.conda.channel import publish_packages
 from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.conda.package import pack_stack
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.values import immutable
@@ -22,6 +25,7 @@ from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
+from fastinstall.plan.other_machine import describe_cpu
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
@@ -31,6 +35,8 @@ from fastinstall.wheelbuild.package_index.publish import (
     require_wheelhouse,
     require_writable,
 )
+
+NO_EMULATION = Emulation()
 
 
 @immutable
@@ -61,17 +67,20 @@ class BuiltWheel:
     interpreter: Interpreter
 
 
-def build_wheel_into(session: Session, target: NamedTarget, request: Request, directory: Path) -> BuildOutcome:
+def build_wheel_into(
+    session: Session, target: NamedTarget, request: Request, directory: Path, emulation: Emulation = NO_EMULATION
+) -> BuildOutcome:
     """Build, prove the kernels, and put the wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
+        RefusedError: nothing can prove a wheel for another machine.
         UnprovenError: no version proves; where one was named, that one does not.
         FailedError: it could not be built or written, another wheel of its name lies there, or one that lies there
             is damaged; then nothing there has changed.
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
     require_wheelhouse(session, directory)
-    return publish_built_wheel(session, build_proven_wheel(session, target, request), directory)
+    return publish_built_wheel(session, build_proven_wheel(session, target, request, emulation), directory)
 
 
 def publish_built_wheel(session: Session, made: BuiltWheel, directory: Path) -> BuildOutcome:
@@ -135,27 +144,45 @@ def _observe_facts(session: Session, request: Request, interpreter: Interpreter)
     return facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, request.recipe)))
 
 
-def build_proven_wheel(session: Session, target: NamedTarget, request: Request) -> BuiltWheel:
+def build_proven_wheel(
+    session: Session, target: NamedTarget, request: Request, emulation: Emulation = NO_EMULATION
+) -> BuiltWheel:
     """Build the wheel of the newest version that proves; it stays in the cache.
 
+    Args:
+        session: where variables, caches and directories come from.
+        target: its interpreter, and the machines that the wheel is for.
+        request: what is built.
+        emulation: how a wheel for another machine is proven.
+
     Raises:
+        RefusedError: nothing can prove a wheel for another machine.
         UnprovenError: no version proves; where one was named, that one does not.
         FailedError: it could not be built.
     """
     while True:
         try:
-            return _build_wheel(session, target, request)
+            return _build_wheel(session, target, request, emulation)
         except UnprovenError as error:
             request = request_previous_version(session, request, error)
 
 
-def _build_wheel(session: Session, target: NamedTarget, request: Request) -> BuiltWheel:
+def _build_wheel(session: Session, target: NamedTarget, request: Request, emulation: Emulation) -> BuiltWheel:
     plan, interpreter = plan_build(session, target, request)
+    proving: Interpreter | None = interpreter
+    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
+    if target.machine and interpreter.machine != os.uname().machine:
+        context = replace(context, cpu=describe_cpu(context.cpu, architecture_of(interpreter.machine)))
+        proving = find_emulated_python(emulation, interpreter)
     for note in (*plan.warnings, *(f"risk {plan_risk.risk}: {plan_risk.summary}" for plan_risk in plan.risks)):
         session.emit(Noted(message=note, warning=True))
-    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
     fetched = fetch_inputs(plan.steps, context)
     step = get_required_step(plan.steps, Build)
-    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=step.base_wheel)
+    if proving is None:
+        session.emit(Noted(message="--unproven: nothing is compared with the official wheel", warning=True))
+        return BuiltWheel(result=step.make(interpreter, fetched, context), step=step, interpreter=interpreter)
+    proof_context = ProofContext(interpreter=proving, cpu=context.cpu, reference=step.base_wheel)
+    if proving is not interpreter:
+        proof_context = replace(proof_context, cpu=describe_emulated_cpu(context.cpu))
     result = make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)

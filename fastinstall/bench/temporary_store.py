@@ -1,6 +1,7 @@
 """Makes a temporary store of the measured images: bounded, announced, and removed after the measurement."""
 
 import json
+import mmap
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ MOST_BYTES = 1 << 30
 PART_OF_FREE = 10
 _BASE = 1 << 16
 """Size of an empty store."""
-_OVERHEAD = 3 * 4096
+_OVERHEAD = 3 * min(mmap.PAGESIZE, 32768)
 """Overhead per image: parts of pages (LMDB), a header and padding (tar), its entry in an index."""
 
 

@@ -20,7 +20,7 @@ SCREENS: Mapping[str, frozenset[str]] = {
         "doctor": "--list --all --pid --host-flags --quick --fix --fail-on --collect --prefix --json",
         "rollback": "--list --to --forget --allow --prefix --python --yes --json --quiet --verbose --no-color",
         "guard": "--pin --project --wheels --prefix --yes --json --quiet --verbose --no-color",
-        "build": "--output --format --set --hosts --with-tool --recipe --levels --offline --prefix --json",
+        "build": "--output --format --set --hosts --machine --with-tool --recipe --levels --prefix --json",
         "bench": "--quick --only --prefix --target-rate --loader --with --html --json",
     }.items()
 }

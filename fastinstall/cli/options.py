@@ -250,7 +250,7 @@ class Option(NamedTuple):
 
 
 _RISKS = f"accept risks by name: vulnerable, downgrade, ...; all of them: {', '.join(Risk)}"
-_LEVEL = "one CPU level: x86-64-v2, x86-64-v3, x86-64-v4 or native; default: auto"
+_LEVEL = "one CPU level: x86-64-v2, x86-64-v3, x86-64-v4 or native; on Arm armv8-a; default: auto"
 _LEVELS = "several levels in one wheel: x86-64-v2,x86-64-v3; the loader takes the best, with glibc 2.33 or later"
 _TOOLCHAIN = (
     "compiler: auto (default), clang, system or conda; clang comes from the package index, conda's goes into a cache"

@@ -302,6 +302,8 @@ def _guard(parser: argparse.ArgumentParser) -> None:
 
 
 def _build(parser: argparse.ArgumentParser) -> None:
+    from fastinstall.cli.machine_flags import add_machine_flags  # noqa: PLC0415 (no other verb pays for them)
+
     add_target_flags(parser)
     add_request_options(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel or the channel goes")
@@ -311,6 +313,7 @@ def _build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="store_true", help=wheels)
     hosts = "for many machines: DIR with their `inspect --json`; see plan --hosts"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
+    add_machine_flags(parser)
     _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
     tool = "put fastinstall into DIR/tool, for offline machines"
     parser.add_argument("--with-tool", action="store_true", help=tool)

@@ -14,7 +14,7 @@ from pathlib import Path
 from fastinstall.compilers.compiler import TOOLCHAINS, CompilerNeed, WheelCompiler
 from fastinstall.compilers.flags import RECORD_SWITCHES
 from fastinstall.core import files, sealed_trees, temporary_directories
-from fastinstall.core.architecture import X86_64, Architecture, architecture_of
+from fastinstall.core.architecture import AARCH64, X86_64, Architecture, architecture_of
 from fastinstall.core.archives import unpack_zip
 from fastinstall.core.events import Emit, Started
 from fastinstall.model.request import ToolchainSource
@@ -43,26 +43,44 @@ linked="-nostdlib -lc -lm" frame=-fomit-frame-pointer
 for word in "$@"; do
     shift
     case $word in
-    -march=@title@-*) word=-march=@machine@_${word#-march=@title@-} ;;
+    @levels@
     -c | -E | -M | -S) linked= ;;
     -O0) frame= ;;
     --version) exec "$here/ziglang/zig" cc --version ;;
     -print-prog-name=ar) echo "$here/ar"; exit ;;
     -print-prog-name=*) echo "${word#*=}"; exit ;;
     -print-file-name=*)
-        for directory in /usr/lib/@target@ /lib/@target@ /usr/lib64 /lib64 /usr/lib /lib; do
-            [ ! -e "$directory/${word#*=}" ] || { echo "$directory/${word#*=}"; exit; }
-        done
-        echo "${word#*=}"; exit ;;
-    esac
+@libraries@        echo "${word#*=}"; exit ;;
+@foreign@    esac
     set -- "$@" "$word"
 done
 exec "$here/ziglang/zig" cc -target @target@.2.27 $frame -g0 -fno-sanitize=undefined \\
-    -idirafter /usr/include/@target@ -idirafter /usr/include "$@" $linked
+    @headers@"$@" $linked
 """
 """Zig spells the levels differently, would add frame pointers, debug information and (without -O) checks of undefined
 behaviour, and keeps a copy of each object; here in the temporary directory of a build, which is deleted. 2.27 is the
 glibc of the official wheels, 2.28 their tag's."""
+
+_LEVELS = {
+    X86_64.machine: "-march=@title@-*) word=-march=@machine@_${word#-march=@title@-} ;;",
+    # "+simd", which zlib-ng asks for, is a part of it that Zig calls otherwise.
+    AARCH64.machine: "-march={0}*) word=-march=generic${{word#-march={0}}} word=${{word%+simd}} ;;".format(
+        AARCH64.levels[0].name
+    ),
+}
+"""How the levels of an architecture become Zig's."""
+
+_OWN_LIBRARIES = """\
+        for directory in /usr/lib/@target@ /lib/@target@ /usr/lib64 /lib64 /usr/lib /lib; do
+            [ ! -e "$directory/${word#*=}" ] || { echo "$directory/${word#*=}"; exit; }
+        done
+"""
+_OWN_HEADERS = "-idirafter /usr/include/@target@ -idirafter /usr/include "
+_FOREIGN = """\
+    -[IL]/lib | -[IL]/lib/* | -[IL]/lib64 | -L/usr/*) continue ;;
+    -I/usr/include | -I/usr/include/*-linux-* | -I/usr/local/include) continue ;;
+"""
+"""What a build says of itself about this machine's headers and libraries, which are not the target's."""
 
 _AR = """\
 #!/bin/sh
@@ -80,6 +98,7 @@ class ClangCompiler(WheelCompiler):
     versions = "==0.17.*"
     unpacked_bytes = 233_000_000
     program = "clang"
+    crosses = True
     advantage = "faster code than GCC's"
     limits = "it compiles only the core of an official wheel for glibc"
 
@@ -91,10 +110,11 @@ class ClangCompiler(WheelCompiler):
         """Return all but those that record switches or the level in a file."""
         return tuple(flag for flag in probed if flag != RECORD_SWITCHES and not flag.startswith("-Wl,"))
 
-    def prepare(self, wheel: Path, cache: Path, emit: Emit) -> Path:
-        """Unpack what compiles C for glibc on this machine, with the wrapper."""
-        architecture = architecture_of(os.uname().machine)
-        kept, program = _list_kept(architecture), _make_wrapper(architecture)
+    def prepare(self, wheel: Path, cache: Path, emit: Emit, architecture: Architecture | None = None) -> Path:
+        """Unpack what compiles C for glibc of an architecture, with the wrapper."""
+        here = architecture_of(os.uname().machine)
+        target = architecture or here
+        kept, program = _list_kept(target), _make_wrapper(target, foreign=target != here)
         key = hashlib.sha256("\n".join((files.sha256(wheel), *kept, program, _AR)).encode()).hexdigest()
         place = cache / TOOLCHAINS / f"clang-{key[:16]}"
         if not sealed_trees.is_intact(place, cache=cache, but=(_OWN_CACHE,)):
@@ -116,8 +136,15 @@ def _list_kept(architecture: Architecture) -> tuple[str, ...]:
     return (*_KEPT, *(f"ziglang/{_LIBC}/include/{family}-linux-{name}/" for name in ("gnu", "any")))
 
 
-def _make_wrapper(architecture: Architecture) -> str:
+def _make_wrapper(architecture: Architecture, *, foreign: bool) -> str:
+    parts = {
+        "levels": _LEVELS.get(architecture.machine, _LEVELS[X86_64.machine]),
+        "libraries": "" if foreign else _OWN_LIBRARIES,
+        "headers": "" if foreign else _OWN_HEADERS,
+        "foreign": _FOREIGN if foreign else "",
+        **{key: getattr(architecture, key) for key in ("title", "machine", "target")},
+    }
     text = _CC
-    for key in ("title", "machine", "target"):
-        text = text.replace(f"@{key}@", getattr(architecture, key))
+    for key, part in parts.items():
+        text = text.replace(f"@{key}@", part)
     return text

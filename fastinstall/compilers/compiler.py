@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from fastinstall.core.architecture import Architecture
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
@@ -76,12 +77,14 @@ class CompilerSource:
         choice: what choosing it means, for the wizard.
         brings_headers: whether C headers come with it, so that neither headers nor compiler of this machine are used.
         is_exclusive: whether nothing else may bring what is missing.
+        crosses: whether it compiles for machines of another architecture too.
     """
 
     word: ClassVar[ToolchainSource]
     choice: ClassVar[str]
     brings_headers: ClassVar[bool] = False
     is_exclusive: ClassVar[bool] = False
+    crosses: ClassVar[bool] = False
 
     def choose_wheel(self, _need: CompilerNeed, /) -> Artefact | None:
         """Return the wheel whose compiler compiles; None where this one is in no wheel, or is not used.
@@ -128,11 +131,12 @@ class WheelCompiler(CompilerSource, ABC):
         """Return the flags that it accepts, of those that are tried on other compilers."""
 
     @abstractmethod
-    def prepare(self, wheel: Path, cache: Path, emit: Emit) -> Path:
+    def prepare(self, wheel: Path, cache: Path, emit: Emit, architecture: Architecture | None = None) -> Path:
         """Unpack it into the cache, unless it is there file by file, and return the program.
 
         Args:
             wheel: its hash is verified.
+            architecture: what it compiles for; None for this machine.
 
         Raises:
             ArchiveError: the wheel is damaged or hostile.

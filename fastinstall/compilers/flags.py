@@ -8,10 +8,10 @@ from fastinstall.model.recipe import Level, Recipe
 RECORD_SWITCHES = "-frecord-gcc-switches"  # records the command line in the binary, for provenance
 
 
-def list_probed_flags(recipe: Recipe) -> tuple[str, ...]:
-    """Return every flag that must be tried on a compiler before use."""
+def list_probed_flags(recipe: Recipe, architecture: str) -> tuple[str, ...]:
+    """Return every flag that must be tried on a compiler for an architecture ("x86_64") before use."""
     flags = [RECORD_SWITCHES]
-    for level in recipe.levels:
+    for level in recipe.list_levels(architecture):
         flags += [*level.cflags, *level.fallback, *level.ldflags]
     return tuple(dict.fromkeys(flags))
 

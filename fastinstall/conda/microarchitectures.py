@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from fastinstall.conda.missing_extra import make_missing_extra_error
+from fastinstall.core.architecture import archspec_name
 
 
 def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -23,7 +24,7 @@ def find_microarchitectures(levels: Iterable[str]) -> dict[str, tuple[str, ...]]
         from archspec import cpu  # noqa: PLC0415 (of the extra "conda")
     except ImportError as error:
         raise make_missing_extra_error("archspec") from error
-    named = {level: cpu.host().name if level == "native" else level.replace("-", "_") for level in levels}
+    named = {level: cpu.host().name if level == "native" else archspec_name(level) for level in levels}
     ancestors = {name: {each.name for each in target.ancestors} for name, target in cpu.TARGETS.items()}
     return {
         level: tuple(name for name, older in ancestors.items() if least == name or least in older)

@@ -18,6 +18,8 @@ class FeatureLevel:
         aliases: other names of it.
         requires: features beyond those of the level below, in the kernel's spelling (/proc/cpuinfo).
         title: the best known of them, for people.
+        label: what version labels call it; empty if that follows from its name.
+        archspec: what archspec and conda's `__archspec` call it; empty if that follows from its name.
         switch: the feature without which, by GLIBC_TUNABLES, the loader takes the level below.
         implied_by: features that no CPU has without the whole of the level.
         families: CPUs of which every one has the level, by marketing name.
@@ -28,6 +30,8 @@ class FeatureLevel:
     aliases: tuple[str, ...] = ()
     requires: tuple[str, ...]
     title: str = ""
+    label: str = ""
+    archspec: str = ""
     switch: str = ""
     implied_by: frozenset[str] = frozenset()
     families: re.Pattern[str] | None = None
@@ -44,6 +48,7 @@ class Architecture:
         supported: whether stacks are built for it.
         levels: its feature levels, the lowest first.
         cpuinfo: a key of /proc/cpuinfo, and the word there that only this architecture has.
+        features: the key of /proc/cpuinfo that lists a CPU's features.
         elf_machine: `e_machine` of its files.
         isa_property: the GNU property that numbers the level which a file needs, one bit a level.
         loader: where the glibc loader stands by its ABI.
@@ -66,6 +71,7 @@ class Architecture:
     supported: bool = False
     levels: tuple[FeatureLevel, ...] = ()
     cpuinfo: tuple[str, str] = ("", "")
+    features: str = "Features"
     elf_machine: int = 0
     isa_property: int | None = None
     loader: str = ""
@@ -147,6 +153,7 @@ X86_64 = Architecture(
     supported=True,
     levels=(_V1, _V2, _V3, _V4),
     cpuinfo=("flags", "lm"),
+    features="flags",
     elf_machine=62,
     isa_property=0xC0008002,
     loader="/lib64/ld-linux-x86-64.so.2",
@@ -180,7 +187,8 @@ _ARM_HWCAP2 = (
 AARCH64 = Architecture(
     machine="aarch64",
     title="aarch64",
-    levels=(FeatureLevel(name="armv8-a", requires=("fp", "asimd"), title="NEON"),),
+    supported=True,
+    levels=(FeatureLevel(name="armv8-a", requires=("fp", "asimd"), title="NEON", label="armv8a", archspec="aarch64"),),
     cpuinfo=("CPU architecture", "8"),
     elf_machine=183,
     loader="/lib/ld-linux-aarch64.so.1",
@@ -219,7 +227,24 @@ def architecture_of_subdir(subdir: str) -> Architecture:
     return next((each for each in ARCHITECTURES if each.conda_subdir == subdir), architecture_of(subdir))
 
 
+_LABELS = {level.name: level.label for each in ARCHITECTURES for level in each.levels if level.label}
+_ARCHSPEC = {level.name: level.archspec for each in ARCHITECTURES for level in each.levels if level.archspec}
+
+LABEL_PATTERN = "|".join((r"v\d", "native", *_LABELS.values()))
+"""A regular expression for what `level_label` gives."""
+
+
 def level_label(level: str) -> str:
-    """Return what a level is called in version labels, where the architecture is known: "v3" for "x86-64-v3"."""
+    """Return what a level is called in version labels, in letters and digits alone, as PEP 440 keeps them.
+
+    >>> level_label("x86-64-v3"), level_label("armv8-a"), level_label("native")
+    ('v3', 'armv8a', 'native')
+    """
     prefixes = (f"{architecture.title}-" for architecture in ARCHITECTURES)
-    return next((level.removeprefix(prefix) for prefix in prefixes if level.startswith(prefix)), level)
+    short = next((level.removeprefix(prefix) for prefix in prefixes if level.startswith(prefix)), level)
+    return _LABELS.get(level, short)
+
+
+def archspec_name(level: str) -> str:
+    """Return what archspec calls a level: "x86_64_v3"."""
+    return _ARCHSPEC.get(level, level.replace("-", "_"))

@@ -7,7 +7,7 @@ Those that run the target's Python import PIL there, as any program of the user'
 import shlex
 from pathlib import PurePath
 
-from fastinstall.core.architecture import SUPPORTED, architecture_of
+from fastinstall.core.architecture import AARCH64, X86_64, architecture_of
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.conda_packages import conda_command
@@ -30,15 +30,15 @@ def offer_repair(context: CheckContext) -> Remedy:
     """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
     if context.receipt is not None:
         return Remedy(text="restore what was set up here", command=word_command(context, "doctor --fix"))
-    if not is_changeable(context.facts) or not architecture_of(context.facts.cpu.architecture).supported:
+    if not is_changeable(context.facts) or not context.recipe.serves(context.facts.cpu.architecture):
         return offer_stock(context)
     return Remedy(text="replace it with an intact stack", command=word_command(context, "setup"))
 
 
 def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
     """Set up the fast stack here, or beside it where this environment is not ours to change, where there is one."""
-    if not architecture_of(context.facts.cpu.architecture).supported:
-        return Remedy(text=f"{text}: fastinstall can do that on {SUPPORTED} only")
+    if not context.recipe.serves(context.facts.cpu.architecture):
+        return Remedy(text=f"{text}: {context.recipe.name} can do that on {context.recipe.served} only")
     if not is_changeable(context.facts):
         return Remedy(text=f"{text}, in a separate environment", command=_NEW_ENVIRONMENT)
     return Remedy(text=text, command=word_command(context, "setup", *options))
@@ -83,6 +83,9 @@ def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = ""
         words = [python, "-m", "pip", "install", "--upgrade" if upgrade else "--force-reinstall", "--no-deps"]
     return Remedy(text=text, command=shlex.join((*words, requirement("pillow", dependants_of(facts)))))
 
+
+_FRAMES = {X86_64.machine: "mov *%rsp,%rbp", AARCH64.machine: r"st.*[wx]0, \[\(sp\|x29\)"}
+"""What the set-up of a frame looks like, or the first parameter stored there, in the words of objdump."""
 
 PRINT_FEATURES = "from PIL import features; features.pilinfo()"
 IMPORT_CORE = "import PIL._imaging"
@@ -140,9 +143,9 @@ def show_strings(path: PurePath, pattern: str) -> str:
     return show("strings", path, "|", "grep", "-iE", pattern)
 
 
-def count_frames(path: PurePath) -> str:
-    """Word a command for how many functions of an x86-64 binary set up a frame as an unoptimised build does."""
-    return show("objdump", "-d", path, "|", "grep", "-c", "mov *%rsp,%rbp")
+def count_frames(context: CheckContext, path: PurePath) -> str:
+    """Word a command for how many functions of a binary set up a frame as an unoptimised build does."""
+    return show("objdump", "-d", path, "|", "grep", "-c", _FRAMES.get(context.facts.cpu.architecture, ""))
 
 
 def show_lines(pattern: str, *paths: PurePath) -> str:
@@ -165,9 +168,10 @@ def show_variables(*names: str) -> str:
     return show("env", "|", "grep", "-E", f"^({'|'.join(names)})=")
 
 
-def show_cpu() -> str:
+def show_cpu(context: CheckContext) -> str:
     """Word a command for the features of the processor, as the kernel names them."""
-    return show("grep", "-m1", "^flags", "/proc/cpuinfo")
+    features = architecture_of(context.facts.cpu.architecture).features
+    return show("grep", "-m1", f"^{features}", "/proc/cpuinfo")
 
 
 def show_owner(context: CheckContext, name: str = "pillow") -> str:

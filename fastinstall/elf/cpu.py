@@ -2,6 +2,8 @@
 
 from fastinstall.core.values import immutable
 
+EMULATED = "emulated on"
+
 
 @immutable
 class Cpu:
@@ -34,6 +36,11 @@ class Cpu:
     hypervisor: bool = False
     cores: int = 1
     quota: float | None = None
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether another architecture's CPU runs the programs, so that their speed says nothing."""
+        return self.name.startswith(EMULATED)
 
 
 @immutable

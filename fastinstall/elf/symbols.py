@@ -4,28 +4,31 @@ How symbols bind between libraries is not decided here, nor which instructions f
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from fastinstall.core.architecture import X86_64
+from fastinstall.core.architecture import AARCH64, X86_64
+from fastinstall.elf.arm_frames import begins_unoptimised
 from fastinstall.elf.dynamic_symbols import SYMBOL, symbol_entries
 from fastinstall.elf.image import ElfError, ElfImage, Strings, open_image
 from fastinstall.elf.sections import read_lines, read_sections
 
 _FUNCTION = 2
 _FEWEST_FUNCTIONS, _MOST_FUNCTIONS = 10, 8192
-_LONGEST_SET_UP = 32
+_LONGEST_SET_UP = 48
 
 # push %rbp; mov %rsp,%rbp; saved registers; room on the stack; the first parameter stored into the
 # frame. The last is what tells -O0 from an optimised build with -fno-omit-frame-pointer.
-_UNOPTIMISED = {
-    X86_64.machine: re.compile(
-        rb"(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5"
-        rb"(?:\x41[\x54-\x57]|\x53)*"
-        rb"(?:\x48\x83(?:\xec.|\xc4\x80)|\x48\x81\xec.{4})?"
-        rb"(?:\x48?\x89[\x7d\xbd]|[\xf2\xf3]\x0f\x11[\x45\x85])",
-        re.DOTALL,
-    )
+_UNOPTIMISED_X86 = re.compile(
+    rb"(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5"
+    rb"(?:\x41[\x54-\x57]|\x53)*"
+    rb"(?:\x48\x83(?:\xec.|\xc4\x80)|\x48\x81\xec.{4})?"
+    rb"(?:\x48?\x89[\x7d\xbd]|[\xf2\xf3]\x0f\x11[\x45\x85])",
+    re.DOTALL,
+)
+_UNOPTIMISED: dict[str, Callable[[bytes], object]] = {
+    X86_64.machine: _UNOPTIMISED_X86.match,
+    AARCH64.machine: begins_unoptimised,
 }
 
 
@@ -55,11 +58,11 @@ def measure_unoptimised_share(path: Path) -> float | None:
 
     At -O0 every function sets up a frame and stores its parameters there: on Pillow's C files the
     share is 0.99, and at -O1, -Og, -O2, -O3 at most 0.02, with or without -fno-omit-frame-pointer
-    (gcc 12.2). Functions without parameters do not count as unoptimised. Of more than 8,192 functions a
-    part is looked at, spread evenly.
+    (gcc 12.2). For aarch64 it is 0.98 (gcc 12.2) and 0.92 (clang 22), and at most 0.004. Functions without
+    parameters do not count as unoptimised. Of more than 8,192 functions a part is looked at, spread evenly.
 
     Returns:
-        None if it cannot be told: another machine than x86-64, or too few functions.
+        None if it cannot be told: another machine, or too few functions.
 
     Raises:
         ElfError: the file cannot be read as one.
@@ -76,7 +79,7 @@ def measure_unoptimised_share(path: Path) -> float | None:
             return None
         sample = list(functions.items())[:: -(-len(functions) // _MOST_FUNCTIONS)]
         starts = (image.read_at(address, min(size, _LONGEST_SET_UP)) for address, size in sample)
-        return sum(unoptimised.match(start) is not None for start in starts) / len(sample)
+        return sum(bool(unoptimised(start)) for start in starts) / len(sample)
 
 
 def compiler_switches(path: Path) -> tuple[str, ...]:

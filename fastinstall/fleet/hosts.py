@@ -249,7 +249,7 @@ def _make_machine(facts: _Facts, file: str) -> MachineClass:
         implementation=interpreter.implementation,
         python=minor[0],
         abi=interpreter.abi,
-        architecture=interpreter.platform.partition("-")[2],
+        architecture=interpreter.machine,
         libc=interpreter.libc,
         libc_version=interpreter.libc_version,
         cpu=replace(facts.cpu, cores=1, quota=None),

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from fastinstall import __version__
 from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
@@ -28,7 +29,6 @@ from fastinstall.index.wheelhouse import read_sums
 from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
-from fastinstall.wheelbuild.dependency_closure import platforms_of
 from fastinstall.wheelbuild.package_index.publish import SUMS
 from fastinstall.wheelbuild.restored_directory import make_unwritable_error, restore_on_failure
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
@@ -62,16 +62,23 @@ class FetchedTool:
 
 
 def fetch_tool(
-    session: Session, wheelhouse: Path, *, pythons: Sequence[str] = (), offline: bool = False
+    session: Session,
+    wheelhouse: Path,
+    *,
+    pythons: Sequence[str] = (),
+    machines: Sequence[str] = (),
+    offline: bool = False,
 ) -> FetchedTool:
     """Fetch what `publish_tool` puts into `wheelhouse`/tool; nothing there is changed.
 
-    Serves every Python that fastinstall supports, those that the directory already serves, and `pythons`.
+    Serves every Python that fastinstall supports, those that the directory already serves, and `pythons`; on the
+    machines that the directory already serves, and `machines`.
 
     Args:
         session: where variables and the cache come from.
         wheelhouse: the directory; it may be missing.
         pythons: further minor versions ("3.14"), or full ones; those before 3.11 cannot run fastinstall.
+        machines: that it serves, as their kernels name them; none for this one's kind.
         offline: use no index; everything must then be in the cache.
 
     Raises:
@@ -84,24 +91,29 @@ def fetch_tool(
     cache = session.own_cache()
     wheel = make_tool_wheel(cache, session.variables, offline=offline)
     wanted = _list_minors(wheel, there, pythons)
-    fetching = DependencyFetching(
-        wheel=wheel,
-        pythons=wanted,
-        platforms=platforms_of(platform.machine()),
-        cache=cache,
-        variables=session.variables,
-        offline=offline,
-        emit=session.emit,
-    )
-    source, needs = fetch_needs(fetching)
-    for minor, reason in needs.left_out.items():
+    gathered = {wheel.name: wheel}
+    left_out: dict[str, str] = {}
+    for machine in _list_machines(there, machines or (platform.machine(),)):
+        fetching = DependencyFetching(
+            wheel=wheel,
+            pythons=wanted,
+            machine=machine,
+            cache=cache,
+            variables=session.variables,
+            offline=offline,
+            emit=session.emit,
+        )
+        source, needs = fetch_needs(fetching)
+        gathered |= {name: source / name for name in needs.files}
+        left_out |= needs.left_out
+    for minor, reason in left_out.items():
         session.emit(Noted(message=f"fastinstall is left out for Python {minor}: {reason}", warning=True))
     return FetchedTool(
         directory=directory,
         wheel=wheel,
-        files={name: source / name for name in needs.files} | {wheel.name: wheel},
-        pythons=tuple(minor for minor in wanted if minor not in needs.left_out),
-        left_out=needs.left_out,
+        files=gathered,
+        pythons=tuple(minor for minor in wanted if minor not in left_out),
+        left_out=left_out,
     )
 
 
@@ -154,6 +166,12 @@ def _keep(session: Session, source: Path, target: Path, sha256: str, recorded: s
     if found is not None and recorded is not None and found != recorded.lower():
         session.emit(Noted(message=f"{target}: damaged (does not match {SUMS}): replaced", warning=True))
     files.write_bytes(target, source.read_bytes(), durable=False)
+
+
+def _list_machines(served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
+    """List the machines that the files which are served are for, and more, each once."""
+    known = [each.machine for each in ARCHITECTURES if any(f"_{each.wheel_platform}." in name for name in served)]
+    return tuple(dict.fromkeys((*known, *more)))
 
 
 def _list_minors(wheel: Path, served: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:

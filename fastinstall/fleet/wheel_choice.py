@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-from fastinstall.core.architecture import SUPPORTED, architecture_of, level_label
+from fastinstall.core.architecture import level_label
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -26,7 +26,7 @@ from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, H
 from fastinstall.fleet.fleet_host import FleetHost, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE
 from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.plan.level_choice import (
     choose_best_level,
@@ -73,7 +73,7 @@ def plan_fleet(
         hosts: by their documents, in any order.
         unread: hosts whose documents could not be read.
         recipe: the recipe that is built for all hosts.
-        request: named levels hold for all hosts; else each gets the best that it has.
+        request: named levels hold for all hosts of their architecture; else each gets the best that it has.
         limits: the present, and how old a document may be.
     """
     names, refused = _sort_out_hosts(hosts, recipe, request, limits)
@@ -192,9 +192,9 @@ def _judge_documents(host: FleetHost, others: list[FleetHost], limits: Limits) -
 def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> Verdict | None:
     """Explain why nothing is built for a machine; its architecture comes first: a level says nothing on another."""
     known = (machine.cpu.architecture, machine.architecture)
-    architecture = next((each for each in known if not architecture_of(each).supported), None)
+    architecture = next((each for each in known if not recipe.serves(each)), None)
     if architecture is not None:
-        told = f"it is {architecture or 'of unknown architecture'}, and wheels are built for {SUPPORTED} only"
+        told = f"it is {architecture or 'of unknown architecture'}, and {recipe.name} is built for {recipe.served} only"
         hint = f"{_STOCK}; its libjpeg-turbo has SIMD code for other architectures too (NEON on Arm)"
         return Cause.ARCHITECTURE, told, hint
     if machine.implementation != "cpython":
@@ -211,19 +211,25 @@ def _judge_machine(machine: MachineClass, recipe: Recipe, request: Request) -> V
 
 
 def _judge_cpu(cpu: Cpu, recipe: Recipe, request: Request) -> Verdict | None:
-    asked = list_requested_levels(request)
+    asked = _list_asked_levels(recipe, request, cpu.architecture)
     if not asked:
         try:
             choose_best_level(recipe, cpu)
         except RefusedError as error:
             return Cause.CPU, error.message, _STOCK
         return None
-    least = sort_recipe_levels(recipe, asked)[0]
+    least = asked[0]
     missing = find_lacking_features(least, cpu)
     if not missing:
         return None
     told = f"{cpu.name or 'its CPU'} lacks {listing(missing)} for {least.name}, the lowest requested level"
     return Cause.CPU, told, f"request a lower level too, or pass --level auto; or {_STOCK}"
+
+
+def _list_asked_levels(recipe: Recipe, request: Request, architecture: str) -> tuple[Level, ...]:
+    """Return the requested levels of an architecture, the baseline first; none where the choice is left to us there."""
+    asked = sort_recipe_levels(recipe, list_requested_levels(request))
+    return tuple(level for level in asked if level.architecture == architecture)
 
 
 def _make_python_key(machine: MachineClass) -> tuple[str, ...]:
@@ -233,7 +239,7 @@ def _make_python_key(machine: MachineClass) -> tuple[str, ...]:
 
 def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -> Iterator[_Share]:
     """Yield the wheels that serve machines with one Python at their best, as few as possible, the common one first."""
-    asked = _sort_levels(recipe, list_requested_levels(request))
+    asked = tuple(level.name for level in _list_asked_levels(recipe, request, machines[0].architecture))
     if asked:
         yield machines, asked, ".", f"{listing(asked)}, as requested"
         return

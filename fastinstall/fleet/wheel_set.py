@@ -4,12 +4,13 @@ import os
 from enum import StrEnum
 from pathlib import Path, PurePath
 
+from fastinstall.apply.emulation import Emulation
+from fastinstall.apply.wheel_only import NO_EMULATION
 from fastinstall.core.architecture import level_label
 from fastinstall.core.errors import UndeterminedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, keyed
 from fastinstall.core.version_numbers import contains
-from fastinstall.elf.cpu_levels import LEVELS
 from fastinstall.fleet.fleet import FleetArtefact
 from fastinstall.fleet.host_plan import add_builders, refuse_native
 from fastinstall.fleet.wheels import make_artefacts
@@ -78,13 +79,14 @@ class WheelSet:
     wheels: tuple[SetWheel, ...]
 
 
-def plan_set(session: Session, python: Path | None, request: Request) -> tuple[FleetArtefact, ...]:
+def plan_set(session: Session, python: Path | None, request: Request, machine: str = "") -> tuple[FleetArtefact, ...]:
     """Decide which wheels a set has, and with which interpreters of this machine they are built.
 
     Args:
         session: where interpreters are looked for.
         python: an interpreter that is taken where it fits, and adds its version if the set would not have it.
         request: named levels hold for all wheels; else each has all that the recipe lets us choose.
+        machine: that the wheels are for, as the kernel names it; empty for this one.
 
     Raises:
         UndeterminedError: the named interpreter does not answer.
@@ -97,15 +99,22 @@ def plan_set(session: Session, python: Path | None, request: Request) -> tuple[F
         raise UsageError(
             f"--link {request.link} is for the libraries of this machine, and --set is for others", hint="leave it out"
         )
-    names = _choose_levels(recipe, request)
+    machine = machine or os.uname().machine
+    names = _choose_levels(recipe, request, machine)
     pythons = dict.fromkeys(each for each in PYTHONS if contains(recipe.source.pythons, each.rstrip("t")))
     if python is not None:
         pythons[_name_python(python)] = None
-    wanted = tuple(_make_artefact(each, names) for each in sorted(pythons, key=_sort_key))
+    wanted = tuple(_make_artefact(each, machine, names) for each in sorted(pythons, key=_sort_key))
     return tuple(add_builders(session, python, wanted))
 
 
-def build_set(session: Session, wanted: tuple[FleetArtefact, ...], request: Request, directory: Path) -> WheelSet:
+def build_set(
+    session: Session,
+    wanted: tuple[FleetArtefact, ...],
+    request: Request,
+    directory: Path,
+    emulation: Emulation = NO_EMULATION,
+) -> WheelSet:
     """Build the wheels of a set that are not there yet. If one cannot be built, the others still are.
 
     Args:
@@ -113,24 +122,24 @@ def build_set(session: Session, wanted: tuple[FleetArtefact, ...], request: Requ
         wanted: what `plan_set` has returned.
         request: the one that it was given.
         directory: made where it is missing; further wheels in it stay.
+        emulation: how wheels for another architecture are proven.
 
     Raises:
         FailedError: the directory cannot be written, or a wheel in it is damaged.
         DocumentError: its SHA256SUMS cannot be read.
     """
     require_wheelhouse(session, directory)
-    recipe = recipe_named(session, request.recipe)
-    made = make_artefacts(session, wanted, recipe, request, directory)
+    made = make_artefacts(session, wanted, request, directory, emulation)
     wheels = tuple(_report(artefact) for artefact in made)
     there = [wheel for wheel in wheels if wheel.outcome is WheelOutcome.THERE]
     summary = f"{len(there)} of {len(wheels)} wheels are there: {listing(wheel.abi for wheel in there) or 'none'}"
     return WheelSet(summary=summary, request=request, directory=directory, wheels=wheels)
 
 
-def _choose_levels(recipe: Recipe, request: Request) -> tuple[str, ...]:
-    """Choose the requested levels, or all that are worth having and that a loader can choose among."""
+def _choose_levels(recipe: Recipe, request: Request, machine: str) -> tuple[str, ...]:
+    """Choose the requested levels, or all that are worth having."""
     asked = list_requested_levels(request)
-    names = asked or [level.name for level in recipe.levels if level.automatic and level.name in LEVELS]
+    names = asked or [level.name for level in recipe.list_levels(machine) if level.automatic]
     return tuple(level.name for level in sort_recipe_levels(recipe, names))
 
 
@@ -153,14 +162,14 @@ def _sort_key(python: str) -> tuple[list[int], str]:
     return [int(part) for part in python.rstrip("t").split(".")], python
 
 
-def _make_artefact(python: str, levels: tuple[str, ...]) -> FleetArtefact:
+def _make_artefact(python: str, machine: str, levels: tuple[str, ...]) -> FleetArtefact:
     abi = f"cp{python.replace('.', '')}"
     return FleetArtefact(
         id=f"{abi}-{'.'.join(map(level_label, levels))}",
         python=python.rstrip("t"),
         implementation="cpython",
         abi=abi,
-        architecture=os.uname().machine,
+        architecture=machine,
         libc="glibc",
         minimum_glibc="",
         levels=levels,

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import build_wheel_into
+from fastinstall.apply.emulation import Emulation
+from fastinstall.apply.wheel_only import NO_EMULATION, build_wheel_into
 from fastinstall.core import files, foreign
 from fastinstall.core.archives import sound_zip
 from fastinstall.core.codec import document, dump
@@ -79,7 +80,7 @@ def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
     return isinstance(made, dict) and made.get("recipe") == request.recipe and made.get("link") == request.link
 
 
-def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
+def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emulation = NO_EMULATION) -> Fleet:
     """Build the wheels that the hosts need, and record which host takes which.
 
     Does not rebuild what the wheelhouse already has. If a wheel cannot be built, its artefact says so, and the others
@@ -89,6 +90,7 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
         session: where variables, caches and directories come from.
         fleet: what `plan_hosts` has returned.
         wheelhouse: the directory, made where it is missing.
+        emulation: how wheels for hosts of another architecture are proven.
 
     Raises:
         FailedError: the wheelhouse cannot be written.
@@ -96,10 +98,9 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
     """
     if not fleet.artefacts:
         return fleet
-    recipe = recipe_named(session, fleet.request.recipe)
     require_wheelhouse(session, wheelhouse)
     with _lock_wheelhouse(wheelhouse):
-        made = tuple(make_artefacts(session, fleet.artefacts, recipe, fleet.request, wheelhouse))
+        made = tuple(make_artefacts(session, fleet.artefacts, fleet.request, wheelhouse, emulation))
         needed = {artefact.id: _find_needed_glibc(artefact.wheel) for artefact in made if artefact.wheel is not None}
         built = select_reachable_hosts(replace(fleet, artefacts=made), needed)
         _write(wheelhouse / FLEET_FILE, built)
@@ -107,13 +108,18 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path) -> Fleet:
 
 
 def make_artefacts(
-    session: Session, artefacts: Sequence[FleetArtefact], recipe: Recipe, asked: Request, wheelhouse: Path
+    session: Session,
+    artefacts: Sequence[FleetArtefact],
+    asked: Request,
+    wheelhouse: Path,
+    emulation: Emulation = NO_EMULATION,
 ) -> Iterator[FleetArtefact]:
     """Build the wheels that are not there yet; yield each artefact with its wheel, or with why there is none.
 
     Raises:
         DocumentError: SHA256SUMS cannot be read.
     """
+    recipe = recipe_named(session, asked.recipe)
     for number, artefact in enumerate(artefacts, start=1):
         served = f" for {format_quantity(len(artefact.hosts), 'host')}" if artefact.hosts else ""
         turn = f"{artefact.id}{served} ({number} of {len(artefacts)})"
@@ -128,14 +134,17 @@ def make_artefacts(
         else:
             session.emit(Started(stage="build", message=turn))
             request = replace(asked, level="auto", levels=artefact.levels)
-            yield _build_artefact(session, artefact, request, directory)
+            yield _build_artefact(session, artefact, request, directory, emulation)
 
 
-def _build_artefact(session: Session, artefact: FleetArtefact, request: Request, directory: Path) -> FleetArtefact:
+def _build_artefact(
+    session: Session, artefact: FleetArtefact, request: Request, directory: Path, emulation: Emulation
+) -> FleetArtefact:
     """Return the artefact with its wheel, or with what kept it from being built."""
-    target = NamedTarget(python=Path(artefact.builder) if artefact.builder is not None else None)
+    builder = Path(artefact.builder) if artefact.builder is not None else None
+    target = NamedTarget(python=builder, machine=artefact.architecture)
     try:
-        result = build_wheel_into(session, target, request, directory).result
+        result = build_wheel_into(session, target, request, directory, emulation).result
     except FastinstallError as error:
         session.emit(Noted(message=f"{artefact.id}: {error.message}", warning=True))
         details = f" ({error.details[-1]})" if error.details else ""

@@ -72,8 +72,15 @@ class Names:
     wheels: frozenset[str]
 
 
-def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
-    """Return whether a file is an sdist of one of the names, or a wheel of one that the target can install."""
+def is_fitting(filename: str, names: Names, tags: dict[Tag, int], programs: dict[Tag, int] | None = None) -> bool:
+    """Return whether a file is an sdist of one of the names, or a wheel of one that the target can install.
+
+    Args:
+        filename: its name alone.
+        names: of the distributions that matter.
+        tags: that the target can install.
+        programs: that the machine can run which builds, for a compiler; None where that is the target.
+    """
     compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
     if filename.endswith(".whl") and not (compiler or _may_fit(filename, tags)):
         return False
@@ -81,7 +88,7 @@ def is_fitting(filename: str, names: Names, tags: dict[Tag, int]) -> bool:
     if parsed is None:
         return False
     if compiler:  # a program: any Python will do
-        return not {tag.platform for tag in parsed.tags}.isdisjoint({tag.platform for tag in tags})
+        return not {tag.platform for tag in parsed.tags}.isdisjoint({tag.platform for tag in programs or tags})
     if not parsed.is_wheel:
         return parsed.name in names.sources
     return parsed.name in names.wheels and not parsed.tags.isdisjoint(tags)

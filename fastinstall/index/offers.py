@@ -55,8 +55,13 @@ class PackageIndex:
         """Names of the indexes and `find-links` that pip is configured for."""
         return self._read_settings().places
 
-    def releases(self, recipe: Recipe, interpreter: Interpreter) -> Releases:
+    def releases(self, recipe: Recipe, interpreter: Interpreter, builder: Interpreter | None = None) -> Releases:
         """Return what there is to build from, and what is official, for a recipe and a target.
+
+        Args:
+            recipe: it names the distributions.
+            interpreter: of the target.
+            builder: of the machine that builds, whose programs are looked up; None where that is the target.
 
         Raises:
             DocumentError: the wheelhouse's `SHA256SUMS` cannot be read.
@@ -64,12 +69,14 @@ class PackageIndex:
                 is nothing to build from.
             RefusedError: an index is neither encrypted nor trusted.
         """
-        found = self.releases_for((recipe,), interpreter)[recipe.name]
+        found = self.releases_for((recipe,), interpreter, builder)[recipe.name]
         if not found.sources and not found.prebuilt:
             raise self._make_nothing_found_error(recipe, interpreter)
         return found
 
-    def releases_for(self, recipes: Sequence[Recipe], interpreter: Interpreter) -> dict[str, Releases]:
+    def releases_for(
+        self, recipes: Sequence[Recipe], interpreter: Interpreter, builder: Interpreter | None = None
+    ) -> dict[str, Releases]:
         """Return what there is for each of several recipes, by their names; every distribution is looked up once.
 
         Raises:
@@ -80,7 +87,8 @@ class PackageIndex:
         from fastinstall.index import file_names, selection, supported_tags  # noqa: PLC0415 (packaging, only when something is looked up)
 
         tags = supported_tags.list_supported_tags(interpreter)
-        wanted = partial(file_names.is_fitting, names=file_names.names_of(recipes), tags=tags)
+        programs = supported_tags.list_supported_tags(builder) if builder is not None else tags
+        wanted = partial(file_names.is_fitting, names=file_names.names_of(recipes), tags=tags, programs=programs)
         local = tuple(self._list_local_files(wanted))
         sources = ((each.source.pypi, each.source.base_wheel, *file_names.ingredients_of(each)) for each in recipes)
         names = tuple(dict.fromkeys((*(name for each in sources for name in each), *list_wheel_compilers())))

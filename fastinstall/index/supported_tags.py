@@ -17,7 +17,7 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
     The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
     """
     python = _parse_release(interpreter.version)
-    architecture = interpreter.platform.partition("-")[2].replace("-", "_").replace(".", "_")
+    architecture = interpreter.machine.replace("-", "_").replace(".", "_")
     newest = _parse_release(interpreter.libc_version)
     platforms = (*list_libc_platforms(interpreter.libc, newest, architecture), f"linux_{architecture}")
     tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)

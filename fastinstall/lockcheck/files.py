@@ -5,6 +5,7 @@ which a file accepts stock Pillow. No environment is looked at, and no network u
 """
 
 import codecs
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -28,11 +29,12 @@ from fastinstall.lockcheck.verdict import (
 from fastinstall.model.finding import Status
 
 
-def check_locks(files: Sequence[Path]) -> LockReport:
+def check_locks(files: Sequence[Path], *, machine: str = "") -> LockReport:
     """Judge files.
 
     Args:
         files: each of a kind that its name tells (below).
+        machine: that something is installed on, as its kernel names it; empty for this one.
 
     Returns:
         Findings of the files and of those that they include, each once.
@@ -49,18 +51,19 @@ def check_locks(files: Sequence[Path]) -> LockReport:
         if kind is None:
             raise UsageError(f"{file}: not a supported requirement or lock file", hint=f"known are {KNOWN}; {EXPORT}")
         named.append(LockedFile(file=file, kind=kind))
-        for finding in _check_file(kind, file, text):
+        for finding in _check_file(kind, file, text, machine or os.uname().machine):
             found.setdefault((str(finding.file), finding.line, finding.says), finding)
     status = max((finding.status for finding in found.values()), key=lambda each: each.gravity, default=Status.OK)
     return LockReport(status=status, files=tuple(named), findings=tuple(found.values()))
 
 
-def _check_file(kind: LockKind, file: Path, text: str) -> Iterator[LockFinding]:
+def _check_file(kind: LockKind, file: Path, text: str, machine: str) -> Iterator[LockFinding]:
     read = list(_read_tree(kind, file, text))
     links = [(its_file, link) for its_file, _, said in read for link in said.links]
-    entries = [entry for *_, said in read for entry in said.entries]
+    entries = [entry for *_, said in read for entry in said.entries if entry.machine in ("", machine)]
     around = VerdictContext(
         kind=kind,
+        machine=machine,
         wheels=tuple(_list_wheels(links, hashing=any(entry.hashes for entry in entries))),
         looks=bool(links),
         held=list_held_versions(entries),

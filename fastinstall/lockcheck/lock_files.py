@@ -5,8 +5,7 @@
   written.
 - environment.yml, as conda, mamba and micromamba take it. Source: conda's documentation, "Creating an environment file
   manually", and that of its match specs.
-- pixi.lock. Entries for machines other than Linux on x86-64 are left out. Source: the files themselves, of versions 5
-  to 7.
+- pixi.lock. Entries for other systems than Linux are left out. Source: the files themselves, of versions 5 to 7.
 """
 
 import re
@@ -16,7 +15,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from fastinstall.core.architecture import X86_64
+from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
@@ -188,7 +187,6 @@ def _split_bounds(bounds: str) -> tuple[str, str]:
 
 
 _SUBDIR = re.compile(r"/(linux-[\w-]+|osx-[\w-]+|win-[\w-]+|emscripten-[\w-]+|wasi-[\w-]+|zos-\w+|freebsd-\w+)/")
-_OURS = X86_64.conda_subdir
 
 
 def read_pixi(text: str, file: PurePath) -> Iterator[LockEntry]:
@@ -239,15 +237,16 @@ def _read_package(first: int, words: _Words, source: str, line: int, *, is_conda
     if is_conda:
         name, version, build = conda_archive(source)
         subdir = _SUBDIR.search(source)
-        for_us = subdir is None or subdir[1] == _OURS
+        machines = [each.machine for each in ARCHITECTURES if subdir is None or subdir[1] == each.conda_subdir]
     else:
         named, version = archive(source)
         name, build = normalise_locked_name(words.get("name", (named, 0))[0]), ""
         version = words.get("version", (version, 0))[0]
         told = told or f"{name} {version}"
         tags = told.removesuffix(".whl").rpartition("-")[2]  # is it no wheel of another machine's?
-        for_us = not told.endswith(".whl") or tags == "any" or X86_64.wheel_platform in tags.replace("macosx", "")
-    if name in PROVIDERS and for_us:
+        anywhere = not told.endswith(".whl") or tags == "any"
+        machines = [each.machine for each in ARCHITECTURES if anywhere or each.wheel_platform in tags]
+    if name in PROVIDERS and machines:
         yield LockEntry(
             name=name,
             says=told,
@@ -257,4 +256,5 @@ def _read_package(first: int, words: _Words, source: str, line: int, *, is_conda
             source=source,
             build=build,
             is_conda=is_conda,
+            machine=machines[0] if len(machines) < len(ARCHITECTURES) else "",
         )

@@ -5,10 +5,12 @@ Sources: the wheel's file name convention, local version labels (PEP 440), conda
 
 import re
 
-_LABEL = re.compile(r"[a-z]+(?:\.(?:v\d|native))+")
+from fastinstall.core.architecture import LABEL_PATTERN
+
+_LABEL = re.compile(rf"[a-z]+(?:\.(?:{LABEL_PATTERN}))+")
 
 
-_BUILD = re.compile(r"(?!py_)[a-z]+_(?:(?:(?:v\d)+|native)_py\d+t?_\d+|\*)")
+_BUILD = re.compile(rf"(?!py_)[a-z]+_(?:(?:{LABEL_PATTERN})+_py\d+t?_\d+|\*)")
 
 
 _ENDS = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".conda")

@@ -2,13 +2,12 @@
 
 A range that a build of fastinstall can satisfy is no finding: tools keep what is in place as long as it fits. One exact
 version is a finding, because a build of ours has a label behind it, and an index has none with that label. Only entries
-for machines that a stack can be on count: Linux on x86-64.
+for Linux on the architecture of the machine that asks count: what other machines install is judged there.
 """
 
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from fastinstall.core.architecture import X86_64
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.lockcheck.lock_kinds import LockKind
@@ -32,6 +31,7 @@ class LockEntry:
         is_conda: a conda package, and no distribution of Python's.
         hashes: "sha256:..." of the files that it allows; empty if it allows all.
         marker: when it is installed at all (PEP 508); empty for always.
+        machine: the only one that it is for, as the kernel names it; empty for any.
     """
 
     name: str
@@ -45,6 +45,7 @@ class LockEntry:
     is_conda: bool = False
     hashes: tuple[str, ...] = ()
     marker: str = ""
+    machine: str = ""
 
 
 @immutable
@@ -122,12 +123,14 @@ class VerdictContext:
 
     Attributes:
         kind: of the file that was named.
+        machine: that something is installed on, as its kernel names it.
         wheels: of ours, where tools are told to look for wheels.
         looks: whether they are told to look anywhere but at an index.
         held: versions of ours that entries beside it hold to.
     """
 
     kind: LockKind
+    machine: str
     wheels: tuple[OurWheel, ...] = ()
     looks: bool = False
     held: tuple[str, ...] = ()
@@ -141,7 +144,7 @@ def judge_entry(entry: LockEntry, file: PurePath, around: VerdictContext) -> Loc
         file: path of the file that it stands in.
         around: what it is judged by.
     """
-    if not may_apply(entry.marker):
+    if entry.machine not in ("", around.machine) or not may_apply(entry.marker, around.machine):
         return None
     problem = _find_conda_problem(entry) if entry.is_conda else _find_python_problem(entry, around)
     doubt = "" if problem else _explain_doubt(entry, around)
@@ -265,15 +268,15 @@ _OF_WHEELS = {
 
 
 _OF_PLATFORMS = ("sys_platform", "platform_", "os_name")
-_LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "platform_machine": X86_64.machine}
+_LINUX = {"os_name": "posix", "sys_platform": "linux", "platform_system": "Linux"}
 _PYTHONS = tuple(
     {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0", "implementation_version": f"3.{minor}.0"}
     for minor in range(8, 16)
 )
 
 
-def may_apply(marker: str) -> bool:
-    """Tell whether a marker may hold on Linux on x86-64, with any Python; one that cannot be read hides nothing."""
+def may_apply(marker: str, machine: str) -> bool:
+    """Tell whether a marker may hold on Linux on a machine, with any Python; one that cannot be read hides nothing."""
     if not any(word in marker for word in _OF_PLATFORMS) or "extra" in marker or "dependency_groups" in marker:
         return True
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
@@ -282,4 +285,4 @@ def may_apply(marker: str) -> bool:
         read = Marker(marker)
     except InvalidMarker:
         return True
-    return any(read.evaluate(_LINUX | versions) for versions in _PYTHONS)
+    return any(read.evaluate({**_LINUX, **versions, "platform_machine": machine}) for versions in _PYTHONS)

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
-from fastinstall.core.architecture import architecture_of, level_label
+from fastinstall.core.architecture import LABEL_PATTERN, architecture_of, level_label
 from fastinstall.elf.cpu_levels import rank
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts
@@ -30,7 +30,7 @@ REGISTRATION = "condarc.d/fastinstall.yml"
 """Relative to the prefix: conda and mamba read it if the environment is active or the target."""
 
 
-_OURS = re.compile(r"[a-z]+_(?:(?:v\d)+|native)_py\d+t?_\d+")
+_OURS = re.compile(rf"[a-z]+_(?:{LABEL_PATTERN})+_py\d+t?_\d+")
 _GLIBC_OF = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}
 
 

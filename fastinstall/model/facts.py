@@ -61,6 +61,11 @@ class Interpreter:
     externally_managed: PurePath | None = None
     pip_version: str | None = None
 
+    @property
+    def machine(self) -> str:
+        """The machines that it runs on, as their kernels name them: "x86_64" of "linux-x86_64"."""
+        return self.platform.partition("-")[2]
+
 
 @immutable
 class Distribution:

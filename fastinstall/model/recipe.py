@@ -1,5 +1,7 @@
 """A recipe: what to build, with which flags and libraries, and what to expect of it. Data only."""
 
+from fastinstall.core.architecture import X86_64, architecture_of
+from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, keyed, published_as
 from fastinstall.model.advisories import Advisory
 
@@ -44,6 +46,7 @@ class Level:
         fallback: the flags for a compiler without `cflags`.
         ldflags: linker flags that mark the binary (omitted if the toolchain rejects them).
         automatic: whether level "auto" may choose it.
+        architecture: of the machines that have it, as their kernels name it (`uname -m`): "x86_64", "aarch64".
     """
 
     name: str
@@ -52,6 +55,7 @@ class Level:
     fallback: tuple[str, ...] = ()
     ldflags: tuple[str, ...] = ()
     automatic: bool = True
+    architecture: str = X86_64.machine
 
 
 @immutable
@@ -138,10 +142,18 @@ class BenchSpec:
     Attributes:
         workload: the name of a workload of `fastinstall.bench`.
         measured: a dated figure of another machine, to choose by; empty if there is none.
+        architecture: of that machine, as its kernel names it; the figure says nothing of others.
     """
 
     workload: str
     measured: str = ""
+    architecture: str = X86_64.machine
+
+    def measured_on(self, architecture: str) -> str:
+        """Return the figure for machines of an architecture, in words that it is none where it is another's."""
+        if architecture in ("", self.architecture) or not self.measured:
+            return self.measured
+        return f"its speed on {architecture_of(architecture).title} is not measured"
 
 
 SOURCE_SUFFIX = "__source"
@@ -201,7 +213,7 @@ class Recipe:
         package: the import package that all of them provide ("PIL").
         source: the origin of the source.
         base_cflags: complete optimisation flags, before those of the level.
-        levels: from the highest to the lowest.
+        levels: from the highest to the lowest, those of each architecture.
         libraries: the libraries to link, by name.
         expect: the signs of a correct build.
         advisories: known issues; once loaded, also those of `advisories_from`.
@@ -235,3 +247,17 @@ class Recipe:
     def is_exact(self) -> bool:
         """Whether a build has to compute what the official wheel computes, to the bit: any but a fork's."""
         return self.source.pypi == self.source.base_wheel
+
+    def list_levels(self, machine: str) -> tuple[Level, ...]:
+        """Return the levels of an architecture, as the kernel names it, from the highest to the lowest."""
+        return tuple(level for level in self.levels if level.architecture == machine)
+
+    def serves(self, machine: str) -> bool:
+        """Tell whether it makes stacks for an architecture, as the kernel names it."""
+        return architecture_of(machine).supported and bool(self.list_levels(machine))
+
+    @property
+    def served(self) -> str:
+        """The architectures that it makes stacks for, for people: "x86-64 and aarch64"."""
+        machines = dict.fromkeys(level.architecture for level in self.levels)
+        return listing(architecture_of(machine).title for machine in machines)

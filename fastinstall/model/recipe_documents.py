@@ -159,6 +159,11 @@ def _judge_option(option: str) -> str:
     return "" if known else f"{option!r} is not one of {', '.join(_BUILD_OPTIONS)}"
 
 
+def _judge_architecture(machine: str) -> str:
+    known = [each.machine for each in ARCHITECTURES]
+    return "" if machine in known else f"{machine!r} is not one of {', '.join(known)}"
+
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 # What setup.py of Pillow and Pillow-SIMD accepts as `-C OPTION=enable`.
@@ -206,6 +211,7 @@ _RULES_OF: dict[str, _Rule] = {
     "expect.features[]": _spelled(_FEATURE, "a name of PIL.features"),
     "levels[].requires[]": _spelled(_FEATURE, "a feature as the kernel names it"),
     "levels[].name": _spelled(r"[a-z0-9]+([._-][a-z0-9]+)*", "the name of a level (a-z, 0-9, single dots and dashes)"),
+    "levels[].architecture": _judge_architecture,
     "base_cflags[] levels[].cflags[] levels[].fallback[]": _spelled(_CFLAG, "one compiler flag that a recipe may use"),
     "levels[].ldflags[]": _spelled(_LDFLAG, "one linker flag that a recipe may use"),
     "libraries.*.header": _spelled(_HEADER, "a header path relative to an include directory"),

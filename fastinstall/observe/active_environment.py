@@ -163,11 +163,13 @@ class NamedTarget:
         prefix: an environment's directory; None if none is named.
         python: an interpreter; None if none is named.
         new: a directory for a new virtual environment, created with `python` or the tool's own base interpreter.
+        machine: the machines that a wheel is for, as their kernels name them; empty for this one's.
     """
 
     prefix: Path | None = None
     python: Path | None = None
     new: Path | None = None
+    machine: str = ""
 
 
 def find_environment(session: Session, target: NamedTarget) -> Environment:

@@ -15,7 +15,7 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.core.architecture import ARCHITECTURES, Architecture, architecture_of
 from fastinstall.core.process import CommandError, run
-from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.cpu import EMULATED, Cpu
 from fastinstall.elf.cpu_levels import LEVELS, find_masked_features, level_of, list_auxiliary_features
 
 _HIDING = ("glibc.cpu.hwcaps", "glibc.tune.hwcaps")
@@ -55,7 +55,7 @@ def _place_here(seen: Cpu, machine: str) -> Cpu:
         return replace(seen, architecture=machine)
     host = seen.name or architecture_of(seen.architecture).title
     flags = parse_auxiliary(foreign.bytes_or_empty("/proc/self/auxv"), emulated)
-    return Cpu(architecture=machine, name=f"emulated on {host}", flags=flags, level_source="AT_HWCAP")
+    return Cpu(architecture=machine, name=f"{EMULATED} {host}", flags=flags, level_source="AT_HWCAP")
 
 
 def parse_auxiliary(content: bytes, architecture: Architecture) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Name the instruction where a signal struck, from the output of its handler (`_fault`) and the memory map."""
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -19,7 +20,8 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bo
     Args:
         address: of the instruction, in the process that died.
         maps: lines of its `/proc/PID/maps`; other lines are skipped.
-        decode: also name the instruction and the CPU features that it needs, which requires the extra `isa`.
+        decode: also name the instruction, which requires the extra `isa` and code for x86, and the CPU features that
+            it needs.
         truncated: also look for truncated files; the crash may be in code that reads them, such as the loader's.
 
     Returns:
@@ -39,10 +41,17 @@ def read_fault(address: int, maps: Iterable[str], *, decode: bool, truncated: bo
     fault = Fault(file=path, offset=offset, code=code.hex(), truncated=short)
     if not decode or not code:
         return fault
-    from fastinstall.elf.isa.instructions import disassemble_first, is_available  # noqa: PLC0415 (rarely needed)
+    from fastinstall.elf.isa.first_instruction import describe_first  # noqa: PLC0415 (rarely needed)
 
-    instruction, features = disassemble_first(code, offset) if is_available() else ("", ())
+    instruction, features = describe_first(_find_machine(path), code, offset)
     return replace(fault, instruction=instruction, features=features)
+
+
+def _find_machine(path: Path) -> str:
+    """Return what a file's code is for; this machine where the file does not say."""
+    with suppress(OSError, ElfError), open_image(path) as image:
+        return image.machine
+    return os.uname().machine
 
 
 def _list_truncated_files(mappings: tuple[Mapping, ...]) -> tuple[Path, ...]:

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 from fastinstall.core import foreign
-from fastinstall.core.architecture import SUPPORTED, X86_64
+from fastinstall.core.architecture import ARCHITECTURES, SUPPORTED
 from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu, Host
-from fastinstall.elf.cpu_levels import LEVELS, level_of
+from fastinstall.elf.cpu_levels import level_of
 from fastinstall.observe.cpu import parse_cpuinfo
 
 _SCHEMA = "fastinstall.facts/1"
@@ -104,8 +104,10 @@ def _read_flags(path: Path, text: str) -> Cpu:
     wrong = next((word for word in words if not _FLAG.fullmatch(word)), None)
     if wrong is not None:
         raise DocumentError(path, "", f"{wrong[:40]!r} is not a processor flag")
-    known = {flag for flags in LEVELS.values() for flag in flags}
-    if known.isdisjoint(words):
-        raise DocumentError(path, "", f"has no flag of an {SUPPORTED} level")
-    flags = tuple(dict.fromkeys((*X86_64.levels[0].requires, *words)))
-    return Cpu(architecture=X86_64.machine, flags=flags, level=level_of(flags), level_source=path.name)
+    known = {each: {flag for level in each.levels for flag in level.requires} for each in ARCHITECTURES}
+    architecture = next((each for each, features in known.items() if not features.isdisjoint(words)), None)
+    if architecture is None:
+        raise DocumentError(path, "", f"has no flag of a level of {SUPPORTED}")
+    flags = tuple(dict.fromkeys((*architecture.levels[0].requires, *words)))
+    level = level_of(flags, architecture)
+    return Cpu(architecture=architecture.machine, flags=flags, level=level, level_source=path.name)

@@ -159,7 +159,7 @@ def observe_means(recipe: Recipe, variables: Mapping[str, str]) -> Toolchain:
     from fastinstall.compilers.flags import list_probed_flags
     from fastinstall.observe.toolchain import observe_toolchain
 
-    return observe_toolchain(recipe.libraries, list_probed_flags(recipe), variables=variables)
+    return observe_toolchain(recipe.libraries, list_probed_flags(recipe, os.uname().machine), variables=variables)
 
 
 def _find_gpu_hardware(request: ObservationRequest, variables: Mapping[str, str]) -> Gpu:

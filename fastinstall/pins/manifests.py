@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import PurePath
 from typing import Any
 
+from fastinstall.core.architecture import LABEL_PATTERN
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import parse_toml
@@ -15,7 +16,7 @@ MARK = f"{BY}: holds back every other Pillow, security updates included"
 
 _ELSEWHERE = re.compile(r"(?<!\r)\n")
 _OURS = re.compile(
-    r"\+[a-z]+(\.(v\d|native))+|\bfastinstall/(wheels|channel)|/channel-[0-9a-f]{12}\b|'name': 'fastinstall'"
+    rf"\+[a-z]+(\.({LABEL_PATTERN}))+|\bfastinstall/(wheels|channel)|/channel-[0-9a-f]{{12}}\b|'name': 'fastinstall'"
 )
 """What an entry of a pin of ours has in it, whichever build it names."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Generic, TypeVar
 
+from fastinstall.core.architecture import LABEL_PATTERN
 from fastinstall.core.values import immutable
 from fastinstall.pins.markers import PinnedBuild, PinnedPackage
 
@@ -50,7 +51,7 @@ class PinTool(ABC, Generic[Pinned]):
     sync: str
     takes_packages: bool = False
     locking: Locking | None = None
-    pinned = re.compile(r"(?:==|[/\"']pillow(?:_simd)?-)(\d[\w.]*\+[a-z]+(?:\.(?:v\d|native))+)")
+    pinned = re.compile(rf"(?:==|[/\"']pillow(?:_simd)?-)(\d[\w.]*\+[a-z]+(?:\.(?:{LABEL_PATTERN}))+)")
 
     def rank_signs(self, there: frozenset[str], tables: Mapping[str, Any]) -> int:
         """Return how strong a sign of this tool there is: 4 for a manifest of its own, 3 its lock, 2 its table, 0 none.

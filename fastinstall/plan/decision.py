@@ -110,7 +110,7 @@ def select_buildable(releases: Releases, recipe: Recipe, cpu: Cpu, request: Requ
     asked = tuple(
         level.name for level in level_choice.sort_recipe_levels(recipe, level_choice.list_requested_levels(request))
     )
-    usual = tuple(level.name for level in reversed(recipe.levels) if level.automatic)
+    usual = tuple(level.name for level in reversed(level_choice.list_candidates(recipe, cpu)))
     best: dict[tuple[str, str], tuple[tuple[bool, int], Artefact]] = {}
     for wheel in releases.prebuilt:
         levels = parse_labelled_levels(recipe, wheel.version)
@@ -201,7 +201,9 @@ def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionC
 
 def _use_compiler(situation: Situation, wheel: Artefact) -> Situation:
     """Return the situation with this compiler instead of the machine's."""
-    compiler = get_wheel_compiler(wheel.name).describe(wheel, list_probed_flags(situation.recipe))
+    compiler = get_wheel_compiler(wheel.name).describe(
+        wheel, list_probed_flags(situation.recipe, situation.facts.cpu.architecture)
+    )
     observed = situation.facts.toolchain or Toolchain(compiler=None)
     toolchain = replace(observed, compiler=compiler, named_compiler="")
     return replace(situation, facts=replace(situation.facts, toolchain=toolchain))
@@ -235,7 +237,7 @@ def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
         return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
     compiler = toolchain.compiler if toolchain else None
     # If system packages will bring the compiler, plan the preferred flags: current compilers accept them.
-    accepts = compiler.accepts if compiler else list_probed_flags(recipe)
+    accepts = compiler.accepts if compiler else list_probed_flags(recipe, decision.situation.facts.cpu.architecture)
     version = compiler.version if compiler else ""
     flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
     return tuple(LevelTarget(level=name, cflags=cflags, ldflags=ldflags) for name, cflags, ldflags in flags)

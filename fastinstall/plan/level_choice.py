@@ -7,12 +7,13 @@ Source of the rule that a loader chooses: glibc 2.33, "glibc-hwcaps subdirectori
 
 from collections.abc import Collection
 
-from fastinstall.core.architecture import SUPPORTED, architecture_of
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import LEVELS, knows_levels, rank
+from fastinstall.index.upgrades import OTHER_RECIPE
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
@@ -79,17 +80,28 @@ def refuse_unsuited(recipe: Recipe, cpu: Cpu, request: Request) -> None:
     """Raise if nothing can be built for this machine, whatever the index offers.
 
     Raises:
-        RefusedError: another architecture, or a CPU below the lowest level.
+        RefusedError: another architecture, of this CPU or of a named level, or a CPU below the lowest level.
         UsageError: the recipe does not have a named level.
     """
     refuse_unknown_levels(recipe, request)
-    if not architecture_of(cpu.architecture).supported:
+    here, asked = architecture_of(cpu.architecture), list_requested_levels(request)
+    if not recipe.serves(cpu.architecture):
         raise RefusedError(
-            f"{recipe.name} supports {SUPPORTED} only, and this machine is {cpu.architecture}",
-            hint="keep stock Pillow, whose libjpeg-turbo has SIMD code for this machine too (NEON on Arm): "
+            f"{recipe.name} supports {recipe.served} only, and this machine is {cpu.architecture}",
+            hint=OTHER_RECIPE
+            if here.supported
+            else "keep stock Pillow, whose libjpeg-turbo has SIMD code for other machines too: "
             "python -m pip install pillow",
         )
-    if not list_requested_levels(request):
+    strange = next((each for each in recipe.levels if each.name in asked and each.architecture != here.machine), None)
+    if strange is not None:
+        there = architecture_of(strange.architecture).title
+        own = ", ".join(level.name for level in recipe.list_levels(here.machine))
+        raise RefusedError(
+            f"--level {strange.name} is for {there} only, and this machine is {here.title}",
+            hint=f"pass --level auto, or a level of {here.title}: {own}",
+        )
+    if not asked:
         choose_best_level(recipe, cpu)
 
 
@@ -121,7 +133,7 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
     Raises:
         RefusedError: the CPU is below the lowest of them.
     """
-    candidates = [level for level in recipe.levels if level.automatic]
+    candidates = list_candidates(recipe, cpu)
     found = next((level for level in candidates if not find_lacking_features(level, cpu)), None)
     if found is None:
         raise RefusedError(
@@ -130,6 +142,20 @@ def choose_best_level(recipe: Recipe, cpu: Cpu) -> Level:
             hint="keep stock Pillow: python -m pip install pillow",
         )
     return found
+
+
+def list_candidates(recipe: Recipe, cpu: Cpu) -> list[Level]:
+    """Return the levels that may be chosen without being named, the highest first: those of the CPU's architecture.
+
+    Raises:
+        RefusedError: the recipe has none for that architecture.
+    """
+    candidates = [level for level in recipe.list_levels(cpu.architecture) if level.automatic]
+    if not candidates:
+        raise RefusedError(
+            f"{recipe.name} has no level for {cpu.architecture or 'an unknown architecture'}", hint=OTHER_RECIPE
+        )
+    return candidates
 
 
 def is_best_served(recipe: Recipe, cpu: Cpu, names: Collection[str]) -> bool:
@@ -148,10 +174,13 @@ def sort_recipe_levels(recipe: Recipe, names: Collection[str]) -> tuple[Level, .
 
 
 def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
-    """Return what a CPU lacks for a level: features, or the level itself if the loader does not report it.
+    """Return what a CPU lacks for a level: features, or the level itself.
 
+    That is if the loader does not report it, or if it is another architecture's.
     The loader counts because an emulator shows the flags of its host. If the flags are unknown, only the loader counts.
     """
+    if level.architecture != cpu.architecture:
+        return (level.name,)
     denied = (level.name,) if 0 < rank(cpu.level) < rank(level.name) else ()
     if not cpu.flags and cpu.level is not None:
         return denied
@@ -160,7 +189,7 @@ def find_lacking_features(level: Level, cpu: Cpu) -> tuple[str, ...]:
 
 def _choose_levels_automatically(recipe: Recipe, cpu: Cpu, hindrance: str) -> LevelChoice:
     best, name = choose_best_level(recipe, cpu), cpu.name or "this CPU"
-    candidates = [level for level in recipe.levels if level.automatic]
+    candidates = list_candidates(recipe, cpu)
     better = candidates[: candidates.index(best)]
     passed = "".join(f", which {_describe_lacking_features(level, cpu)}" for level in better)
     running = [level for level in candidates if level.name in LEVELS and not find_lacking_features(level, cpu)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FastinstallError, RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
@@ -38,6 +39,7 @@ from fastinstall.plan.decision import needs_compiling
 from fastinstall.plan.index_settings import start_index
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
+from fastinstall.plan.other_machine import adapt_request, describe_facts, describe_python
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step
 from fastinstall.plan.saved_plan import select_named_releases
@@ -74,6 +76,9 @@ def plan_build(
 
     Returns:
         A plan with the steps that make the wheel, and the interpreter that it is for.
+
+    Raises:
+        FastinstallError: as `make_plan` says; or nothing can be built for the machine that the target names.
     """
     request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
     recipe = recipes.recipe_named(session, request.recipe)
@@ -81,6 +86,10 @@ def plan_build(
     unnamed = target.prefix is None and not is_active_elsewhere(session)
     python = target.python or (base_python(session) if unnamed else Path(find_environment(session, target).python))
     interpreter = observe_interpreter(python)
+    if target.machine not in ("", interpreter.machine):
+        architecture = architecture_of(target.machine)
+        request = adapt_request(request, recipe, architecture)
+        interpreter = describe_python(interpreter, architecture)
     elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
     create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
     relocated = relocate_interpreter(interpreter, elsewhere)
@@ -124,9 +133,20 @@ def plan_new_environment(
     recipe, (create, interpreter) = recipe_named(session, request.recipe), made
     index = start_index(session, recipe, request, Path(create.python))
     facts = foresee_facts(session, recipe, made, toolchain=request.wheelhouse is None)
-    releases = select_named_releases(saved, index.releases(recipe, interpreter))
+    builder = _find_builder(create, interpreter)
+    if builder is not None:
+        facts = describe_facts(facts, architecture_of(interpreter.machine))
+    releases = select_named_releases(saved, index.releases(recipe, interpreter, builder))
     situation = Situation(facts=facts, recipe=recipe, request=request, releases=releases, create=create)
     return decide_plan(session, situation, from_cache=from_cache)
+
+
+def _find_builder(create: CreateEnvironment, interpreter: Interpreter) -> Interpreter | None:
+    """Return the Python that builds, if the target is described as that of another machine; else None."""
+    if interpreter.machine == os.uname().machine:
+        return None
+    builder = observe_interpreter(Path(create.python))
+    return builder if builder.machine != interpreter.machine else None  # it may have 32 bits
 
 
 def foresee_facts(

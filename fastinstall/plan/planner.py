@@ -131,7 +131,7 @@ def _plan_proof(decision: BuildDecision) -> Prove:
     return Prove(
         reference=decision.choice.base_wheel,
         baseline=None if in_place else next(iter(situation.releases.wheels), None),
-        timed=not situation.restoring,
+        timed=not situation.restoring and not situation.facts.cpu.is_emulated,
         reason="run real operations in a subprocess and check their results before the environment changes",
     )
 

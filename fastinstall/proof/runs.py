@@ -45,6 +45,7 @@ class ProofStack:
         tree: the directory that goes in front of its path.
         variables: all environment variables of its processes.
         identity: what decides its outcomes, where they may be kept: hash of the wheel, Python, CPU; else empty.
+        patience: how many times as long as its work says a case may take; more than 1 where an emulator runs it.
     """
 
     label: str
@@ -52,6 +53,7 @@ class ProofStack:
     tree: Path
     variables: Mapping[str, str]
     identity: str = ""
+    patience: float = 1.0
 
     def with_variables(self, variables: Mapping[str, str]) -> "ProofStack":
         """Return the same stack with some variables set."""
@@ -139,7 +141,7 @@ def _run(
     inputs = ("--inputs", work.inputs) if work.inputs else ()
     argv = (
         *(stack.python, "-I", "-B", _RUNNER, "--stage", stack.tree.absolute(), "--operations", work.operations),
-        *("--cases", names, "--results", results, *inputs, "--seconds", str(work.seconds), *options),
+        *("--cases", names, "--results", results, *inputs, "--seconds", str(work.seconds * stack.patience), *options),
     )
     deaths: dict[str, str] = {}
     first = 0
@@ -168,7 +170,7 @@ def _describe_death(
     if completed.exit_code == 0:
         return ""
     if completed.signal_name == _ALARM:
-        return f"does not answer within {work.seconds:g} s"
+        return f"does not answer within {work.seconds * stack.patience:g} s"
     if completed.signal_name:
         return f"dies of {completed.signal_name}"
     said = completed.stdout if completed.exit_code == _NOT_IMPORTED else completed.stderr

@@ -136,7 +136,7 @@ def _refuse_failures(runtime: Runtime) -> None:
     if runtime.signal:
         raise FailedError(
             f"the build crashes with {runtime.signal} in {runtime.during or 'the import'}",
-            hint="the CPU may lack what the level needs: try --level x86-64-v2",
+            hint="the CPU may lack what the level needs: try a lower one with --level",
         )
     if not runtime.imported:
         raise FailedError(f"the build cannot be imported: {runtime.error}")

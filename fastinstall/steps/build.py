@@ -1,5 +1,6 @@
 """Make the wheel, or take it from the cache or the wheelhouse, by hash."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +11,7 @@ from fastinstall.compilers import get_wheel_compiler, list_wheel_compilers
 from fastinstall.compilers.flags import RECORD_SWITCHES, list_probed_flags
 from fastinstall.compilers.system import observe_compiler
 from fastinstall.core import files
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
@@ -130,7 +132,7 @@ class Build(WheelOrder, StepKind):
                 "the plan names neither a source nor a wheel to take", hint="make a new plan: fastinstall plan"
             )
         variables = {**context.variables, **fetched.variables, **self._fetch_compiler(context)}
-        compiler = observe_compiler(list_probed_flags(context.recipe), variables)
+        compiler = observe_compiler(list_probed_flags(context.recipe, context.cpu.architecture), variables)
         if compiler is None:
             refuse_unusable_compiler(variables)
         context.emit(Started(stage="download", message=f"fetching {self.source.filename}"))
@@ -153,6 +155,7 @@ class Build(WheelOrder, StepKind):
             offline=context.index.offline,
             wheelhouse=context.index.wheelhouse,
             indexes=context.index.places,
+            is_foreign=context.cpu.architecture != os.uname().machine,
         )
 
     def _fetch_compiler(self, context: ExecutionContext) -> dict[str, str]:
@@ -161,7 +164,8 @@ class Build(WheelOrder, StepKind):
             return {}
         compiler = get_wheel_compiler(self.clang.name)
         wheel = context.index.fetch(self.clang, context.cache, context.emit)
-        return {"CC": shlex.quote(str(compiler.prepare(wheel, context.cache, context.emit)))}
+        program = compiler.prepare(wheel, context.cache, context.emit, architecture_of(context.cpu.architecture))
+        return {"CC": shlex.quote(str(program))}
 
     def _take_from_cache(self, interpreter: Interpreter, context: ExecutionContext) -> BuildResult | None:
         """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
@@ -57,9 +58,11 @@ class PrivateHeaders(PreparingStep):
         """
         from fastinstall.wheelbuild.headers.private import unpack_headers  # noqa: PLC0415 (only where it is carried out)
 
-        packages = self.fetch_packages(context)
+        packages, architecture = self.fetch_packages(context), architecture_of(context.cpu.architecture)
         return FetchedInputs(
-            includes=tuple(each for package in packages for each in unpack_headers(package, context.cache)),
+            includes=tuple(
+                each for package in packages for each in unpack_headers(package, context.cache, architecture)
+            ),
             headers=self.artefacts,
         )
 

@@ -33,7 +33,7 @@ class Prove(StepKind):
     Attributes:
         reference: the official wheel whose pixels are the standard; None: no comparison possible.
         baseline: the official wheel that speed is compared with; None: with the stack in place.
-        timed: whether speed is measured; a repair puts back what has been measured before.
+        timed: whether speed is measured; a repair puts back what has been measured before, and an emulator's is none.
         reason: why the plan has this step, for a person.
     """
 

@@ -38,6 +38,7 @@ class BuildRequest:
         indexes: names of the indexes and `find-links` that pip asks.
         pip: the command that starts pip for the interpreter.
         variables: the environment variables to start from.
+        is_foreign: whether machines of another architecture run it, and not this one.
     """
 
     recipe: Recipe
@@ -57,6 +58,7 @@ class BuildRequest:
     pip: tuple[str, ...]
     variables: Mapping[str, str]
     emit: Emit = ignore
+    is_foreign: bool = False
 
     def enabled(self) -> dict[str, NativeRequirement]:
         """Return the libraries to compile against; with an official wheel the core's alone: the wheel has the rest."""

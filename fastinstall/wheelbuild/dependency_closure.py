@@ -48,16 +48,16 @@ class Closure:
     missing: tuple[str, ...] = ()
 
 
-def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, platforms: Sequence[str]) -> Closure:
+def closure_of(root: ShelfWheel, shelf: Sequence[ShelfWheel], minor: str, machine: str) -> Closure:
     """Return what a wheel needs to run, directly and indirectly.
 
     Args:
         shelf: the wheels that are available.
         minor: of the Python that will run it: "3.12".
-        platforms: tags of platforms that the machine accepts, the best first.
+        machine: that will run it, as its kernel names it: "x86_64".
     """
-    tags = {tag: rank for rank, tag in enumerate(accepted_tags(minor, platforms))}
-    environment = environment_of(minor)
+    tags = {tag: rank for rank, tag in enumerate(accepted_tags(minor, platforms_of(machine)))}
+    environment = environment_of(minor, machine)
     used = {root.filename}
     missing: dict[str, None] = {}
     seen: set[tuple[str, str]] = set()
@@ -103,10 +103,11 @@ def platforms_of(machine: str) -> tuple[str, ...]:
     return tuple(list_libc_platforms("glibc", _BASE_GLIBC, machine))
 
 
-def environment_of(minor: str) -> Mapping[str, str]:
-    """Return the marker variables (PEP 508) of CPython of a minor version on Linux."""
+def environment_of(minor: str, machine: str) -> Mapping[str, str]:
+    """Return the marker variables (PEP 508) of CPython of a minor version on Linux of a machine ("x86_64")."""
     version = f"{minor}.0"
     ours = {"python_version": minor, "python_full_version": version, "implementation_version": version}
+    ours["platform_machine"] = machine
     return {key: str(value) for key, value in default_environment().items()} | ours
 
 

@@ -17,7 +17,7 @@ from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.index.sound_wheels import read_sound_metadata
-from fastinstall.wheelbuild.dependency_closure import Closure, ShelfWheel, closure_of, make_shelf_wheel
+from fastinstall.wheelbuild.dependency_closure import Closure, ShelfWheel, closure_of, make_shelf_wheel, platforms_of
 from fastinstall.wheelbuild.fetched_wheels import FetchedWheels, describe_wheels, keep_latest, read_latest
 
 _PIP = (sys.executable, "-P", "-m", "pip")
@@ -33,18 +33,23 @@ class DependencyFetching:
     Attributes:
         wheel: the wheel with the dependencies.
         pythons: minor versions, the lowest first: ("3.11", "3.12").
-        platforms: platform tags that the machines accept, the best first.
+        machine: the machines, as their kernels name them: "x86_64".
         variables: the environment, with pip's settings.
         offline: whether asking an index is forbidden.
     """
 
     wheel: Path
     pythons: tuple[str, ...]
-    platforms: tuple[str, ...]
+    machine: str
     cache: Path
     variables: Mapping[str, str]
     offline: bool = False
     emit: Emit = ignore
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """The platform tags that the machines accept, the best first."""
+        return platforms_of(self.machine)
 
 
 @immutable
@@ -168,7 +173,7 @@ def _complete(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closur
 
 
 def _find_closure(fetching: DependencyFetching, shelf: _Shelf, minor: str) -> Closure:
-    return closure_of(_read(fetching.wheel), shelf.wheels, minor, fetching.platforms)
+    return closure_of(_read(fetching.wheel), shelf.wheels, minor, fetching.machine)
 
 
 def _explain_missing_wheels(closure: Closure) -> str:

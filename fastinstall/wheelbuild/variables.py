@@ -28,8 +28,7 @@ _STRAY = frozenset(
         *("MAX_CONCURRENCY", "LIB_FUZZING_ENGINE", "SOURCE_DATE_EPOCH", "SETUPTOOLS_USE_DISTUTILS", "DISTUTILS_DEBUG"),
     }
 )
-_MULTIARCH = Path("/usr/include", architecture_of(os.uname().machine).target)
-"""Debian's place of headers that compilers find automatically, but Pillow's setup.py only by pkg-config or if told."""
+_HEADERS = Path("/usr/include")
 _WORTH_SAYING = ("CFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "PKG_CONFIG_PATH")
 
 
@@ -84,6 +83,22 @@ def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[
         "CPPFLAGS": shlex.join(flags.preprocessor),
         "LDFLAGS": shlex.join((*flags.target.ldflags, *flags.linker)),
         "MAX_CONCURRENCY": str(flags.jobs),
-        **({"C_INCLUDE_PATH": str(_MULTIARCH)} if _MULTIARCH.is_dir() else {}),
+        **_list_places(request),
         **FIXED_VARIABLES,
     }
+
+
+def _list_places(request: BuildRequest) -> dict[str, str]:
+    """Return what depends on whether the build is for this machine."""
+    interpreter = request.interpreter
+    if request.is_foreign:
+        # The backend runs on this machine's Python, which would name wheel and modules after this machine. Source:
+        # sysconfig.get_platform and setuptools.command.build_ext. _PYTHON_SYSCONFIGDATA_NAME stays this Python's own:
+        # what it says beyond names, the variables above replace.
+        return {
+            "_PYTHON_HOST_PLATFORM": interpreter.platform,
+            "SETUPTOOLS_EXT_SUFFIX": interpreter.extension_suffix,
+        }
+    # Debian's place of headers that compilers find automatically, but Pillow's setup.py only by pkg-config or if told.
+    multiarch = _HEADERS / architecture_of(interpreter.machine).target
+    return {"C_INCLUDE_PATH": str(multiarch)} if multiarch.is_dir() else {}

@@ -23,9 +23,18 @@ typedef struct {
     UINT16 start, bias, reciprocal, shift;
 } Integers;
 
+/* Where compilers fuse a product with a sum, they round the second product of a row alone: so it comes first. Without that,
+   the order of the first two decides nothing. */
+#ifdef __aarch64__
+#define ORDERED(i, size) ((i) % (size) < 2 ? (i) + 1 - (i) % (size) * 2 : (i))
+#else
+#define ORDERED(i, size) (i)
+#endif
+
 static Kernel list_taps(const float *weights, float offset, int size) {
     Kernel kernel = {.size = size, .offset = offset};
-    for (int i = 0; i < size * size; i++) {
+    for (int tap = 0; tap < size * size; tap++) {
+        int i = ORDERED(tap, size);
         if (weights[i] != 0) {
             kernel.row[kernel.count] = size - 1 - i / size;
             kernel.column[kernel.count] = i % size;

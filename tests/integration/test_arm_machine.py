@@ -1,12 +1,36 @@
-"""fastinstall on aarch64, run by qemu: what it says of the machine is true, and what it cannot do it says."""
+"""fastinstall on aarch64, run by qemu: what it says of the machine is true, and a wheel made elsewhere is set up."""
 
 import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.machine.arm_python import ArmPython, arm_python
+from support.elf.zig import find_zig
+from support.environments.interpreters import of_version
+from support.machine.arm_python import VERSION, ArmPython, arm_python
+from support.machine.needs import require_system
+from support.sandbox import NewSandbox, tree_hash
+
+from fastinstall.core.architecture import AARCH64
+from fastinstall.core.errors import ExitCode
+from fastinstall.observe import _fault, _operations
+from fastinstall.observe.fault_location import read_fault
 
 pytestmark = pytest.mark.slow
+
+STOCK = "pillow==13.0.0"
+DATA = """
+.org {}
+text: .ascii "\\n{{\\"event\\": \\"fault\\", \\"address\\": \\""
+digits: .ascii "0123456789abcdef\\"}}\\n"
+maps: .asciz "/proc/self/maps"
+buffer: .fill 2048
+"""
+VERSION_IN_USE = "import importlib.metadata as m, PIL.Image; print(PIL.__version__, m.version('pillow'))"
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +64,137 @@ def test_the_machine_is_told(machine: ArmPython, environment: Path) -> None:
     assert not [name for name, library in loaded.items() if not library.get("path")]
 
 
-def test_the_doctor_finds_nothing_wrong_and_offers_no_setup(machine: ArmPython, environment: Path) -> None:
+def test_the_doctor_finds_nothing_wrong_and_offers_the_setup(machine: ArmPython, environment: Path) -> None:
     code, text, _ = fastinstall(machine, environment, "doctor", "--json")
     report = json.loads(text)
     found = {finding["check"]: finding for finding in report["findings"]}
     assert code == 0
     assert {finding["status"] for finding in report["findings"]} <= {"ok", "hint", "skipped"}
-    assert found["cpu-level"]["status"] == "hint"
+    named = ("cpu-level", "isa-compatible", "build-flags", "libraries-resolve", "operations")
+    assert {name: found[name]["status"] for name in named} == dict.fromkeys(named, "ok")
     assert any("armv8-a" in line for line in found["cpu-level"]["evidence"])
-    assert found["libraries-resolve"]["status"] == "ok"
-    assert found["simd-active"]["status"] == found["isa-compatible"]["status"] == "skipped"
-    commands = [(finding["remedy"] or {}).get("command") or "" for finding in report["findings"]]
-    assert not [command for command in commands if "setup" in command]
+    assert found["simd-active"]["status"] == "hint"
+    assert " setup " in found["simd-active"]["remedy"]["command"]
 
 
-def test_setup_refuses_and_says_for_what_it_is(machine: ArmPython, environment: Path) -> None:
-    code, out, err = fastinstall(machine, environment, "setup", "--dry-run")
-    assert code != 0
-    assert "aarch64" in out + err
-    assert "x86-64" in out + err
+def test_a_level_of_x86_is_refused_in_words(machine: ArmPython, environment: Path) -> None:
+    code, out, err = fastinstall(machine, environment, "setup", "--dry-run", "--level", "x86-64-v3")
+    assert code == ExitCode.REFUSED
+    assert "x86-64-v3 is for x86-64 only" in out + err
+    assert "armv8-a" in out + err
+
+
+def test_where_a_signal_strikes_is_recorded(machine: ArmPython, tmp_path: Path) -> None:
+    (tmp_path / "PIL").mkdir()
+    (tmp_path / "PIL/__init__.py").touch()
+    (tmp_path / "PIL/Image.py").write_text("import ctypes\nctypes.CDLL(None).strlen(ctypes.c_void_p(8))\n")
+    operations = Path(str(_operations.__file__))
+    done = machine.run("-I", "-B", operations, "--stage", tmp_path)
+    lines = done.stdout.splitlines()
+    fault = next(json.loads(line) for line in lines if '"fault"' in line)
+    struck = read_fault(int(fault["address"], 16), lines, decode=False)
+    assert struck is not None
+    assert struck.file is not None
+    assert struck.file.name.startswith("libc.so")
+    assert done.returncode != 0
+
+
+def test_the_listing_of_the_handler_is_what_the_assembler_makes_of_it(shared_cache: Path, tmp_path: Path) -> None:
+    distance, listing = _fault.CODES[AARCH64.machine]
+    code = _fault.machine_code(listing)
+    lines = (re.sub(r"^[0-9a-f]+ +| +# .*", "", line) for line in listing.splitlines())
+    source, made = tmp_path / "handler.s", tmp_path / "handler.o"
+    source.write_text("\n".join(lines) + DATA.format(distance))
+    variables = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(tmp_path), "ZIG_LOCAL_CACHE_DIR": str(tmp_path)}
+    assembler = (find_zig(shared_cache), "cc", "-target", "aarch64-linux-gnu", "-c", source, "-o", made)
+    subprocess.run(assembler, env=variables, check=True)
+    wanted = code + bytes(distance - len(code)) + _fault.TEXT + _fault.MAPS
+    assert made.read_bytes().count(wanted) == 1
+
+
+@pytest.fixture(scope="module")
+def wheelhouse(new_sandbox: NewSandbox) -> Iterator[Path]:
+    """A wheel for aarch64 that this machine made, in a directory."""
+    python = of_version(VERSION)
+    require_system(python, f"a Python {VERSION} of this machine")
+    assert python is not None
+    with new_sandbox() as sandbox:
+        place = sandbox.root / "wheels"
+        words = ("--machine", AARCH64.machine, "--unproven", "--python", python.executable, "-o", place)
+        result = sandbox.cli("build", *words)
+        assert result.exit_code == ExitCode.OK, result.text
+        yield place
+
+
+@dataclass(frozen=True, kw_only=True)
+class User:
+    """Somebody on an Arm machine, with an environment that has pip alone, and a wheel of ours in a directory."""
+
+    machine: ArmPython
+    environment: Path
+    home: Path
+    wheelhouse: Path
+
+    def cli(self, verb: str, *words: str | Path) -> tuple[int, str]:
+        argv = ("-m", "fastinstall", verb, "--python", self.environment, *words)
+        done = self.machine.run(*argv, changes=self.variables)
+        return done.returncode, done.stdout + done.stderr
+
+    def python(self, *words: str) -> tuple[int, str]:
+        changes = {**self.variables, "PYTHONPATH": ""}
+        done = self.machine.run(*words, python=self.environment, changes=changes)
+        return done.returncode, done.stdout + done.stderr
+
+    def setup(self) -> tuple[int, str]:
+        return self.cli("setup", "--yes", "--wheelhouse", self.wheelhouse, "--offline")
+
+    def examine(self) -> tuple[int, dict[str, str]]:
+        """What doctor says of each check."""
+        code, text = self.cli("doctor", "--json")
+        findings = json.loads(text[: text.rindex("}") + 1])["findings"]
+        return code, {finding["check"]: finding["status"] for finding in findings}
+
+    @property
+    def variables(self) -> dict[str, str]:
+        places = {f"XDG_{name}_HOME": str(self.home / name.lower()) for name in ("CACHE", "DATA", "STATE", "CONFIG")}
+        return {"HOME": str(self.home), "FASTINSTALL_CACHE_DIR": str(self.home / "cache"), **places}
+
+
+@pytest.fixture(scope="module")
+def user(machine: ArmPython, wheelhouse: Path, tmp_path_factory: pytest.TempPathFactory) -> User:
+    place = tmp_path_factory.mktemp("arm-user")
+    environment = machine.make_environment(place / "venv", "pip")
+    return User(machine=machine, environment=environment, home=place / "home", wheelhouse=wheelhouse)
+
+
+def test_a_wheel_is_set_up_judged_and_rolled_back_to_the_byte(user: User) -> None:
+    prefix = user.environment.parent.parent
+    before = tree_hash(prefix)
+    code, said = user.setup()
+    assert code == ExitCode.OK, said
+    code, said = user.python("-c", VERSION_IN_USE)
+    assert (code, said.strip().splitlines()[-1]) == (0, f"{STOCK.partition('==')[2]} 13.0.0+simd.armv8a"), said
+    code, found = user.examine()
+    assert code == ExitCode.OK, found
+    judged = ("simd-active", "cpu-level", "isa-compatible", "build-flags", "operations", "guards", "pillow-files")
+    assert {name: found[name] for name in judged} == dict.fromkeys(judged, "ok")
+    code, said = user.cli("rollback", "--yes")
+    assert code == ExitCode.OK, said
+    assert tree_hash(prefix) == before
+
+
+def test_what_pip_overwrites_is_noticed_and_repaired(user: User) -> None:
+    code, said = user.setup()
+    assert code == ExitCode.OK, said
+    code, said = user.python("-m", "pip", "install", "--force-reinstall", "--no-deps", STOCK)
+    assert code == 0, said
+    code, said = user.python("-c", "import PIL.Image")
+    assert code == 0
+    assert "fastinstall" in said, "the guard warns"
+    code, found = user.examine()
+    assert code == ExitCode.FINDINGS, found
+    code, said = user.cli("doctor", "--fix", "--yes")
+    assert code == ExitCode.OK, said
+    code, said = user.python("-c", VERSION_IN_USE)
+    assert "armv8a" in said
+    assert "warning" not in said

@@ -157,7 +157,7 @@ def zlib_ng(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Sta
     """zlib-ng as the builds of the merged recipe want it, for the least CPU level."""
     recipe = load_recipe("pillow-fast", (recipes_directory(),))
     source = recipe.libraries["zlib"].static
-    compiler = observe_compiler(list_probed_flags(recipe), os.environ)
+    compiler = observe_compiler(list_probed_flags(recipe, os.uname().machine), os.environ)
     assert source is not None
     assert compiler is not None
     from packaging.version import Version

@@ -118,14 +118,15 @@ def test_where_no_place_can_be_told_the_signal_is_the_same(
 
 def test_the_listing_is_what_the_assembler_makes_of_it(tmp_path: Path) -> None:
     made = tmp_path / "handler.o"
-    lines = (re.sub(r"^[0-9a-f]+ +", "", line) for line in _fault.LISTING.splitlines())
+    distance, listing = _fault.CODES["x86_64"]
+    lines = (re.sub(r"^[0-9a-f]+ +", "", line) for line in listing.splitlines())
     source = ".intel_syntax noprefix\n" + "\n".join(lines) + DATA
     subprocess.run(("as", "-o", made), input=source, text=True, check=True)
     subprocess.run(("objcopy", "-O", "binary", "-j", ".text", made), check=True)
-    assembled, code = made.read_bytes(), _fault.machine_code()
+    assembled, code = made.read_bytes(), _fault.machine_code(listing)
     assert assembled[: len(code)] == code
-    assert not any(assembled[len(code) : _fault.PAGE])
-    assert assembled[_fault.PAGE :].startswith(_fault.TEXT + _fault.MAPS)
+    assert not any(assembled[len(code) : distance])
+    assert assembled[distance:].startswith(_fault.TEXT + _fault.MAPS)
 
 
 def _extent(library: Path, function: str) -> range:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import Sandbox
 
+from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
 from fastinstall.index.header_packages import read_header_packages
@@ -40,6 +41,16 @@ def test_a_package_is_in_its_archive_and_has_the_headers(key: str, sandbox: Sand
     for header in HEADERS[key]:
         assert any(True for directory in directories for _ in directory.glob(header)), header
     assert not (directories[0].parent / "lib").exists()
+
+
+@pytest.mark.parametrize("key", ["jpeg", "python3.11", "python3.13"])
+def test_for_another_architecture_they_stand_where_it_has_them(key: str, sandbox: Sandbox, tmp_path: Path) -> None:
+    package = _fetch(key, sandbox.cache)
+    usual, there = unpack_headers(package, tmp_path), unpack_headers(package, tmp_path, AARCH64)
+    assert not {*usual} & {*there}
+    assert [path.name for path in usual if path.name.endswith("-gnu")] == [X86_64.target]
+    assert [path.name for path in there if path.name.endswith("-gnu")] == [AARCH64.target]
+    assert unpack_headers(package, tmp_path) == usual
 
 
 def _change(header: Path) -> None:

@@ -10,7 +10,6 @@ from support.sandbox import NOBODY_LISTENS, Sandbox
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import open_session
-from fastinstall.wheelbuild.dependency_closure import platforms_of
 from fastinstall.wheelbuild.package_index.publish import publish_wheel
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
 
@@ -29,7 +28,7 @@ def _fetching(sandbox: Sandbox, wheel: Path, index: str, *, offline: bool = Fals
     return DependencyFetching(
         wheel=wheel,
         pythons=("3.11", "3.12", "3.13"),
-        platforms=platforms_of("x86_64"),
+        machine="x86_64",
         cache=sandbox.root / "cache",
         variables=sandbox.variables(variables),
         offline=offline,

@@ -22,6 +22,7 @@ Every process opens it separately, because an LMDB must not be used across a for
 continue after an interruption.
 """
 
+import mmap
 import os
 from typing import Any, Dict, Iterator, List, Set
 from weakref import WeakSet
@@ -36,7 +37,7 @@ BRINGS = ("lmdb",)
 PRIORITY = 1020
 
 FILE = "data.mdb"
-PAGE = 4096  # bytes
+PAGE = min(mmap.PAGESIZE, 32768)  # bytes; LMDB has the kernel's pages, but none above this (MAX_PAGESIZE)
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:

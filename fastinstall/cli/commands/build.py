@@ -8,6 +8,7 @@
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.wheel_only import (
@@ -19,6 +20,7 @@ from fastinstall.apply.wheel_only import (
 )
 from fastinstall.cli.commands.plan import code_of, fleet_request
 from fastinstall.cli.common import make_request, refuse_together, target_of, tell
+from fastinstall.cli.machine_flags import read_emulation, read_machine
 from fastinstall.cli.main import Context
 from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.fleets import fleet_text
@@ -47,13 +49,16 @@ def run(arguments: Namespace, context: Context) -> int:
     output = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     as_conda = arguments.format == "conda"
+    if as_conda and read_machine(arguments):
+        raise UsageError("--machine makes wheels, not conda packages", hint="leave --format out")
     if as_conda:
         require_channel(session, request, output)
     else:
         require_wheelhouse(session, output)
-    made = build_proven_wheel(session, target_of(arguments), request)
-    pythons = (made.interpreter.version,) if arguments.with_tool else ()
-    with _bring_tool(session, output, pythons, request) as tool:
+    target = replace(target_of(arguments), machine=read_machine(arguments))
+    made = build_proven_wheel(session, target, request, read_emulation(arguments))
+    served = ((made.interpreter.version, made.interpreter.machine),) if arguments.with_tool else ()
+    with _bring_tool(session, output, served, request) as tool:
         if as_conda:
             built = publish_channel(session, made, request, output)
         else:
@@ -68,18 +73,27 @@ def run(arguments: Namespace, context: Context) -> int:
 
 @contextmanager
 def _bring_tool(
-    session: Session, output: Path, pythons: tuple[str, ...], request: Request
+    session: Session, output: Path, served: tuple[tuple[str, str], ...], request: Request
 ) -> Iterator[ToolWheels | None]:
     """Put fastinstall itself beside what the block publishes, for its Pythons too; nothing without Pythons.
 
     All of it is fetched before, and taken back where the block fails.
+
+    Args:
+        session: where variables and caches come from.
+        output: the directory of the wheels.
+        served: Pythons, each with the machine that it runs on.
+        request: what is built.
     """
-    if not pythons:
+    if not served:
         yield None
         return
+    pythons, machines = zip(*served, strict=True)
     from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --with-tool)
 
-    with publish_tool(session, fetch_tool(session, output, pythons=pythons, offline=request.offline)) as tool:
+    with publish_tool(
+        session, fetch_tool(session, output, pythons=pythons, machines=machines, offline=request.offline)
+    ) as tool:
         yield tool
 
 
@@ -120,9 +134,9 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     wheelhouse = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     planned = plan_hosts(session, fleet_request(arguments), request)
-    pythons = tuple(dict.fromkeys(artefact.python for artefact in planned.artefacts)) if arguments.with_tool else ()
-    with _bring_tool(session, wheelhouse, pythons, request):
-        fleet = build_fleet(session, planned, wheelhouse)
+    served = tuple((each.python, each.architecture) for each in planned.artefacts) if arguments.with_tool else ()
+    with _bring_tool(session, wheelhouse, served, request):
+        fleet = build_fleet(session, planned, wheelhouse, read_emulation(arguments))
     tell(context, "fleet", fleet, fleet_text)
     unmade = any(artefact.wheel is None for artefact in fleet.artefacts)
     return ExitCode.FAILED_UNCHANGED if unmade else code_of(fleet)
@@ -134,10 +148,10 @@ def run_for_set(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     directory = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
-    wanted = plan_set(session, target_of(arguments).python, request)
-    pythons = tuple(each.python for each in wanted if each.builder is not None) if arguments.with_tool else ()
-    with _bring_tool(session, directory, tuple(dict.fromkeys(pythons)), request):
-        made = build_set(session, wanted, request, directory)
+    wanted = plan_set(session, target_of(arguments).python, request, read_machine(arguments))
+    built = [each for each in wanted if each.builder is not None and arguments.with_tool]
+    with _bring_tool(session, directory, tuple((each.python, each.architecture) for each in built), request):
+        made = build_set(session, wanted, request, directory, read_emulation(arguments))
     tell(context, "set", made, set_text)
     outcomes = {wheel.outcome for wheel in made.wheels}
     if WheelOutcome.FAILED in outcomes:

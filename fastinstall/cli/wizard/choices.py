@@ -19,7 +19,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.advisories import count_by_severity
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe import Level
 from fastinstall.model.request import Request, Risk, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named
@@ -137,7 +137,7 @@ def _ask_typed(
 
 def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
     offers = talk.list_previews(request)
-    meanings, labels = offer_meanings(offers), offer_answers(offers)
+    meanings, labels = offer_meanings(offers, talk.facts.cpu.architecture), offer_answers(offers)
     name = choose_or_go_back(talk.asker, "Which recipe?", meanings, labels=labels, default=request.recipe)
     if name is None or name == request.recipe:
         return None if name is None else request
@@ -145,7 +145,8 @@ def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
 
 
 def _ask_level(talk: WizardConversation, request: Request) -> Request | None:
-    answer = ask_levels(talk.asker, recipe_named(talk.session, request.recipe), request)
+    levels = recipe_named(talk.session, request.recipe).list_levels(talk.facts.cpu.architecture)
+    answer = ask_levels(talk.asker, levels, request)
     return None if answer is None else replace(request, level=answer[0], levels=answer[1])
 
 
@@ -272,17 +273,25 @@ _LEVELS = {
     "x86-64-v3": "CPUs with AVX2: Intel since 2013, AMD since 2015",
     "x86-64-v2": "any CPU since 2011; slower than x86-64-v3",
     "native": "CPUs like this one only; no faster than x86-64-v3",
+    "armv8-a": "every 64-bit Arm CPU; its speed is not measured",
 }
 
 
-def ask_levels(asker: Asker, recipe: Recipe, request: Request) -> tuple[str, tuple[str, ...]] | None:
-    """Ask for `Request.level` and `Request.levels`, from the levels of a recipe; None if the person goes back."""
-    usual = [level.name for level in reversed(recipe.levels) if level.automatic]
+def ask_levels(asker: Asker, levels: Sequence[Level], request: Request) -> tuple[str, tuple[str, ...]] | None:
+    """Ask for `Request.level` and `Request.levels`; None if the person goes back.
+
+    Args:
+        asker: asks the person.
+        levels: of the recipe, for this machine's architecture.
+        request: the answers so far.
+    """
+    usual = [level.name for level in reversed(levels) if level.automatic]
     meanings = {
-        AUTO: f"{listing(usual)} in one wheel; right for nearly everyone",
-        **{level.name: _LEVELS.get(level.name, "a level of this recipe") for level in recipe.levels},
-        _SEVERAL: "type their names; needs glibc 2.33 or later",
+        AUTO: f"{listing(usual)}{' in one wheel' if len(usual) > 1 else ''}; right for nearly everyone",
+        **{level.name: _LEVELS.get(level.name, "a level of this recipe") for level in levels},
     }
+    if len(levels) > 1:
+        meanings[_SEVERAL] = "type their names; needs glibc 2.33 or later"
     default = _SEVERAL if request.levels else request.level
     answer = choose_or_go_back(
         asker, "Which CPUs should it run on?", meanings, default=default if default in meanings else AUTO
@@ -300,12 +309,13 @@ def offer_answers(offers: Sequence[RecipePreview]) -> dict[str, str]:
     return {recipe.name: f"{recipe.name} (recommended)" if recipe.recommended else recipe.name for recipe in recipes}
 
 
-def offer_meanings(offers: Sequence[RecipePreview]) -> dict[str, str]:
-    """Name of a recipe to what is known of it, in the order of the offers."""
-    return {offer.recipe.name: "; ".join((offer.recipe.summary, *_describe_offer(offer))) for offer in offers}
+def offer_meanings(offers: Sequence[RecipePreview], architecture: str) -> dict[str, str]:
+    """Name of a recipe to what is known of it on an architecture, in the order of the offers."""
+    told = ((offer.recipe, _describe_offer(offer, architecture)) for offer in offers)
+    return {recipe.name: "; ".join((recipe.summary, *words)) for recipe, words in told}
 
 
-def _describe_offer(offer: RecipePreview) -> Iterator[str]:
+def _describe_offer(offer: RecipePreview, architecture: str) -> Iterator[str]:
     recipe, advisories = offer.recipe, "no known advisories"
     if offer.advisories:
         counted = ", ".join(f"{number} {severity}" for severity, number in count_by_severity(offer.advisories).items())
@@ -319,4 +329,5 @@ def _describe_offer(offer: RecipePreview) -> Iterator[str]:
         day = speed.measured_at.partition("T")[0]
         yield f"measured here {day}: {speed.gain}"
     elif recipe.bench.measured:
-        yield f"measured elsewhere: {recipe.bench.measured}"
+        is_alike = architecture == recipe.bench.architecture
+        yield f"{'measured elsewhere: ' if is_alike else ''}{recipe.bench.measured_on(architecture)}"

@@ -62,7 +62,7 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
         if is_loaded and _is_recorded_good(core):
             continue
         evidence = told if is_loaded else (str(path), *_describe_frames(share))
-        verify = count_frames(path)
+        verify = count_frames(context, path)
         if share is None:
             yield _SAY.unknown(f"{name} does not show whether it was optimised", evidence=evidence, verify=verify)
         elif share > _UNOPTIMISED:
@@ -71,7 +71,7 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
 
 
 def _report_optimised(context: CheckContext, core: ImagingCore) -> Finding:
-    evidence, verify = _describe_provenance(context, core), count_frames(find_loaded_file(core))
+    evidence, verify = _describe_provenance(context, core), count_frames(context, find_loaded_file(core))
     if core.levels:
         return _SAY.ok("every copy of the core was compiled with optimisation", evidence=evidence, verify=verify)
     source = ", according to its recorded switches" if _is_recorded_good(core) else ""

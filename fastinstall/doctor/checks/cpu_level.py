@@ -4,8 +4,8 @@
   holds one copy of the core per CPU level, and a copy is missing or damaged, or not of its level. CPUs of that level
   would refuse it, whether this CPU loads it or not.
 - warning: the recipe has no level for this CPU.
-- hint: another architecture than x86-64. Or a virtual machine hides features, or GLIBC_TUNABLES or an old glibc keep
-  the loader from the better copy. Or this CPU could run a better level.
+- hint: an architecture that the recipe has no levels for. Or a virtual machine hides features, or GLIBC_TUNABLES or an
+  old glibc keep the loader from the better copy. Or this CPU could run a better level.
 - unknown: the level could not be told.
 
 Levels: x86-64 psABI, "Micro-architecture levels". Which instructions the code really contains is another check's.
@@ -23,7 +23,6 @@ them through; where GLIBC_TUNABLES does, unset it.
 
 from collections.abc import Iterator
 
-from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import (
     find_loaded_file,
@@ -57,12 +56,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the processor, and the core against it."""
     cpu, core = context.facts.cpu, context.facts.stack.core
     seen = _describe_cpu(context)
-    if not architecture_of(cpu.architecture).supported:
-        message = f"this is {cpu.architecture}: the kernels are for {SUPPORTED}; stock Pillow is the fastest here"
-        yield _SAY.hint(message, evidence=seen, verify=show_cpu())
+    if not context.recipe.serves(cpu.architecture):
+        served = f"{context.recipe.name} is for {context.recipe.served}"
+        message = f"this is {cpu.architecture}, and {served} only: stock Pillow is what there is"
+        yield _SAY.hint(message, evidence=seen, verify=show_cpu(context))
         return
     if not rank(cpu.level):
-        yield _SAY.unknown("the level of this CPU is unknown", evidence=seen, verify=show_cpu())
+        yield _SAY.unknown("the level of this CPU is unknown", evidence=seen, verify=show_cpu(context))
         return
     found = [*_report_overtaxed(context), *_report_unserved_or_masked(context), *_report_underused(context)]
     if core is not None and core.levels:
@@ -71,7 +71,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         core = context.readable_core
         loads = f", and {name} is loaded" if (name := name_loaded_copy(core)) else ""
         evidence = (*seen, *list_core_copies(core))
-        found.append(_SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=show_cpu()))
+        found.append(_SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=show_cpu(context)))
     yield from found
 
 
@@ -93,7 +93,7 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
             remedy=offer_setup(context, "set up the stack for this CPU", "--level", "auto")
             if best
             else offer_stock(context),
-            verify=show_note(find_loaded_file(core)) if core is not None and noted else show_cpu(),
+            verify=show_note(find_loaded_file(core)) if core is not None and noted else show_cpu(context),
         )
 
 
@@ -101,12 +101,12 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
     cpu, core, seen = context.facts.cpu, context.readable_core, _describe_cpu(context)
     if _find_best_level(context) is None:
         message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
-        levels = ", ".join(level.name for level in context.recipe.levels)
-        yield _SAY.warning(message, evidence=seen, expected=f"one of {levels}", verify=show_cpu())
+        levels = ", ".join(level.name for level in context.recipe.list_levels(cpu.architecture))
+        yield _SAY.warning(message, evidence=seen, expected=f"one of {levels}", verify=show_cpu(context))
     if cpu.masked:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
         hidden = f"{who} seems to hide features that the next level needs: {', '.join(cpu.masked)}"
-        yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=show_cpu())
+        yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=show_cpu(context))
     offered = find_offered_level(cpu)
     if rank(offered) > rank(cpu.level):
         loads = f": {name} is loaded" if (name := name_loaded_copy(core)) else ""
@@ -130,13 +130,13 @@ def _report_underused(context: CheckContext) -> Iterator[Finding]:
     remedy = offer_setup(context, "build with the better level", "--levels", ",".join((*built, best)))
     if len(built) == 1:
         remedy = offer_setup(context, "build for the better level", "--level", best)
-    yield _SAY.hint(message, evidence=_describe_cpu(context), remedy=remedy, verify=show_cpu())
+    yield _SAY.hint(message, evidence=_describe_cpu(context), remedy=remedy, verify=show_cpu(context))
 
 
 def _find_best_level(context: CheckContext) -> str | None:
     limit = rank(find_offered_level(context.facts.cpu))
-    fitting = (level.name for level in context.recipe.levels if level.automatic and rank(level.name) <= limit)
-    return next(fitting, None)
+    own = context.recipe.list_levels(context.facts.cpu.architecture)
+    return next((level.name for level in own if level.automatic and rank(level.name) <= limit), None)
 
 
 def _describe_cpu(context: CheckContext) -> tuple[str, ...]:

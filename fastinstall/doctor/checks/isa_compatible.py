@@ -32,7 +32,7 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory, short
 from fastinstall.doctor.owners import find_loaded_copy, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import offer_repair, offer_setup, offer_stock, show, show_cpu, show_files, show_note
 from fastinstall.elf.cpu import Cpu, Host
-from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, level_of, list_level_features, rank
+from fastinstall.elf.cpu_levels import find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import Confidence, CoreLevel, ImagingCore, IsaScan
 from fastinstall.model.finding import Finding, Remedy
 
@@ -76,6 +76,11 @@ _PATTERNS = {
     "aes": "aes(enc|dec|imc|key)",
     "pclmulqdq": "pclmul",
     "sha_ni": "sha(1|256)",
+    "atomics": "\\b(cas|swp|ld(add|clr|eor|set|[su](max|min)))",
+    "asimddp": "[su]dot",
+    "asimdrdm": "sqrdml[as]h",
+    "i8mm": "mmla|usdot|sudot",
+    "bf16": "bf(dot|mmla|mlal|cvt)",
 }
 
 
@@ -162,6 +167,10 @@ def _find_taken_copy(context: CheckContext, host: Host) -> CoreLevel | None:
 
 def _judge_host(context: CheckContext, host: Host) -> Iterator[Finding]:
     """Judge what the CPU's loader would take: of a core with copies only one."""
+    here, there = (architecture_of(cpu.architecture) for cpu in (context.facts.cpu, host.cpu))
+    if there.supported and here.machine != there.machine:
+        yield _SAY.skipped(f"{_name_host(host)} is {there.title}, and this code is for {here.title}: it needs its own")
+        return
     core, taken = context.facts.stack.core, _find_taken_copy(context, host)
     passed = {copy.path for copy in core.levels if copy != taken} if core is not None else ()
     scans = tuple(scan for scan in context.facts.isa if scan.path not in passed)
@@ -185,7 +194,7 @@ def _report_fatal(context: CheckContext, host: Host, verdicts: list[FileVerdict]
         what = f"{_name_host(host)} lacks {lacking}, which {files} {sure}require{s}"
     return _SAY.error(
         f"{what}: {_EFFECTS[outcome]}",
-        evidence=shorten_evidence(line for verdict in verdicts for line in _list_evidence(verdict.scan)),
+        evidence=shorten_evidence(line for verdict in verdicts for line in _list_evidence(context, verdict.scan)),
         expected=f"nothing beyond {offered or 'what that CPU has'}",
         observed=lacking or str(first.declared),
         remedy=_make_remedy(context, host),
@@ -210,11 +219,11 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
     if not architecture_of(cpu.architecture).supported:
         return _SAY.skipped(f"{subject} is {cpu.architecture or 'unknown'}: only {SUPPORTED} has levels to judge")
     if not cpu.flags:
-        told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(scan))
+        told = (line for scan in scans if scan.requires or scan.problem for line in _list_evidence(context, scan))
         return _SAY.unknown(
             f"the features of {subject} are unknown",
             evidence=shorten_evidence(told),
-            verify=_count(scans[0], scans[0].requires) if host.name else show_cpu(),
+            verify=_count(scans[0], scans[0].requires) if host.name else show_cpu(context),
         )
     if unread:
         return _SAY.unknown(
@@ -231,11 +240,11 @@ def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...
     what = (
         f"what the code requires ({required})"
         if required
-        else f"all that the code requires, no more than any {SUPPORTED}"
+        else f"all that the code requires, no more than any {architecture_of(host.cpu.architecture).title}"
     )
     core, copy = context.facts.stack.core, _find_taken_copy(context, host)
     loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
-    shares = tuple(_describe_shares(scan) for scan in scans if scan.shares)
+    shares = tuple(_describe_shares(context, scan) for scan in scans if scan.shares)
     return _SAY.ok(
         f"{_name_host(host)} has {what}{loads}",
         evidence=shorten_evidence(shares) or (f"level: {level or 'none'}",),
@@ -271,7 +280,7 @@ def _report_misplaced(context: CheckContext) -> Iterator[Finding]:
             yield _SAY.error(
                 f"{name_core_copy(core, copy)} requires {_join_names(excess)}, beyond {level}: CPUs of "
                 "that level load it and crash",
-                evidence=_list_evidence(scan),
+                evidence=_list_evidence(context, scan),
                 expected=f"nothing beyond {level}",
                 observed=_join_names(excess),
                 remedy=offer_repair(context),
@@ -305,15 +314,17 @@ def _count(scan: IsaScan, features: Collection[str]) -> str:
     return show("objdump", "-d", scan.path, *(("|", "grep", "-cE", wanted) if wanted else ()))
 
 
-def _list_evidence(scan: IsaScan) -> tuple[str, ...]:
-    requires = f"requires {', '.join(scan.requires) or f'nothing beyond any {SUPPORTED}'} ({scan.confidence.value})"
+def _list_evidence(context: CheckContext, scan: IsaScan) -> tuple[str, ...]:
+    everywhere = f"nothing beyond any {architecture_of(context.facts.cpu.architecture).title}"
+    requires = f"requires {', '.join(scan.requires) or everywhere} ({scan.confidence.value})"
     return (f"{scan.path}: {scan.problem or requires}", *scan.evidence)
 
 
-def _describe_shares(scan: IsaScan) -> str:
+def _describe_shares(context: CheckContext, scan: IsaScan) -> str:
+    baseline = architecture_of(context.facts.cpu.architecture).levels[0].name
     shares = ", ".join(f"{feature} {scan.shares[feature]:.2%}" for feature in scan.requires if feature in scan.shares)
     chosen = f"; chosen by itself: {', '.join(scan.contains)}" if scan.contains else ""
-    return f"{scan.path}: {scan.instructions} instructions, {shares or f'none beyond {next(iter(LEVELS))}'}{chosen}"
+    return f"{scan.path}: {scan.instructions} instructions, {shares or f'none beyond {baseline}'}{chosen}"
 
 
 def _join_names(names: Iterable[str]) -> str:

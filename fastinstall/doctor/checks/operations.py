@@ -98,9 +98,10 @@ def _describe_cause(context: CheckContext, runtime: Runtime) -> str:
         return meaning
     if fault.file is None:
         return f"{meaning}; it struck outside every file" if runtime.signal != "SIGILL" else _ASTRAY
-    if not fault.instruction:
+    if not fault.instruction and not fault.features:
         return f"{meaning}, in {_name_file(context, fault.file)}"
-    return f"`{fault.instruction}` in {_name_file(context, fault.file)} {_judge_instruction(context, fault)}"
+    instruction = f"`{fault.instruction}`" if fault.instruction else "an instruction"
+    return f"{instruction} in {_name_file(context, fault.file)} {_judge_instruction(context, fault)}"
 
 
 def _find_truncated_file(context: CheckContext, runtime: Runtime) -> PurePath | None:

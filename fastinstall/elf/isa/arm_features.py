@@ -66,6 +66,8 @@ _ENCODINGS = (
 # PTRUE, WHILE, CNT and INC, RDVL: code for vectors of unknown length cannot do without, and constants hardly have them
 _SCALABLE = ((0xFF3FFC10, 0x2518E000), (0xFF20E000, 0x25200000), (0xFF20F000, 0x0420E000), (0xFFFFF800, 0x04BF5000))
 
+_INSTRUCTION = 4
+
 # MRS of a register that names the CPU's features
 _QUESTION = (0xFFFFF000, 0xD5380000)
 
@@ -75,12 +77,22 @@ def count_features(code: bytes) -> Counter[str]:
     found: Counter[str] = Counter()
     words = Counter(word for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))
     for word, times in words.items():
-        feature = next((name for name, mask, value in _ENCODINGS if word & mask == value), None)
-        if feature is not None:
+        feature = _find_extension(word)
+        if feature:
             found[feature] += times
     if found["sve"] and not any(word & mask == value for word in words for mask, value in _SCALABLE):
         del found["sve"]
     return +found
+
+
+def name_first_extension(code: bytes) -> tuple[str, ...]:
+    """Name the extension that the first instruction of some machine code belongs to; empty if it is none of these."""
+    words = (word for (word,) in struct.iter_unpack("<I", code[:4] if len(code) >= _INSTRUCTION else b""))
+    return tuple(filter(None, map(_find_extension, words)))
+
+
+def _find_extension(word: int) -> str:
+    return next((name for name, mask, value in _ENCODINGS if word & mask == value), "")
 
 
 def asks_cpu(code: bytes) -> bool:

@@ -1,5 +1,9 @@
 """C headers of Debian's packages, unpacked into our cache: `<cache>/headers/<key>/usr/include`, named by the hash.
 
+The packages are those for x86-64. In Debian's for arm64, the libraries' headers are the same to the byte. Python's
+differ in pyconfig.h alone, in four macros: of these a public header reads HAVE_USABLE_WCHAR_T, to include <wchar.h>.
+Sizes are the same (LP64). So for another architecture only a directory gets the name that it has there.
+
 What lies there is compared with its manifest before each build, and unpacked again where it is not the same.
 """
 
@@ -7,26 +11,36 @@ import re
 from pathlib import Path
 
 from fastinstall.core import files, sealed_trees, temporary_directories
+from fastinstall.core.architecture import X86_64, Architecture
 from fastinstall.core.debian_packages import unpack_deb
+
+PACKAGED = X86_64
+"""The architecture whose packages are fetched."""
 
 _INCLUDE = "usr/include"
 _ARCHITECTURE = re.compile(r"\w+-linux-\w+")
 
 
-def unpack_headers(package: Path, cache: Path) -> tuple[Path, ...]:
+def unpack_headers(package: Path, cache: Path, architecture: Architecture = PACKAGED) -> tuple[Path, ...]:
     """Unpack a package of C headers, and return its directories of headers.
 
     Args:
         package: a Debian package, its hash verified.
+        cache: root of our cache.
+        architecture: of the machines that the headers are for.
 
     Raises:
         ArchiveError: it is damaged or hostile.
         OSError: the cache cannot be written.
     """
-    place = cache / "headers" / files.sha256(package)[:16]
+    key, renamed = files.sha256(package)[:16], architecture.target != PACKAGED.target
+    place = cache / "headers" / (f"{key}-{architecture.machine}" if renamed else key)
     if not sealed_trees.is_intact(place, cache=cache):
         with temporary_directories.temporary_directory("headers", within=cache / "tmp") as space:
             unpack_deb(package, space / "fresh", f"{_INCLUDE}/")
+            own = space / "fresh" / _INCLUDE / PACKAGED.target
+            if renamed and own.is_dir():
+                own.rename(own.with_name(architecture.target))
             sealed_trees.publish_sealed(space / "fresh", place, space / "aside", cache=cache)
     return list_include_directories(place)
 

@@ -6,12 +6,14 @@ since Linux 6.7), which ends with them.
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.machine.arm_root import EMULATOR, arm_root
+from support.machine.arm_root import EMULATOR, arm_root, emulate
 from support.machine.needs import require_system
 from support.made_once import key_of, made_once
 
@@ -47,8 +49,21 @@ class ArmPython:
     def program(self) -> Path:
         return self.root / "usr" / "bin" / f"python{VERSION}"
 
-    def run(self, *words: str | Path, timeout: float = 600) -> "subprocess.CompletedProcess[str]":
-        """Run it with arguments; it finds fastinstall's checkout."""
+    def run(
+        self,
+        *words: str | Path,
+        python: Path | None = None,
+        timeout: float = 900,
+        changes: Mapping[str, str] | None = None,
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run it, or the interpreter of an environment, with arguments; it finds fastinstall's checkout.
+
+        Args:
+            words: the arguments.
+            python: the interpreter of an environment for aarch64; None for the root's own.
+            timeout: in seconds.
+            changes: variables, added to those of this process.
+        """
         rule = f":arm:M::{_MAGIC}:{_MASK}:{EMULATOR}:"
         inside = ("unshare", "-Urm", "--map-root-user", "sh", "-ec", _IN_NAMESPACE, "sh", rule)
         variables = {
@@ -56,15 +71,23 @@ class ArmPython:
             "QEMU_LD_PREFIX": str(self.root),
             "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.libraries}",
             "PYTHONDONTWRITEBYTECODE": "1",
+            **(changes or {}),
         }
-        argv = (*inside, self.program, *words)
+        argv = (*inside, python or self.program, *words)
         return subprocess.run(argv, env=variables, capture_output=True, text=True, timeout=timeout, check=False)
+
+    def write_starter(self, place: Path, *, model: str = "max") -> Path:
+        """Write a program that starts it on this machine as it is, without binfmt_misc, on a CPU as qemu names it."""
+        words = shlex.join(str(word) for word in emulate(self.root, self.program, model=model))
+        place.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+        place.chmod(0o755)
+        return place
 
     def make_environment(self, place: Path, *requirements: str) -> Path:
         """Make a virtual environment with distributions of the index, for aarch64; its interpreter."""
         done = self.run("-m", "venv", "--without-pip", place)
         assert done.returncode == 0, done.stderr
-        _install(place / "lib" / f"python{VERSION}" / "site-packages", "--no-deps", *requirements)
+        install_for_arm(place / "lib" / f"python{VERSION}" / "site-packages", "--no-deps", *requirements)
         return place / "bin" / "python"
 
 
@@ -88,10 +111,10 @@ def _install_locked(directory: Path) -> None:
     locked = re.split(r"\n(?=\w)", LOCKED.read_text(encoding="utf-8"))
     kept = directory.with_name(f"{directory.name}.txt")
     kept.write_text("\n".join(each for each in locked if "platform_machine" not in each), encoding="utf-8")
-    _install(directory, "-r", kept)
+    install_for_arm(directory, "-r", kept)
 
 
-def _install(directory: Path, *what: str | Path) -> None:
+def install_for_arm(directory: Path, *what: str | Path) -> None:
     """Have pip unpack wheels for the machine."""
     platforms = (f"manylinux_2_{minor}_{AARCH64.wheel_platform}" for minor in (28, 17))
     pip = (sys.executable, "-m", "pip", "install", "-q", "--target", directory, "--upgrade")

@@ -156,6 +156,14 @@ def test_an_interruption_behind_the_work_is_told_as_late(tmp_path: Path) -> None
         pass
 
 
+def test_a_gain_on_another_architecture_is_none_here(tmp_path: Path) -> None:
+    build = replace(BUILD, targets=(LevelTarget(level="armv8-a", cflags=(), ldflags=()),))
+    steps = (build, Prove(reference=None, reason=""))
+    gain = describe_expected_gain(a_session(tmp_path), replace(PLAN, steps=steps))
+    assert "aarch64" in gain
+    assert "times" not in gain
+
+
 @pytest.mark.parametrize(("official", "is_told_otherwise"), [("13.0.0", False), ("12.3.0", True)])
 def test_a_gain_that_was_measured_against_another_pillow_is_told_as_such(
     tmp_path: Path, official: str, *, is_told_otherwise: bool

@@ -1,6 +1,8 @@
 """How large a store is expected to be, which images have room, the formats that are written, the scripts' texts."""
 
 import ast
+import importlib
+import mmap
 import shutil
 import sys
 from dataclasses import replace
@@ -9,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fastinstall.bench._stores import webdataset
+from fastinstall.bench._stores import lmdb, webdataset
 from fastinstall.bench.catalogue import all_kinds, kind_named
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.printed_code import render_code
@@ -20,6 +22,19 @@ from fastinstall.core.errors import UsageError
 
 PHOTO = SurveyedImage(path=Path("image.jpg"), width=4000, height=3000, size_bytes=4_000_000)
 LARGE = 1 << 40
+
+
+@pytest.mark.parametrize(("pages", "used"), [(4096, 4096), (16384, 16384), (65536, 32768)])
+def test_an_lmdb_has_room_for_the_pages_of_its_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int, used: int
+) -> None:
+    image = tmp_path / "image.jpg"
+    image.write_bytes(bytes(1000))
+    with monkeypatch.context() as patch:
+        patch.setattr(mmap, "PAGESIZE", pages)
+        room = importlib.reload(lmdb).room_for([("image.jpg", str(image))], str(tmp_path))
+    importlib.reload(lmdb)
+    assert room == 2 * (1000 + 2 * used) + (64 << 20)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from fastinstall.cli.wizard.choices import ask_engine, ask_levels, offer_answers
 from fastinstall.model.advisories import Severity
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
 from fastinstall.plan.versions import VersionChoice
@@ -75,14 +75,29 @@ def test_nobody_is_asked_where_conda_manages_nothing() -> None:
 def test_one_level_or_several_are_asked_for(
     answers: tuple[str, ...], before: Request, asked: tuple[str, tuple[str, ...]] | None
 ) -> None:
-    assert ask_levels(AskedPerson(*answers), recipe(), before) == asked
+    assert ask_levels(AskedPerson(*answers), recipe().levels, before) == asked
 
 
 def test_every_answer_says_what_it_means() -> None:
     person = AskedPerson()
-    ask_levels(person, recipe(), Request())
+    ask_levels(person, recipe().levels, Request())
     assert set(person.meanings) == set(person.offered) - {"back"}
     assert "resizes slower" in person.meanings["x86-64-v4"]
+
+
+def test_a_machine_with_one_level_is_not_asked_for_several() -> None:
+    person = AskedPerson()
+    level = Level(name="armv8-a", architecture="aarch64", requires=("fp", "asimd"), cflags=("-march=armv8-a",))
+    assert ask_levels(person, (level,), Request()) == ("auto", ())
+    assert set(person.meanings) == {"auto", "armv8-a"}
+    assert "not measured" in person.meanings["armv8-a"]
+
+
+@pytest.mark.parametrize(("machine", "told"), [("x86_64", "measured elsewhere: 2.07"), ("aarch64", "not measured")])
+def test_a_figure_is_of_the_architecture_that_it_was_measured_on(machine: str, told: str) -> None:
+    meaning = offer_meanings((_offer(FAST, "13.0.0"),), machine)["pillow-fast"]
+    assert told in meaning
+    assert ("2.07" in meaning) is (machine == "x86_64")
 
 
 FIGURE = "2.07 times as fast as stock Pillow 13.0.0 (2026-11-21)"
@@ -118,7 +133,7 @@ def test_recipes_stand_side_by_side_with_version_advisories_and_speed(golden: Go
         "pillow-simd": "pillow-simd",
         "pillow": "pillow",
     }
-    meanings = offer_meanings(offers)
+    meanings = offer_meanings(offers, "x86_64")
     assert list(meanings) == ["pillow-fast", "pillow-simd", "pillow"]
     golden("\n".join(meanings.values()))
 
@@ -126,5 +141,5 @@ def test_recipes_stand_side_by_side_with_version_advisories_and_speed(golden: Go
 @pytest.mark.parametrize("used", [FAST, FORK])
 def test_a_recipe_that_does_not_fit_says_why(used: Recipe) -> None:
     offer = RecipePreview(recipe=used, choice=None, problem="the environment does not allow it")
-    told = offer_meanings((offer,))[used.name].split("; ")
+    told = offer_meanings((offer,), "x86_64")[used.name].split("; ")
     assert [part.removeprefix("nothing fits: ") for part in told if part.endswith(offer.problem)] == [offer.problem]

@@ -82,7 +82,7 @@ def test_a_directory_without_facts_is_refused(tmp_path: Path) -> None:
 def test_code_for_the_machine_that_builds_is_for_no_other(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--level native") as caught:
         _run("plan", "--hosts", str(tmp_path), "--level", "native")
-    assert (caught.value.hint or "").endswith(": x86-64-v4, x86-64-v3, x86-64-v2")
+    assert (caught.value.hint or "").endswith(": x86-64-v4, x86-64-v3, x86-64-v2, armv8-a")
 
 
 def test_where_nobody_can_be_served_the_exit_code_says_whether_anything_was_known(

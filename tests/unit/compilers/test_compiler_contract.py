@@ -12,6 +12,7 @@ import fastinstall
 from fastinstall.compilers import find_compiler, get_wheel_compiler, list_compilers, list_wheel_compilers
 from fastinstall.compilers.clang import COMPILER as CLANG
 from fastinstall.compilers.compiler import CompilerNeed, CompilerSource, WheelCompiler
+from fastinstall.core.architecture import Architecture
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
 from fastinstall.model.artefact import Artefact, Releases
@@ -85,7 +86,7 @@ class _Tiny(WheelCompiler):
     def select_flags(self, probed: Iterable[str]) -> tuple[str, ...]:
         return tuple(probed)
 
-    def prepare(self, wheel: Path, cache: Path, _emit: Emit) -> Path:
+    def prepare(self, wheel: Path, cache: Path, _emit: Emit, _architecture: Architecture | None = None) -> Path:
         return cache / wheel.stem
 
 

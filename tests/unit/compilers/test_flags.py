@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from support.suite.golden import Golden
 
-from fastinstall.compilers.flags import compile_flags, list_probed_flags
+from fastinstall.compilers.flags import RECORD_SWITCHES, compile_flags, list_probed_flags
+from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.recipe_documents import parse_recipe
 
@@ -50,6 +51,7 @@ def test_a_compiler_that_is_too_old_is_named_with_the_flag(golden: Golden) -> No
 
 
 def test_every_flag_of_every_level_is_to_be_probed_once() -> None:
-    probed = list_probed_flags(RECIPE)
+    probed = list_probed_flags(RECIPE, X86_64.machine)
     assert len(probed) == len(set(probed))
+    assert list_probed_flags(RECIPE, AARCH64.machine) == (RECORD_SWITCHES,)
     assert {*V4.cflags, *V3.cflags, *V3.fallback, *V3.ldflags, *V2.cflags} <= set(probed)

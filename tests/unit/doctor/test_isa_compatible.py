@@ -38,7 +38,9 @@ def needing(*features: str, **changes: object) -> IsaScan:
         (replace(PLAIN, confidence=Confidence.UNVERIFIED), V2, CpuOutcome.RUNS, ()),
         (needing("avx2"), Cpu(architecture="x86_64"), CpuOutcome.UNTOLD, ()),
         (needing("avx2"), Cpu(architecture="x86_64", level="x86-64-v3"), CpuOutcome.UNTOLD, ()),
-        (PLAIN, Cpu(architecture="aarch64", flags=("asimd",)), CpuOutcome.UNTOLD, ()),
+        (PLAIN, Cpu(architecture="riscv64", flags=("rv64gcv",)), CpuOutcome.UNTOLD, ()),
+        (PLAIN, Cpu(architecture="aarch64", flags=("fp", "asimd")), CpuOutcome.RUNS, ()),
+        (needing("asimddp"), Cpu(architecture="aarch64", flags=("fp", "asimd")), CpuOutcome.DIES, ("asimddp",)),
     ],
 )
 def test_a_verdict_follows_from_what_is_lacking(

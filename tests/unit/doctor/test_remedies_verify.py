@@ -30,7 +30,7 @@ def odd_context() -> CheckContext:
         verify.show_text,
         verify.show_needed,
         verify.show_note,
-        verify.count_frames,
+        lambda path: verify.count_frames(odd_context(), path),
         lambda path: verify.show("nm", "-D", path, "|", "grep", "Imaging.*"),
         lambda path: verify.show_symbol_count(path, "a b"),
         lambda path: verify.show_strings(path, "libjpeg-turbo|mozjpeg"),

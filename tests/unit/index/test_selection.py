@@ -197,3 +197,14 @@ def test_of_an_ingredient_only_sdists_are_wanted() -> None:
     assert is_fitting("zlib_ng-1.1.0.tar.gz", wanted, tags)
     assert not is_fitting("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, tags)
     assert not is_fitting("zlib_ng-1.1.0.tar.gz", names_of((recipe(),)), tags)
+
+
+def test_a_compiler_is_one_that_the_machine_runs_which_builds_not_the_target() -> None:
+    there = list_supported_tags(replace(INTERPRETER, platform="linux-aarch64"))
+    here, wanted = list_supported_tags(INTERPRETER), names_of((recipe(),))
+    ours, theirs = (f"ziglang-0.17.1-py3-none-manylinux_2_12_{machine}.whl" for machine in ("x86_64", "aarch64"))
+    assert is_fitting(ours, wanted, there, here)
+    assert not is_fitting(theirs, wanted, there, here)
+    assert is_fitting(theirs, wanted, there)
+    assert is_fitting("pillow-12.1.1-cp311-cp311-manylinux_2_28_aarch64.whl", wanted, there, here)
+    assert not is_fitting("pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, there, here)

@@ -228,15 +228,36 @@ def test_names_of_archives() -> None:
     assert conda_archive("x/pillow.conda") == ("", "", "")
 
 
+@pytest.mark.parametrize(("machine", "line"), [("x86_64", 4), ("aarch64", 5), ("riscv64", None)])
+def test_a_lock_for_several_machines_is_judged_for_the_one_that_asks(
+    tmp_path: Path, machine: str, line: int | None
+) -> None:
+    lock = tmp_path / "pixi.lock"
+    url = "https://conda.example.org/conda-forge"
+    builds = (f"- conda: {url}/{each}/pillow-13.0.0-py311h0_0.conda\n" for each in ("linux-64", "linux-aarch64"))
+    mac = f"- conda: {url}/osx-arm64/pillow-13.0.0-py311h0_0.conda\n"
+    lock.write_text(f"version: 6\npackages:\n{mac}{''.join(builds)}")
+    assert [each.line for each in check_locks([lock], machine=machine).findings] == ([line] if line else [])
+
+
+@pytest.mark.parametrize(("machine", "number"), [("x86_64", 0), ("aarch64", 1)])
+def test_a_marker_is_read_for_the_machine_that_asks(tmp_path: Path, machine: str, number: int) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("pillow==13.0.0; platform_machine == 'aarch64'\n")
+    assert len(check_locks([file], machine=machine).findings) == number
+
+
 def test_labels_and_builds_of_ours() -> None:
-    assert [bears_our_label(each) for each in ("1+simd.v3", "1+opt.native", "1+cu128", "1+simd", "1")] == [
+    labels = ("1+simd.v3", "1+opt.native", "1+simd.armv8a", "1+cu128", "1+simd", "1")
+    assert [bears_our_label(each) for each in labels] == [
+        True,
         True,
         True,
         False,
         False,
         False,
     ]
-    ours = ("simd_v3_py311_0", "opt_native_py313t_2", "simd_*")
+    ours = ("simd_v3_py311_0", "opt_native_py313t_2", "simd_armv8a_py311_0", "simd_*")
     others = ("py311h0_0", "py_0", "py_*", "", "*")
     assert all(map(is_our_build, ours))
     assert not any(map(is_our_build, others))

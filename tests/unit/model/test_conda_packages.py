@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
-from support.values.builders import PREFIX, healthy_facts
+from support.values.builders import PREFIX, changed, healthy_facts
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import Conda, CondaPackage
@@ -66,6 +66,15 @@ def test_it_is_named_by_version_levels_and_python() -> None:
     assert made.dist == "pillow-13.0.0-simd_v2v3_py311_2"
     assert made.subdir == "linux-64"
     assert made.channel == f"file://{PREFIX}/{CHANNEL}"
+
+
+def test_on_arm_it_is_for_the_processors_of_its_level() -> None:
+    step = build("armv8-a", version="13.0.0+simd.armv8a", platforms="manylinux_2_28_aarch64")
+    target = changed(facts(), {"cpu": {"architecture": "aarch64"}})
+    made = plan_stack_package(step, target, {"armv8-a": ("aarch64", "neoverse_n1")}, number=0)
+    assert (made.subdir, made.build) == ("linux-aarch64", "simd_armv8a_py311_0")
+    assert '__archspec ==1[build="^aarch64$|^1$|^neoverse_n1$|^aarch64$"]' in made.depends
+    assert is_our_package(made)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ def test_a_good_recipe_is_read_whole() -> None:
         ('versions = ">=10"', 'versions = "ten"', "source.versions", "not a version specifier"),
         ('versions = ">=10"', 'versions = ">=10"\npythons = "three"', "source.pythons", "not a version specifier"),
         ('name = "x86-64-v2"', 'name = "x86-64-v3"', "levels[2].name", "twice"),
+        ('name = "x86-64-v2"', 'name = "v2"\narchitecture = "s390"', "levels[2].architecture", "x86_64, aarch64"),
         ('["-Wl,-z,x86-64-v3"]', '["-Wl,$(id)"]', "levels[1].ldflags[0]", "not one "),
         ('option = "jpeg"', 'option = "jpg"', "libraries.jpeg.option", "not one of jpeg, zlib"),
         ('"jpeglib.h"', '"/usr/include/jpeglib.h"', "libraries.jpeg.header", "not a header path"),

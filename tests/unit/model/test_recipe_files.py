@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from support.suite.golden import Golden
 
+from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.elf.cpu_levels import list_level_features
@@ -30,7 +31,18 @@ def test_the_shipped_recipes_are_right_and_share_advisories() -> None:
     stock, simd = recipes["pillow"], recipes["pillow-simd"]
     assert set(stock.advisories) < set(simd.advisories)
     assert all(advisory.kernels_only for advisory in set(simd.advisories) - set(stock.advisories))
-    assert (stock.libraries, stock.levels) == (simd.libraries, simd.levels)
+    assert stock.libraries == simd.libraries
+    assert stock.list_levels(X86_64.machine) == simd.levels
+
+
+def test_a_level_for_arm_is_as_exact_as_the_official_wheel_of_that_machine() -> None:
+    recipes = load_recipes((SHIPPED,))
+    for name in ("pillow", "pillow-fast"):
+        (level,) = recipes[name].list_levels(AARCH64.machine)
+        assert level.name == AARCH64.levels[0].name
+        assert level.requires == AARCH64.levels[0].requires
+        assert level.cflags[-1] == "-ffp-contract=on"
+    assert not recipes["pillow-simd"].list_levels(AARCH64.machine)
 
 
 def test_the_recipe_with_our_kernels_is_the_recommended_one_and_has_levels_and_libraries_of_the_others() -> None:

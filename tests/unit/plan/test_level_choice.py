@@ -7,9 +7,15 @@ from support.values.builders import changed, healthy_facts, recipe
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.elf.cpu import Cpu
 from fastinstall.model.request import LinkMode, Request, Risk
-from fastinstall.plan.level_choice import LevelChoice, choose_levels, explain_single_level, is_best_served
+from fastinstall.plan.level_choice import (
+    LevelChoice,
+    choose_levels,
+    explain_single_level,
+    find_lacking_features,
+    is_best_served,
+)
 
-V2, V3, V4 = "x86-64-v2", "x86-64-v3", "x86-64-v4"
+V2, V3, V4, V8 = "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a"
 RECIPE = changed(
     recipe(),
     {
@@ -23,11 +29,22 @@ RECIPE = changed(
 NATIVE = changed(
     recipe(), {"levels": {"$append": [{"name": "native", "cflags": ["-march=native"], "automatic": False}]}}
 )
+TWO_MACHINES = changed(
+    RECIPE,
+    {
+        "levels": {
+            "$append": [
+                {"name": V8, "architecture": "aarch64", "requires": ["fp", "asimd"], "cflags": ["-march=armv8-a"]}
+            ]
+        }
+    },
+)
 OLD_LOADER = "glibc 2.31 cannot choose a level"
 
 HASWELL = Cpu(architecture="x86_64", name="Haswell", flags=("sse4_2", "avx2", "fma"), level=V3)
 NEHALEM = Cpu(architecture="x86_64", name="Nehalem", flags=("sse4_2",), level=V2)
 SKYLAKE_X = Cpu(architecture="x86_64", name="Skylake", flags=("sse4_2", "avx2", "fma", "avx512f"), level=V4)
+NEOVERSE = Cpu(architecture="aarch64", name="Neoverse N1", flags=("fp", "asimd", "atomics"), level=V8)
 CORE_2 = Cpu(architecture="x86_64", name="Core 2", flags=("sse2",), level="x86-64-v1")
 
 
@@ -90,10 +107,34 @@ def test_a_cpu_below_the_floor_is_refused_with_the_way_out(golden: Golden) -> No
 
 
 @pytest.mark.parametrize("asked", ["auto", V3])
-def test_another_architecture_is_refused_and_told_of_its_own_simd(asked: str) -> None:
-    with pytest.raises(RefusedError, match="this machine is aarch64") as caught:
-        choose(Cpu(architecture="aarch64"), asked)
-    assert "NEON" in (caught.value.hint or "")
+@pytest.mark.parametrize("machine", ["aarch64", "riscv64"])
+def test_a_recipe_without_levels_for_a_machine_is_refused_there(machine: str, asked: str) -> None:
+    with pytest.raises(RefusedError, match=f"this machine is {machine}") as caught:
+        choose(Cpu(architecture=machine), asked)
+    assert "x86-64 only" in str(caught.value)
+    assert ("recipes list" if machine == "aarch64" else "pip install pillow") in (caught.value.hint or "")
+
+
+def test_each_machine_has_the_levels_of_its_architecture() -> None:
+    for cpu in (HASWELL, NEHALEM, SKYLAKE_X):
+        assert choose_levels(TWO_MACHINES, cpu, Request()) == choose(cpu)
+    chosen = choose_levels(TWO_MACHINES, NEOVERSE, Request())
+    assert (chosen.names, chosen.plan_risk) == ((V8,), None)
+    assert is_best_served(TWO_MACHINES, NEOVERSE, (V8,))
+    assert not is_best_served(TWO_MACHINES, NEOVERSE, (V2, V3))
+    assert not is_best_served(TWO_MACHINES, HASWELL, (V8,))
+
+
+def test_a_level_of_another_architecture_is_lacking_even_where_only_the_loader_is_known() -> None:
+    level = TWO_MACHINES.list_levels("aarch64")[0]
+    assert find_lacking_features(level, Cpu(architecture="x86_64", level=V3)) == (V8,)
+
+
+@pytest.mark.parametrize(("cpu", "asked"), [(HASWELL, V8), (NEOVERSE, V3)])
+def test_a_named_level_of_another_architecture_is_refused(cpu: Cpu, asked: str, golden: Golden) -> None:
+    with pytest.raises(RefusedError) as caught:
+        choose_levels(TWO_MACHINES, cpu, Request(level=asked))
+    golden(caught.value)
 
 
 def test_a_named_level_is_taken_as_asked() -> None:

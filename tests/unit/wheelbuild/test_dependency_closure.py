@@ -1,8 +1,8 @@
 import pytest
 
-from fastinstall.wheelbuild.dependency_closure import Closure, ShelfWheel, closure_of, make_shelf_wheel, platforms_of
+from fastinstall.wheelbuild.dependency_closure import Closure, ShelfWheel, closure_of, make_shelf_wheel
 
-PLATFORMS = platforms_of("x86_64")
+MACHINE = "x86_64"
 PURE = "py3-none-any"
 
 
@@ -11,7 +11,7 @@ def _wheel(stem: str, *requires: str, tag: str = PURE) -> ShelfWheel:
 
 
 def _closure(root: ShelfWheel, *shelf: ShelfWheel, minor: str = "3.12") -> Closure:
-    return closure_of(root, shelf, minor, PLATFORMS)
+    return closure_of(root, shelf, minor, MACHINE)
 
 
 def test_what_is_needed_by_what_is_needed_is_needed_and_nothing_else() -> None:
@@ -69,3 +69,10 @@ def test_a_wheel_fits_by_its_tags(tag: str, *, fits: bool) -> None:
 
 def test_circles_come_to_an_end() -> None:
     assert _closure(_wheel("tool-1", "one"), _wheel("one-1", "two"), _wheel("two-1", "one")).missing == ()
+
+
+def test_another_machine_has_its_own_wheels_and_markers() -> None:
+    root = _wheel("tool-1", "one", 'two; platform_machine == "x86_64"')
+    ours, theirs = (_wheel("one-1", tag=f"cp312-cp312-manylinux_2_28_{each}") for each in ("x86_64", "aarch64"))
+    found = closure_of(root, (ours, theirs), "3.12", "aarch64")
+    assert found == Closure(used=(theirs.filename, root.filename), missing=())

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from support.values.build_requests import build_request
+from support.values.builders import healthy_facts
 
+from fastinstall.core.architecture import AARCH64, ARCHITECTURES
+from fastinstall.plan.other_machine import describe_python
 from fastinstall.wheelbuild import variables
 from fastinstall.wheelbuild.variables import Flags, build_variables, remove_stray_variables
 
@@ -16,8 +19,10 @@ from fastinstall.wheelbuild.variables import Flags, build_variables, remove_stra
 def test_a_build_is_told_of_them_where_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool, told: int
 ) -> None:
-    directory = tmp_path if there else tmp_path / "absent"
-    monkeypatch.setattr(variables, "_MULTIARCH", directory)
+    monkeypatch.setattr(variables, "_HEADERS", tmp_path)
+    directory = tmp_path / "x86_64-linux-gnu"
+    if there:
+        directory.mkdir()
     request = build_request(tmp_path)
     flags = Flags(target=request.step.targets[0], jobs=1, preprocessor=(), linker=())
     assert list(build_variables(request, flags, "ar").values()).count(str(directory)) == told
@@ -51,3 +56,21 @@ def test_pip_settings_of_the_user_stay_out(tmp_path: Path) -> None:
     made = build_variables(request, flags, "ar")
     assert made["HOME"] == "/home/someone"
     assert {name: value for name, value in made.items() if name.startswith("PIP_")} == {"PIP_CONFIG_FILE": os.devnull}
+
+
+def test_a_build_for_another_machine_gets_its_names_and_no_headers_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(variables, "_HEADERS", tmp_path)
+    for each in ARCHITECTURES:
+        (tmp_path / each.target).mkdir()
+    python = describe_python(healthy_facts().interpreter, AARCH64)
+    request = build_request(tmp_path, interpreter=python, is_foreign=True)
+    made = build_variables(request, Flags(target=request.step.targets[0], jobs=1, preprocessor=(), linker=()), "ar")
+    assert made["_PYTHON_HOST_PLATFORM"] == "linux-aarch64"
+    assert made["SETUPTOOLS_EXT_SUFFIX"] == ".cpython-311-aarch64-linux-gnu.so"
+    assert "C_INCLUDE_PATH" not in made
+    native = build_request(tmp_path)
+    usual = build_variables(native, Flags(target=native.step.targets[0], jobs=1, preprocessor=(), linker=()), "ar")
+    assert usual.keys() - made.keys() == {"C_INCLUDE_PATH"}
+    assert made.keys() - usual.keys() == {"_PYTHON_HOST_PLATFORM", "SETUPTOOLS_EXT_SUFFIX"}

@@ -1,0 +1,89 @@
+"""The wrapper of clang: what it makes of other compilers' options, for this machine and for another architecture."""
+
+import os
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fastinstall.compilers.clang import COMPILER
+from fastinstall.core.architecture import AARCH64, X86_64, Architecture
+from fastinstall.core.events import ignore
+
+Say = Callable[..., list[str]]
+FOREIGN = next(each for each in (AARCH64, X86_64) if each.machine != os.uname().machine)
+ZIG = """#!/bin/sh
+for word in "$@"; do echo "$word"; done
+"""
+"""A fake at a boundary: it says what it is told."""
+
+
+@pytest.fixture(scope="module")
+def prepare(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Architecture | None], Path]:
+    """Unpack a wheel with a fake compiler and one file of headers for each architecture."""
+    place = tmp_path_factory.mktemp("a cache")
+    wheel = place / "ziglang-0.17.1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        info = zipfile.ZipInfo("ziglang/zig")
+        info.external_attr = 0o100755 << 16
+        archive.writestr(info, ZIG)
+        for family in ("x86", "aarch64", "generic"):
+            archive.writestr(f"ziglang/lib/libc/include/{family}-linux-gnu/{family}.h", "")
+        archive.writestr("ziglang/lib/libc/include/generic-glibc/stdio.h", "")
+    return lambda architecture: COMPILER.prepare(wheel, place / "cache", ignore, architecture)
+
+
+@pytest.fixture
+def foreign(prepare: Callable[[Architecture | None], Path]) -> Say:
+    return lambda *words: say(prepare(FOREIGN), *words)
+
+
+@pytest.fixture
+def native(prepare: Callable[[Architecture | None], Path]) -> Say:
+    return lambda *words: say(prepare(None), *words)
+
+
+def say(program: Path, *words: str) -> list[str]:
+    return subprocess.run((program, *words), check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_it_compiles_for_the_machine_that_is_meant(native: Say, foreign: Say) -> None:
+    assert f"{os.uname().machine}-linux-gnu.2.27" in native("-c", "x.c")
+    assert f"{FOREIGN.target}.2.27" in foreign("-c", "x.c")
+
+
+def test_headers_and_libraries_of_this_machine_are_none_of_another(native: Say, foreign: Say) -> None:
+    of_this = ("-I/usr/include", "-I/usr/include/x86_64-linux-gnu", "-L/usr/lib/x86_64-linux-gnu", "-L/lib64")
+    assert {*of_this, "/usr/include"} <= {*native(*of_this, "x.c")}
+    told = foreign(*of_this, "-I/usr/include/python3.11", "-L/private/link", "x.c")
+    assert not {*of_this, "/usr/include"} & {*told}
+    assert {"-I/usr/include/python3.11", "-L/private/link"} <= {*told}
+    assert foreign("-print-file-name=libc.so.6") == ["libc.so.6"]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "flag", "becomes"),
+    [
+        (X86_64, "-march=x86-64-v3", "-march=x86_64_v3"),
+        (X86_64, "-march=native", "-march=native"),
+        (AARCH64, "-march=armv8-a", "-march=generic"),
+        (AARCH64, "-march=armv8-a+crc", "-march=generic+crc"),
+        (AARCH64, "-march=armv8-a+crc+simd", "-march=generic+crc"),
+    ],
+)
+def test_a_level_gets_the_name_that_this_compiler_has_for_it(
+    prepare: Callable[[Architecture | None], Path], architecture: Architecture, flag: str, becomes: str
+) -> None:
+    told = say(prepare(architecture), flag, "-c", "x.c")
+    assert becomes in told
+    assert told.count(flag) == (flag == becomes)
+
+
+def test_each_architecture_has_its_place_with_its_headers(prepare: Callable[[Architecture | None], Path]) -> None:
+    places = {each.machine: prepare(each).parent for each in (X86_64, AARCH64)}
+    assert places[X86_64.machine] != places[AARCH64.machine]
+    assert prepare(None).parent == places[os.uname().machine]
+    headers = {name: sorted(path.name for path in place.rglob("*.h")) for name, place in places.items()}
+    assert headers == {X86_64.machine: ["stdio.h", "x86.h"], AARCH64.machine: ["aarch64.h", "stdio.h"]}
