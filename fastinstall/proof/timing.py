@@ -124,6 +124,31 @@ def measure(
     )
 
 
+def summarize_rounds(operation: str, rounds: Sequence[tuple[float, float, float]]) -> tuple[SpeedRow, float] | None:
+    """Return the row of an operation, and by what share the best of the old stack's two processes differ.
+
+    Args:
+        operation: its name.
+        rounds: of each the milliseconds before, after, and before in another process; infinite where it failed.
+
+    Returns:
+        None if one of the three never ran it.
+    """
+    before, after, again = (min(column) for column in zip(*rounds, strict=True))
+    if not math.isfinite(before + after + again):
+        return None
+    ratios = [old / fast for first, fast, second in rounds for old in (first, second) if math.isfinite(old + fast)]
+    has_range = len(rounds) > 1
+    row = SpeedRow(
+        operation=operation,
+        before_ms=round(before, 4),
+        after_ms=round(after, 4),
+        low=round(min(ratios), 3) if has_range else None,
+        high=round(max(ratios), 3) if has_range else None,
+    )
+    return row, max(before / again, again / before) - 1
+
+
 def _open(
     contender: MeasuredPil, photo: Path | None, circumstances: MeasurementConditions
 ) -> AbstractContextManager[process.Conversation]:
@@ -142,22 +167,16 @@ def _time_operations(
         known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)
         names = tuple(name for name in known if name in others)
     for number, name in enumerate(names, start=1):
-        rounds = [
-            tuple(_ask(worker, name, effort.seconds).get("ms", math.inf) for worker in workers)
-            for _ in range(effort.rounds)
-        ]
+        rounds = [_time_round(workers, name, effort.seconds) for _ in range(effort.rounds)]
         emit(Progressed(stage="measure", done=number, total=len(names)))
-        before, after, again = (min(column) for column in zip(*rounds, strict=True))
-        if math.isfinite(before + after + again):
-            ratios = [first / second for first, second, _ in rounds if math.isfinite(first + second)]
-            row = SpeedRow(
-                operation=name,
-                before_ms=round(before, 4),
-                after_ms=round(after, 4),
-                low=round(min(ratios), 3) if len(ratios) > 1 else None,
-                high=round(max(ratios), 3) if len(ratios) > 1 else None,
-            )
-            yield row, max(before / again, again / before) - 1
+        summary = summarize_rounds(name, rounds)
+        if summary is not None:
+            yield summary
+
+
+def _time_round(workers: Sequence[process.Conversation], name: str, seconds: float) -> tuple[float, float, float]:
+    before, after, again = (_ask(worker, name, seconds).get("ms", math.inf) for worker in workers)
+    return before, after, again
 
 
 def _ask(worker: process.Conversation, operation: str, seconds: float) -> dict[str, Any]:
