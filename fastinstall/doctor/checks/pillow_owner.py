@@ -1,8 +1,8 @@
 """Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD.
 
-- error: several claim them, and uninstalling one deletes the other's files. Neither `pip list` nor `pip check` nor
-  conda says so. Or a distribution, or a package of conda's, is left without its files. Or an interrupted installation
-  left files without a distribution.
+- error: several claim them (pillow-simd, pillow-rs or any other beside pillow), and uninstalling one deletes the
+  other's files. Neither `pip list` nor `pip check` nor conda says so. Or a distribution, or a package of conda's, is
+  left without its files. Or an interrupted installation left files without a distribution.
 - warning: the RECORD is missing, and pip and uv refuse to uninstall. Or a wheel of ours replaced a package whose record
   conda keeps (`--engine pip`).
 - hint: the only owner is not called `pillow`, so any package that requires pillow brings stock Pillow back. Or pip put
