@@ -3,7 +3,7 @@
     python benchmarks/stack.py --prefix ENV [--photo FILE] [--rounds N] [--json FILE] [--plot FILE.png]
 
 ENV is an environment that `fastinstall setup` has made. Without --photo, the photograph of
-scikit-learn is used where that is installed, else a generated picture. Ratios are of minima over
+scikit-learn is used where that is installed, else a generated picture. Ratios are of medians over
 interleaved rounds; above 1 is faster.
 """
 
