@@ -137,8 +137,7 @@ def summarize_rounds(operation: str, rounds: Sequence[tuple[float, float, float]
     Returns:
         None if one of the three failed in more than half of them.
     """
-    # Not the least: the machine's best moment of each decides that. On a busy one 90 % of the ratios of 12 rounds lay
-    # between 1.94 and 2.08 by medians, between 1.81 and 2.34 by the least (bootstrapped).
+    # Not the least: the machine's best moment of each decides that.
     before, after, again = (median(column) for column in zip(*rounds, strict=True))
     if not math.isfinite(before + after + again):
         return None
