@@ -123,7 +123,7 @@ def _summarise(decision: BuildDecision, build: Build) -> str:
         made = "already built" if choice.prebuilt else "from the cache"
     where = decision.situation.facts.environment.prefix
     if decision.situation.restoring:
-        return f"put {build.distribution} {build.version} back in {where}, {made} for {listing(build.levels)}"
+        return f"Put {build.distribution} {build.version} back in {where}, {made} for {listing(build.levels)}"
     return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
 
 
