@@ -117,6 +117,6 @@ class SpeedTable:
 
     @property
     def _beyond_noise(self) -> float:
-        # The official wheel against itself, beside ten processes on two cores: none of 60 tables had a row beyond twice the
-        # noise in all rounds, and 7 % had one beyond the noise.
+        # The official wheel against itself, beside ten processes on two cores: none of 60 tables had a row beyond twice
+        # the noise in all rounds, and 7 % had one beyond the noise.
         return 1 + max(2 * self.noise, _LEAST_NOISE)
