@@ -6,7 +6,7 @@ import sys
 
 from support.damage.scene import Scene, Variables
 from support.elf.linked_pillow import SUFFIX
-from support.index.handwritten_wheels import write_files_wheel
+from support.index.wheels_of_files import write_files_wheel
 from support.sandbox import Result, run
 
 _PIL_OF_RUST = ("Image.py", "ImageShow.py", "__init__.py")

@@ -1,7 +1,6 @@
 """Wheels written by hand, as small as pip and uv take them."""
 
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from support.environments.site_packages import record_line
@@ -27,24 +26,8 @@ def write_wheel(
     }
     if "+" in version:
         files[f"{metadata}/fastinstall.json"] = b'{"recipe": "pillow-fast"}'
-    return _pack(directory / f"{name}-{version}-{tag}.whl", metadata, files)
-
-
-def write_files_wheel(directory: Path, name: str, version: str, contents: Mapping[str, bytes]) -> Path:
-    """A pure wheel of these files, by their paths in site-packages."""
-    directory.mkdir(parents=True, exist_ok=True)
-    stem = f"{name.replace('-', '_')}-{version}"
-    metadata = f"{stem}.dist-info"
-    files = {
-        **contents,
-        f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode(),
-        f"{metadata}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    return _pack(directory / f"{stem}-py3-none-any.whl", metadata, files)
-
-
-def _pack(wheel: Path, metadata: str, files: Mapping[str, bytes]) -> Path:
     record = "\n".join([*(record_line(path, content) for path, content in files.items()), f"{metadata}/RECORD,,", ""])
+    wheel = directory / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for path, content in {**files, f"{metadata}/RECORD": record.encode()}.items():
             archive.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), content)
