@@ -12,7 +12,7 @@ _LEAST_NOISE = 0.05
 _MOST_NOISE = 1.5
 """A higher ratio is no noise in the one figure of a build: one wild operation or round would hide a gain of 2.
 
-The official wheel against itself, sixteen processes on two cores, was beyond it in 2 % of the tables.
+By the clock on the wall, sixteen processes on two cores, the official wheel was beyond it of itself in 2 % of the tables.
 """
 
 
@@ -117,6 +117,6 @@ class SpeedTable:
 
     @property
     def _beyond_noise(self) -> float:
-        # The official wheel against itself, beside ten processes on two cores: none of 60 tables had a row beyond twice
-        # the noise in all rounds, and 7 % had one beyond the noise.
+        # The official wheel against itself, beside ten processes on two cores: ten runs, each read in the six orders of
+        # its three processes. None had a row beyond twice the noise in all rounds, 7 % had one beyond the noise.
         return 1 + max(2 * self.noise, _LEAST_NOISE)
