@@ -12,7 +12,7 @@ _LEAST_NOISE = 0.05
 _MOST_NOISE = 1.5
 """A higher ratio is no noise in the one figure of a build: one wild operation or round would hide a gain of 2.
 
-By the clock on the wall, sixteen processes on two cores, the official wheel was beyond it of itself in 2 % of the tables.
+By the clock on the wall, 16 processes on two cores, it was exceeded in 2 % of the tables of a wheel against itself.
 """
 
 
