@@ -188,7 +188,9 @@ install_locked() { # what requirements/$kind.txt says; for tests by uv, which is
 make_environment() {
     sweep
     environment=$private/fastinstall-$kind-$stamp-$(date +%s)-$$
-    say "preparing a private environment in $environment (once)"
+    size=''
+    [ "$kind" != tool ] || size=', 35 MB to download'
+    say "preparing a private environment in $environment (once$size)"
     { mkdir "$environment" && : >"$environment/.making"; } || return
     if ! "$python" -P -m venv "$environment" >&2; then
         say "$python could not make a virtual environment"

@@ -3,7 +3,7 @@
     python benchmarks/stack.py --prefix ENV [--photo FILE] [--rounds N] [--json FILE] [--plot FILE.png]
 
 ENV is an environment that `fastinstall setup` has made. Without --photo, the photograph of
-scikit-learn is used where that is installed, else a generated picture. Ratios are of minima over
+scikit-learn is used where that is installed, else a generated picture. Ratios are of medians over
 interleaved rounds; above 1 is faster.
 """
 
@@ -31,8 +31,6 @@ GOALS = {
     "png encode": 1.8,
     "geometric mean": 2.4,
 }
-
-NOISE = 0.95
 
 
 def main() -> None:
@@ -90,9 +88,9 @@ def report_goals(table: SpeedTable) -> None:
     for name, goal in GOALS.items():
         verdict = "met" if ratios[name] >= goal else "MISSED"
         print(f"goal {name}: at least {goal}x, measured {ratios[name]:.2f}x: {verdict}")
-    losing = sorted((ratio, name) for name, ratio in ratios.items() if ratio < NOISE)
-    listed = ", ".join(f"{name} {ratio:.2f}" for ratio, name in losing)
-    print(f"{len(table.rows)} operations, {len(losing)} slower: {listed}")
+    listed = ", ".join(f"{row.operation} {row.ratio:.2f}" for row in sorted(table.slower, key=lambda row: row.ratio))
+    print(f"{table.candidate} is {table.gain}")
+    print(f"{len(table.rows)} operations, {len(table.slower)} slower beyond the noise{f': {listed}' if listed else ''}")
 
 
 def plot(table: SpeedTable, path: Path) -> None:

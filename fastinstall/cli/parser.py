@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
         action = next((each for each in self._actions if each.dest == "action" and each.choices), None)
         if action is not None and message.startswith(f"the following arguments are required: {action.dest}"):
             words = [str(word) for word in action.choices or ()]
-            raise UsageError(f"{self.prog}: one of {', '.join(words)}", hint=f"{self.prog} {words[0]} --help")
+            raise UsageError(f"{self.prog} needs one of: {', '.join(words)}", hint=f"{self.prog} --help")
         raise UsageError(message.removeprefix("argument "), hint=f"{self.prog} --help")
 
     def _check_value(self, action: argparse.Action, value: object) -> None:

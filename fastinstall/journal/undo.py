@@ -127,7 +127,7 @@ def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | 
     return ForeignError(
         f"{store.prefix}: {named}{more}: in the way: fastinstall did not put it there",
         hint=f"fastinstall rollback{back} --yes --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
-        details=(f"with that risk allowed it is moved to {store.prefix / ROOT}/kept, not deleted",),
+        details=(f"with --allow {Risk.FORCE_REMOVE} it is moved to {store.prefix / ROOT}/kept, not deleted",),
     )
 
 

@@ -122,6 +122,8 @@ def _summarise(decision: BuildDecision, build: Build) -> str:
     if choice.prebuilt or build.cached:
         made = "already built" if choice.prebuilt else "from the cache"
     where = decision.situation.facts.environment.prefix
+    if decision.situation.restoring:
+        return f"Put {build.distribution} {build.version} back in {where}, {made} for {listing(build.levels)}"
     return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
 
 

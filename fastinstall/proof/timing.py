@@ -1,4 +1,4 @@
-"""Time real operations of two stacks in turn, A B A A B A, the best of each, as a table of ratios.
+"""Time real operations of two stacks in turn, A B A A B A, the median of each, as a table of ratios.
 
 The second A is a process of its own: it tells how much two measurements of the same differ on this machine now.
 """
@@ -8,13 +8,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from fastinstall.core import process
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Progressed
 from fastinstall.core.values import immutable
-from fastinstall.model.speed import SpeedRow, SpeedTable
+from fastinstall.model.speed import HEADLINE, SpeedRow, SpeedTable
 
 SHORT: tuple[str, ...] = (
     "decode-256-224 500 px",
@@ -33,6 +34,8 @@ SHORT: tuple[str, ...] = (
     "enhance Color",
     "chops add",
 )
+_FOR_THE_FIGURE = 4
+"""So many times as many rounds for the operation whose ratio stands for the build: three places have to agree on it."""
 _WORKER = Path(__file__).with_name("_worker.py")
 
 
@@ -57,7 +60,7 @@ class TimingEffort:
 
     Attributes:
         operations: names; empty for every one that there is.
-        rounds: how often the two take turns.
+        rounds: how often the two take turns; more often for the operation that stands for a build.
         seconds: for each operation, contender and round.
         photo: a picture to work on; None for a generated one.
     """
@@ -124,6 +127,32 @@ def measure(
     )
 
 
+def summarize_rounds(operation: str, rounds: Sequence[tuple[float, float, float]]) -> tuple[SpeedRow, float] | None:
+    """Return the row of an operation, and by what share the medians of the old stack's two processes differ.
+
+    Args:
+        operation: its name.
+        rounds: of each the milliseconds before, after, and before in another process; infinite where it failed.
+
+    Returns:
+        None if one of the three failed in more than half of them.
+    """
+    # Not the least: the machine's best moment of each decides that.
+    before, after, again = (median(column) for column in zip(*rounds, strict=True))
+    if not math.isfinite(before + after + again):
+        return None
+    ratios = [old / fast for first, fast, second in rounds for old in (first, second) if math.isfinite(old + fast)]
+    has_range = len(rounds) > 1
+    row = SpeedRow(
+        operation=operation,
+        before_ms=round(before, 4),
+        after_ms=round(after, 4),
+        low=round(min(ratios), 3) if has_range else None,
+        high=round(max(ratios), 3) if has_range else None,
+    )
+    return row, max(before / again, again / before) - 1
+
+
 def _open(
     contender: MeasuredPil, photo: Path | None, circumstances: MeasurementConditions
 ) -> AbstractContextManager[process.Conversation]:
@@ -142,22 +171,17 @@ def _time_operations(
         known, others, _ = (_ask(worker, "?", 0)["names"] for worker in workers)
         names = tuple(name for name in known if name in others)
     for number, name in enumerate(names, start=1):
-        rounds = [
-            tuple(_ask(worker, name, effort.seconds).get("ms", math.inf) for worker in workers)
-            for _ in range(effort.rounds)
-        ]
+        number_of_rounds = effort.rounds * (_FOR_THE_FIGURE if name == HEADLINE else 1)
+        rounds = [_time_round(workers, name, effort.seconds) for _ in range(number_of_rounds)]
         emit(Progressed(stage="measure", done=number, total=len(names)))
-        before, after, again = (min(column) for column in zip(*rounds, strict=True))
-        if math.isfinite(before + after + again):
-            ratios = [first / second for first, second, _ in rounds if math.isfinite(first + second)]
-            row = SpeedRow(
-                operation=name,
-                before_ms=round(before, 4),
-                after_ms=round(after, 4),
-                low=round(min(ratios), 3) if len(ratios) > 1 else None,
-                high=round(max(ratios), 3) if len(ratios) > 1 else None,
-            )
-            yield row, max(before / again, again / before) - 1
+        summary = summarize_rounds(name, rounds)
+        if summary is not None:
+            yield summary
+
+
+def _time_round(workers: Sequence[process.Conversation], name: str, seconds: float) -> tuple[float, float, float]:
+    before, after, again = (_ask(worker, name, seconds).get("ms", math.inf) for worker in workers)
+    return before, after, again
 
 
 def _ask(worker: process.Conversation, operation: str, seconds: float) -> dict[str, Any]:

@@ -143,5 +143,10 @@ def _label_official(wheel: Artefact) -> str:
     return f"pillow {wheel.version} (wheel)"
 
 
+_CLOCK = "CPU time"
+"""What is timed; a table by another clock, which an earlier fastinstall kept, is not comparable."""
+
+
 def _locate_speed_table(cache: Path, identity: str, cpu: str, labels: tuple[str, str]) -> Path:
-    return cache / "speed" / f"{hashlib.sha256(' '.join((identity, cpu, *labels)).encode()).hexdigest()}.json"
+    name = hashlib.sha256(" ".join((identity, cpu, *labels, _CLOCK)).encode()).hexdigest()
+    return cache / "speed" / f"{name}.json"

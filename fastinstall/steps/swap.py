@@ -80,8 +80,11 @@ class Swap(StepKind):
 
 
 def _name(metadata: str) -> str:
-    """Return a distribution or a conda package as people call it: "pillow 13.0.0"."""
-    return metadata.removesuffix(".dist-info").replace("-", " ")
+    """Return a distribution or a conda package as people call it: "pillow-simd 9.0", "pillow 12.1.1 py311h1_0"."""
+    if not metadata.endswith(".dist-info"):
+        return metadata.replace("-", " ")
+    name, _, version = metadata.removesuffix(".dist-info").partition("-")
+    return f"{name.replace('_', '-')} {version}".rstrip()  # a directory has underscores where the name has hyphens
 
 
 _BRIDGE = "aside/bridge"

@@ -15,7 +15,7 @@ _QUICK_ROUNDS = 2
 _QUICK_SECONDS = 0.015
 
 
-_START_SECONDS = 0.8
+_START_SECONDS = 1.3  # with the further rounds of the operation that stands for a build
 
 
 _OPERATION_SECONDS = 0.14

@@ -236,7 +236,7 @@ def _describe_installed_stack(prefix: Path) -> str:
     """Return what is installed according to the files; a record may differ."""
     seen = scan_environment(prefix)
     found = " and ".join(seen.pillow) or "no Pillow"
-    contradicted = f" (expected {seen.ours}, as recorded)" if seen.is_replaced else ""
+    contradicted = f", though {seen.ours} was set up" if seen.is_replaced else ""
     return f"{found} is installed{contradicted}"
 
 

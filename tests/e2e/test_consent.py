@@ -15,12 +15,15 @@ def venv(tmp_path_factory: pytest.TempPathFactory) -> Venv:
     "words", [("guard", "install"), ("guard", "remove"), ("rollback", "--interrupted")], ids=" ".join
 )
 def test_a_verb_that_changes_something_needs_consent(sandbox: Sandbox, venv: Venv, words: tuple[str, ...]) -> None:
+    guard = venv.site_packages / "fastinstall_guard.pth"
+    guard.touch()  # without any, there would be nothing to remove
     before = tree_hash(venv.prefix)
     done = sandbox.cli(*words, "--prefix", venv.prefix)
     assert done.exit_code == 5
     assert "Not a terminal" in done.stderr
     assert f"hint: fastinstall {' '.join(words)} --yes --prefix {venv.prefix}" in done.stderr
     assert tree_hash(venv.prefix) == before
+    guard.unlink()
 
 
 @pytest.mark.parametrize("words", [("guard", "status"), ("rollback", "--list"), ("doctor", "--quick")], ids=" ".join)

@@ -55,7 +55,7 @@ def test_a_pin_comes_with_the_guard_is_told_and_goes_with_it(
     assert sandbox.cli("guard", "install", "--pin", "--yes", *there).exit_code == 0
     assert pinned.read_text() == f"numpy <2\n{PIN}\n"
     removed = sandbox.cli("guard", "remove", "--yes", *there)
-    assert (removed.exit_code, removed.stdout.splitlines()[0]) == (0, "not installed"), removed.text
+    assert (removed.exit_code, removed.stdout.splitlines()[0]) == (0, "start-up guard: not installed"), removed.text
     assert pinned.read_text() == "numpy <2\n"
     for identifier, text in zip(_transactions(prefix), (f"numpy <2\n{PIN}\n", "numpy <2"), strict=True):
         assert sandbox.cli("rollback", "--yes", "--to", identifier, *there).exit_code == 0
@@ -113,7 +113,7 @@ def test_the_guard_package_goes_and_comes_back_with_a_note_for_conda(
     there, history = ("--prefix", str(prefix)), prefix / "conda-meta/history"
     before = history.read_bytes()
     removed = sandbox.cli("guard", "remove", "--yes", *there)
-    assert (removed.exit_code, removed.stdout.splitlines()[0]) == (0, "not installed"), removed.text
+    assert (removed.exit_code, removed.stdout.splitlines()[0]) == (0, "start-up guard: not installed"), removed.text
     assert not any((prefix / script).exists() for script in SCRIPTS)
     assert "fastinstall-guard" not in conda.list(prefix)
     assert history.read_text().endswith("# remove specs: ['fastinstall-guard']\n")

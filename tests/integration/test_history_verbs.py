@@ -53,6 +53,14 @@ def test_verbs_that_look_tell_what_was_interrupted_and_change_nothing(place: Pla
     assert tree_hash(place.prefix) == before
 
 
+def test_where_there_is_no_guard_its_removal_asks_nothing_and_changes_nothing(place: Place) -> None:
+    before = tree_hash(place.prefix)
+    told = place.cli("guard", "remove")
+    assert (told.exit_code, told.stdout) == (ExitCode.OK, "start-up guard: not installed\n"), told.text
+    assert "nothing to remove" in told.stderr
+    assert tree_hash(place.prefix) == before
+
+
 CHANGING = (
     ("setup", "--yes"),
     ("rollback", "--yes"),

@@ -30,6 +30,7 @@ from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv
+from fastinstall.observe.session import Session
 from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.verbs.guard_install import accept, find_replacement, guards_of, install_guard, remove_guard
 from fastinstall.verbs.project_pin import pin_project, unpin_project
@@ -66,6 +67,12 @@ def _run(arguments: Namespace, context: Context) -> int:
         recover_or_report(session, environment, arguments, context)
     else:
         environment = find_target_to_read(session, arguments, context)
+    if (
+        arguments.action == "remove"
+        and not arguments.project
+        and _tell_nothing_to_remove(session, environment, context)
+    ):
+        return ExitCode.OK
     _ask_consent(arguments, context, str(environment.prefix))
     project = _find_named_project(arguments)
     if arguments.action == "install":
@@ -78,12 +85,23 @@ def _run(arguments: Namespace, context: Context) -> int:
     if changes:
         with report_interruption_after_completion(environment.prefix, f"guard {arguments.action}"):
             _tell(guards, arguments, context, change)
+            if arguments.action == "remove" and not context.console.json:
+                context.console.talk(f"undo: fastinstall rollback --prefix {quote(environment.prefix)}")
         return ExitCode.OK
     _tell(guards, arguments, context)
     if not guards.installed and not context.console.json:
         what = "guard install" if guards.installed_by else "setup"
         context.console.talk(f"hint: fastinstall {what} --prefix {quote(environment.prefix)}")
     return ExitCode.OK if guards.is_whole else ExitCode.FINDINGS
+
+
+def _tell_nothing_to_remove(session: Session, environment: Environment, context: Context) -> bool:
+    guards = guards_of(session, environment)
+    if guards.installed or guards.package or guards.pins or guards.problems:
+        return False
+    tell(context, "guard", guards, guards_text)
+    context.console.talk(f"nothing to remove from {environment.prefix}")
+    return True
 
 
 def _tell(guards: Guards, arguments: Namespace, context: Context, change: ProjectChange | None = None) -> None:
@@ -203,7 +221,7 @@ def guards_text(guards: Guards, page: Page) -> str:
 
 
 def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
-    yield f"installed, version {guards.version}" if guards.installed else "not installed"
+    yield f"start-up guard: {f'installed, version {guards.version}' if guards.installed else 'not installed'}"
     if guards.installed and guards.installed_by:
         yield f"by {guards.installed_by}, {guards.installed_at}"
     if guards.cost is not None:

@@ -25,7 +25,9 @@ def plan_text(plan: Plan, page: Page, expected: Iterable[str] = ()) -> str:
 def _list_steps(plan: Plan, page: Page) -> Iterator[str]:
     """Yield what a plan does, a line for each step."""
     build = find_step(plan.steps, Build)
-    head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}" if build else plan.summary
+    head = plan.summary
+    if build is not None and plan.verb == "setup":
+        head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}"
     yield from page.lines(head, rest="  ", style="bold")
     for part in build.reason.split("; ") if build else ():
         if part.startswith("not "):  # a later version, and what hinders it

@@ -253,12 +253,10 @@ def _count_reports(survey: Survey) -> str:
     number = len(statuses)
     counts = Counter(_IN_WORDS.get(status, str(status)) for status in statuses)
     told = ", ".join(f"{count} {words}" for words, count in counts.items())
-    with_pil = (
-        f"{number} environment{'' if number == 1 else 's'} with Pillow: {told}"
-        if number
-        else "no environment with Pillow is known"
-    )
-    return f"{with_pil}; {survey.without} without"
+    without = f"; {survey.without} without" if survey.without else ""
+    if not number:
+        return f"no environment with Pillow is known{without}"
+    return f"{number} environment{'' if number == 1 else 's'} with Pillow: {told}{without}"
 
 
 _NEVER = "never"

@@ -7,9 +7,9 @@
 - hint: the data is older than 90 days: ask for later data with a later fastinstall.
 
 What counts is the version of Pillow in place: SIMD kernels leave it that version's fixes. A defect of a fork's kernels
-counts only if the core has them, and comes with a line that shows it. A fork follows Pillow with a delay, and scanners
-that look for the name `pillow` may miss it. The data is dated; a version without a known advisory is not a safe
-version. Libraries are told by their versions alone, and a distribution may have patched its own build.
+counts only if the core has them. A line shows it. A fork follows Pillow with a delay, and scanners that look for the
+name `pillow` may miss it. The data is dated; a version without a known advisory is not a safe version. Libraries are
+told by their versions alone, and a distribution may have patched its own build.
 
 If a pin holds the stack, only a person brings a later version, so whatever affects it is an error. The exception is a
 risk accepted at the setup.

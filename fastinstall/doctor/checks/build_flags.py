@@ -5,9 +5,9 @@
 - unknown: the binary gives no sign.
 
 The sign is the share of functions that begin with the frame set-up of an unoptimised build. At -O0 all of them do, at
--O3 next to none. Where the compiler recorded its switches and they say -O2 or more, frame pointers were asked for. If a
-wheel holds one copy of the core per CPU level, each of them is judged, as another CPU loads another one. What a setup
-of fastinstall knows of the making is told as evidence.
+-O3 next to none. Where the compiler recorded its switches and they say -O2 or more, frame pointers were asked for. Of
+several copies for CPU levels each is judged, as another CPU loads another one. What a setup of fastinstall knows of the
+making is told as evidence.
 
 Why it matters:
 An unoptimised build with all its SIMD kernels was 8 times slower than a right one. Its Lanczos was 2.5 times slower

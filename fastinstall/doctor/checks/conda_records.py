@@ -5,15 +5,15 @@
   A pin contradicts the installed Pillow. The channel with the stack's packages is no longer registered.
 - hint: two packages claim the same files, and the right one has them; a pin that something else contradicts.
 
-`pillow-owner` and `pillow-files` check PIL's own files. Whether the guard package is there says `guards`, and what an
-interrupted transaction of conda's left behind, `interrupted`. Skipped where conda does not manage the environment.
+`pillow-owner` and `pillow-files` check PIL's own files. `guards` says whether the guard package is there, `interrupted`
+what a transaction of conda's left behind. Skipped where conda does not manage the environment.
 
 Why it matters:
 conda installs and removes by its records, whatever lies there by now. Two packages that claim the same files overwrite
 each other's, and removing one removes the other's too. conda mentions it once, when it happens. The packages `jpeg` and
-`libjpeg-turbo` bring headers of the same names. If those of `jpeg` were installed last, builds are compiled for, and
-linked to, the IJG's library, which has no SIMD code. An old recipe leaves libraries that no solver puts together again.
-A pin that cannot be kept makes conda's next transaction change something else, or fail.
+`libjpeg-turbo` bring headers of the same names. If those of `jpeg` were installed last, builds are for the IJG's
+library, which has no SIMD code. An old recipe leaves libraries that no solver puts together again. A pin that cannot be
+kept makes conda's next transaction change something else, or fail.
 
 How to fix it:
 `fastinstall doctor --fix` has packages reinstalled that lost their files, libjpeg-turbo last. What is advised against

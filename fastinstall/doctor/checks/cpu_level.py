@@ -1,7 +1,7 @@
 """The level of this CPU, what hides parts of it, and whether the code in place suits it.
 
-- error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. The wheel
-  holds one copy of the core per CPU level, and a copy is missing or damaged, or not of its level. CPUs of that level
+- error: the core declares, or was built for, a higher level than this CPU offers: it would die of SIGILL. Or, of a
+  wheel with one copy of the core per CPU level, a copy is missing, damaged or of another level. CPUs of that level
   would refuse it, whether this CPU loads it or not.
 - warning: the recipe has no level for this CPU.
 - hint: an architecture that the recipe has no levels for. Or a virtual machine hides features, or GLIBC_TUNABLES or an

@@ -10,15 +10,15 @@ for huge pages by GLIBC_TUNABLES since 2.35, and only where the kernel says "mad
 
 Why it matters:
 Training waits for its images more often than one thinks. `numpy.asarray` and `Image.tobytes` of a photo of 12
-megapixels took 52 ms, nearly all of it page faults in memory that malloc had given back before. With malloc told to
-keep it, they took 8 ms, with huge pages as well 7 ms (measured 2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps
-the most memory that it ever used. fastinstall's Pillow has glibc keep blocks up to 32 MB. So there this concerns photos
-of more than 11 megapixels. Pillow's draft mode was worth 4 times (2026-11-21). On small images none of it gains
-anything. Workers beyond the quota take memory and turns from each other, and load no faster.
+megapixels took 52 ms. Nearly all of it were page faults in memory that malloc had given back before. Where malloc keeps
+it, they took 8 ms, with huge pages 7 ms (2026-11-23; 1080p: 6.7 and 0.9 ms). A process then keeps the most memory that
+it ever used. fastinstall's Pillow has glibc keep blocks up to 32 MB. So there this concerns photos of more than 11
+megapixels. Pillow's draft mode was worth 4 times (2026-11-21). On small images none of it gains anything. Workers
+beyond the quota take memory and turns from each other, and load no faster.
 
 How to fix it:
-`fastinstall bench DIR` measures your images on this machine, as a DataLoader loads them. It tells what helps, in the
-order of its gain, each with the command or the line of code, and when to change nothing.
+`fastinstall bench DIR` measures your images on this machine, as a DataLoader loads them. It lists what helps by its
+gain, each with a command or a line of code, and says when to change nothing.
 """
 
 import re

@@ -11,8 +11,8 @@
 Why it matters:
 A bare `pip` acts on whatever the shell finds first. After a failed activation that is the global interpreter, and a
 `pip uninstall pillow` meant for one environment breaks another. Compiled packages fit one minor version of Python only.
-When a virtual environment's base interpreter is upgraded, or conda installs another Python, they are still there and
-cannot be imported. conda moves its own packages along, and leaves behind what pip had installed.
+Once the base interpreter is upgraded, or conda installs another Python, they cannot be imported. conda moves its own
+packages along, and leaves behind what pip had installed.
 
 How to fix it:
 Name the environment in every command: `PREFIX/bin/python -m pip`, `fastinstall --prefix PREFIX`. Where Python changed,

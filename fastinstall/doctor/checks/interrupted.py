@@ -4,7 +4,7 @@
   what it removes (`PIL` to `~IL`) and does not put it back when it is killed. Or conda was stopped while packages that
   matter to PIL were half there.
 - warning: fastinstall was stopped before it had changed anything, or while it cleaned up, and left directories of its
-  own. Or conda left files behind that it had moved out of the way, and the packages that matter to PIL are intact.
+  own. Or conda left files behind that it had moved away; the packages that matter to PIL are intact.
 
 Why it matters:
 An installer that is stopped midway leaves PIL missing, or mixed of two versions. 39 of 66 interruptions of pip did

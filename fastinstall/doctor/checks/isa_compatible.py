@@ -15,8 +15,8 @@ no-operations of several bytes prove nothing: CPUs that lack them pass over them
 
 Why it matters:
 A module can be imported on a CPU that cannot run it. Four builds on six emulated CPUs were all imported. In 15 of the
-24 cases Python died of SIGILL at the first operation with an instruction that the CPU lacks (measured 2026-11-21). On a
-cluster, that may be hours into the work, on some machines.
+24 cases Python died of SIGILL, at the first operation that needed more (measured 2026-11-21). On a cluster, that may be
+hours into the work, on some machines.
 
 How to fix it:
 `fastinstall setup --level auto` builds for this CPU, `--levels x86-64-v2,x86-64-v3` one wheel in which each CPU finds

@@ -8,8 +8,8 @@ Only where a process is named, by `--pid`; nothing is done to it. The checks of 
 mapped, and not of a fresh process.
 
 Why it matters:
-A process keeps the files that it has started with. After a setup, a repair or an update, a running program still serves
-with the old files, until it is started again.
+A process keeps the files that it has started with. After a setup, a repair or an update, a running program has the old
+files until it is started again.
 
 How to fix it:
 Restart the process. Where it runs the PIL of another place, examine that one: `--prefix` names its environment.

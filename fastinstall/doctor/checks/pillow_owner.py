@@ -1,8 +1,8 @@
 """Which distributions and conda packages own PIL's files: two, dangling ones, ones without a RECORD.
 
-- error: several claim them, and uninstalling one deletes the other's files. Neither `pip list` nor `pip check` nor
-  conda says so. Or a distribution, or a package of conda's, is left without its files. Or an interrupted installation
-  left files without a distribution.
+- error: several claim them (pillow-simd, pillow-rs or any other beside pillow), and uninstalling one deletes the
+  other's files. Neither `pip list` nor `pip check` nor conda says so. Or a distribution, or a package of conda's, is
+  left without its files. Or an interrupted installation left files without a distribution.
 - warning: the RECORD is missing, and pip and uv refuse to uninstall. Or a wheel of ours replaced a package whose record
   conda keeps (`--engine pip`).
 - hint: the only owner is not called `pillow`, so any package that requires pillow brings stock Pillow back. Or pip put
@@ -11,11 +11,11 @@
 A package of conda's and the metadata that it brings along are one owner.
 
 Why it matters:
-`pip install pillow-simd` beside a Pillow leaves two owners of the same files. Whichever was installed last has
-overwritten the other's; `pip uninstall pillow` then deletes PIL, while `pip list` shows pillow-simd, and `pip check`
-finds nothing wrong. Every one of 19 usual commands of pip, uv and poetry brought stock Pillow back (measured
-2026-11-21). conda and pip keep separate records. conda writes its Pillow over pip's, pip over conda's, and `conda
-remove` deletes by conda's record, whoever owns those files by now.
+`pip install pillow-simd` beside a Pillow leaves two owners of the same files. The last one has overwritten the other's.
+`pip uninstall pillow` then deletes PIL. `pip list` still shows pillow-simd, and `pip check` finds nothing wrong. Every
+one of 19 usual commands of pip, uv and poetry brought stock Pillow back (measured 2026-11-21). conda and pip keep
+separate records. Each writes its Pillow over the other's. `conda remove` deletes by conda's record, whoever owns those
+files by now.
 
 How to fix it:
 Have one owner, called `pillow`. `fastinstall setup` builds the SIMD stack under that name, removes the others, and

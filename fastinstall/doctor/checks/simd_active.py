@@ -1,7 +1,7 @@
 """Which SIMD kernels are in the imaging core, by symbol; partial sets are named.
 
-- error: the kernels that were set up are gone, or only some of them are there. If a wheel holds one copy of the core
-  per CPU level, every copy is judged, since another CPU loads another one.
+- error: the kernels that were set up are gone, or only some of them are there. Of several copies for CPU levels every
+  one is judged, since another CPU loads another one.
 - warning: some of the kernels are there without a setup of ours. Or the distribution calls itself SIMD and has none.
 - hint: this is stock Pillow, which has none; or the build left some of them out.
 

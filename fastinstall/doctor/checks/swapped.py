@@ -14,10 +14,10 @@ version the features. Commands that have nothing to do with images cause it. Exa
 requires Pillow, or any transaction of conda's that touches Pillow.
 
 How to fix it:
-`fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. If a later Pillow was requested by
-name, or another package requires it, it builds that version with the kernels instead. To have the other Pillow stay as
-it is: `fastinstall guard accept`. `fastinstall guard install` brings the guard, which tells of the next swap at the
-next start of Python. In a conda environment the guard package keeps conda's solver from the next one.
+`fastinstall doctor --fix` puts back what was set up, out of the cache, in seconds. A later Pillow may be requested by
+name, or required by another package. Then it builds that version with the kernels. To have the other Pillow stay as it
+is: `fastinstall guard accept`. `fastinstall guard install` brings the guard, which tells of the next swap at the next
+start of Python. In a conda environment the guard package keeps conda's solver from the next one.
 """
 
 from collections.abc import Iterator

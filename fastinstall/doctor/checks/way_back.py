@@ -1,7 +1,7 @@
 """Whether what fastinstall has changed can be undone, and the disk space that it holds for that.
 
 - error: the receipt, or the journal of a transaction, is damaged. What cannot be understood is never touched. Setups
-  and repairs refuse until it is put away, and a rollback goes as far as the journals can be read.
+  and repairs refuse until it is put away. A rollback goes as far as the journals can be read.
 - warning: a later fastinstall wrote them, in a form that this one does not understand; that one can go on.
 - hint: there is nothing to roll back to, because the files were deleted. Or they hold more than 500 MB, or more than 5
   changes.

@@ -68,6 +68,16 @@ CASES = (
         },
     ),
     Case(
+        kind="stock",
+        damage=damages.drop_in_replacement,
+        says={"pillow-owner": ("error", "2 distributions claim PIL's files: pillow ", " and pillow-rs 12.2.3")},
+    ),
+    Case(
+        kind="ours",
+        damage=damages.drop_in_replacement,
+        says={"pillow-owner": ("error", "2 distributions claim PIL's files: pillow ", " and pillow-rs 12.2.3")},
+    ),
+    Case(
         kind="fork",
         damage=damages.dangling,
         says={

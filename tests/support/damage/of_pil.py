@@ -6,7 +6,11 @@ import sys
 
 from support.damage.scene import Scene, Variables
 from support.elf.linked_pillow import SUFFIX
+from support.index.wheels_of_files import write_files_wheel
 from support.sandbox import Result, run
+
+_PIL_OF_RUST = ("Image.py", "ImageShow.py", "__init__.py")
+"""What pillow-rs 12.2.3 from PyPI installs below `PIL/`; the rest of its wheel lies in `pillow_rs/`."""
 
 OTHER_PYTHON = "3.10"
 
@@ -45,6 +49,15 @@ def swapped_by_uv(scene: Scene) -> Variables:
 def two_owners(scene: Scene) -> Variables:
     """Over a fork, something asks for Pillow by its name."""
     _succeeds(scene.venv.pip("install", "--quiet", "pillow"))
+    return {}
+
+
+def drop_in_replacement(scene: Scene) -> Variables:
+    """A package that replaces some of PIL's modules by its own, and names no relation to Pillow: pillow-rs."""
+    modules = {f"PIL/{name}": (scene.site / "PIL" / name).read_bytes() + b"# by another\n" for name in _PIL_OF_RUST}
+    own = {"pillow_rs/__init__.py": b"", "pillow_rs/image.py": b"", "pillow_rs/_core.abi3.so": b"no ELF file"}
+    wheel = write_files_wheel(scene.sandbox.root / "wheels", "pillow-rs", "12.2.3", {**modules, **own})
+    _succeeds(scene.venv.pip("install", "--quiet", "--no-deps", str(wheel)))
     return {}
 
 

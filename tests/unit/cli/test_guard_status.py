@@ -14,7 +14,7 @@ PIN = PinState(kind=PinKind.PIP, file=PurePath("/env/pip.conf"), requirement="pi
 
 
 def test_an_environment_without_guards_says_so() -> None:
-    assert guards_text(Guards(installed=False), Page()) == "not installed"
+    assert guards_text(Guards(installed=False), Page()) == "start-up guard: not installed"
 
 
 def test_a_guard_is_told_with_its_origin_and_its_cost(golden: Golden) -> None:

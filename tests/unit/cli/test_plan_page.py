@@ -102,6 +102,12 @@ def test_a_build_tells_what_is_linked_in_and_left_out_and_how_each_level_is_comp
     golden(text)
 
 
+@pytest.mark.parametrize(("verb", "head"), [("setup", "Set up "), ("doctor --fix", "Put ")])
+def test_a_setup_sets_up_and_a_repair_says_what_it_puts_back(verb: str, head: str) -> None:
+    summary = "Put pillow 13.0.0+simd.v2.v3 back in /srv/images/env, from the cache for x86-64-v3"
+    assert plan_text(replace(_plan(), steps=(_build(),), summary=summary, verb=verb), WIDE).startswith(head)
+
+
 def test_a_wheel_that_is_taken_as_it_is_tells_its_name_alone(golden: Golden) -> None:
     step = replace(_build(), source=None, statics={}, prebuilt=_artefact("pillow", "13.0.0"))
     golden(plan_text(replace(_plan(), steps=(step,), risks=(), warnings=()), FULL))

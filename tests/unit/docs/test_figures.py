@@ -27,6 +27,7 @@ SAID = {
     ),
     "{} MB of disk": (DISK["cache"] + DISK["tool"] + DISK["environment"], 10, ("README.md",)),
     "{} MB in its cache": (DISK["cache"], 10, ("docs/tutorial/first-steps.md", "docs/explanation/comparison.md")),
+    "{} MB to download": (DOWNLOAD["tool"], 1, ("bootstrap.sh",)),
     "a wheel of {} MB": (DOWNLOAD["compiler"], 1, ("docs/how-to/choose.md",)),
     "{} MB for clang": (DISK["compiler"], 10, ("docs/how-to/choose.md",)),
     "up to {} MB of freed memory": (FIGURES["process"]["kept-mb"], 1, ("README.md",)),

@@ -31,6 +31,36 @@ def test_a_build_against_itself_is_as_fast(after_ms: float) -> None:
     assert same.slower == ()
 
 
+@pytest.mark.parametrize(
+    ("ratio", "noise", "times"),
+    [
+        (1.1, 0.02, "1.1 times as fast"),
+        (1.1, 0.06, "as fast"),  # one wheel against itself, with other processes on the machine
+        (0.9, 0.06, "as fast"),
+        (0.8, 0.06, "0.8 times as fast"),
+        (1.2, 0.9, "as fast"),
+        (2.0, 0.9, "2.0 times as fast"),  # one wild operation says nothing of all others
+    ],
+)
+def test_a_figure_that_noise_explains_is_none(ratio: float, noise: float, times: str) -> None:
+    loading = replace(LOADING, before_ms=20.0, after_ms=20.0 / ratio, low=ratio - 0.01, high=ratio + 0.01)
+    assert replace(TABLE, rows=(loading,), noise=noise).gain.startswith(f"{times} as pillow 13.0.0 (wheel) at ")
+
+
+def test_one_wild_round_hides_no_gain() -> None:
+    assert replace(TABLE, rows=(replace(LOADING, low=0.7),)).gain.startswith("2.5 times as fast as ")
+
+
+def test_a_small_gain_that_rounds_disagree_on_is_none() -> None:
+    loading = replace(LOADING, after_ms=20.0 / 1.3, low=0.98, high=1.4)
+    assert replace(TABLE, rows=(loading,)).gain.startswith("as fast as ")
+
+
+def test_a_mean_that_noise_explains_is_as_fast() -> None:
+    table = replace(TABLE, rows=(SLOWER,), geomean=1.08, noise=0.1)
+    assert table.gain == "as fast as pillow 13.0.0 (wheel), mean of 1 operations"
+
+
 def test_slower_is_what_was_slower_in_each_round_and_beyond_the_noise() -> None:
     assert (TABLE.faster, TABLE.slower) == ((LOADING,), (SLOWER,))
     assert replace(TABLE, noise=0.13).slower == (), "the old one differs from itself by half as much"
