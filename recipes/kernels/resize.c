@@ -216,7 +216,8 @@ static Pass make_pass(int from, float start, float end, int to, struct filter *f
     return pass;
 }
 
-static Imaging
+/* Static where Pillow declares it so before, since 12.3. */
+Imaging
 ImagingResampleInner(Imaging in, int xsize, int ysize, struct filter *filterp, float box[4], ResampleFunction rows,
                      ResampleFunction columns) {
     if (in->type != IMAGING_TYPE_UINT8) {

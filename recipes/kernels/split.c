@@ -23,6 +23,9 @@ INLINE void split_row(UINT8 *const *bands, const UINT8 *in, int count, int width
     }
 }
 
+/* What Pillow before 13 tells is the number of bands, or 0 where it fails; later 0, or -1. */
+#define TELLS_BANDS (PILLOW_VERSION[0] == '1' && PILLOW_VERSION[1] < '3')
+
 int ImagingSplit(Imaging imIn, Imaging bands[4]) {
     if (!imIn || imIn->type != IMAGING_TYPE_UINT8 || imIn->bands == 1) {
         return ImagingSplit__source(imIn, bands);
@@ -33,7 +36,7 @@ int ImagingSplit(Imaging imIn, Imaging bands[4]) {
             while (i-- > 0) {
                 ImagingDelete(bands[i]);
             }
-            return -1;
+            return TELLS_BANDS ? 0 : -1;
         }
     }
     for (int y = 0; y < imIn->ysize; y++) {
@@ -44,5 +47,5 @@ int ImagingSplit(Imaging imIn, Imaging bands[4]) {
         }
         SPECIALIZE(count, 2, SPECIALIZE(count, 3, SPECIALIZE(count, 4, split_row(rows, in, count, width))));
     }
-    return 0;
+    return TELLS_BANDS ? imIn->bands : 0;
 }

@@ -121,3 +121,7 @@ def install_for_arm(directory: Path, *what: str | Path) -> None:
     words = (word for platform in platforms for word in ("--platform", platform))
     told = (*words, "--python-version", VERSION, "--implementation", "cp", "--only-binary", ":all:")
     subprocess.run((*pip, *told, *what), capture_output=True, text=True, timeout=900, check=True)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{arm_python(Path(os.environ['FASTINSTALL_TEST_CACHE'])).program}\n")
