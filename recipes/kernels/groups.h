@@ -62,12 +62,12 @@ INLINE Part NAME(narrow)(const Word *sums, int step) {
     }
     return (Part)MM(packus_epi16)(MM(packs_epi32)(shifted[0], shifted[1]), MM(packs_epi32)(shifted[2], shifted[3]));
 #else
-    Part bytes;
-    for (int i = 0; i < LANES; i++) {
-        INT32 value = (INT32)sums[i / 4 * step][i % 4] >> PRECISION_BITS;
-        bytes[i] = value < 0 ? 0 : value > 255 ? 255 : value;
+    Half halves[2];
+    for (int i = 0; i < 2; i++) {
+        Word low = clip_sums(sums[2 * i * step]), high = clip_sums(sums[(2 * i + 1) * step]);
+        halves[i] = SHUFFLE(Half, (Half)low, (Half)high, 0, 2, 4, 6, 8, 10, 12, 14);
     }
-    return bytes;
+    return SHUFFLE(Part, (Part)halves[0], (Part)halves[1], 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 #endif
 }
 

@@ -74,7 +74,7 @@ static inline void list_rows(const UINT8 **rows, const Job *job, int first, int 
 #define DOT(sums, quads, digits) (Word)JOIN(DOT, WIDTH)((Vector)(sums), (Vector)(quads), SET(digits))
 #define DOT64 _mm512_dpbusd_epi32
 #define DOT32 _mm256_dpbusd_avx_epi32
-#define ADD(sums, quads, digits) \
+#define ADD(sums, quads, digits)                                                           \
     for (int d = 0; d < SUMS; d++) sums[d] = DOT(sums[d], quads, (digits)[d])
 #define ADD_SAME(sums, quads, mask) sums[0] = DOT(sums[0], quads, mask)
 #define TOTAL(sums) (sums[0] + (sums[1] << 8) + (sums[2] << 16))
@@ -107,7 +107,7 @@ END_TARGET
 #endif
 #define SUMS 2
 #define PAIRS(values, digits) (Word)MM(madd_epi16)((Vector)(values), SET(digits))
-#define ADD(sums, quads, digits)                                                                   \
+#define ADD(sums, quads, digits)                                                           \
     sums[0] += PAIRS(quads & 0xff00ff, (digits)[0]) + PAIRS((Half)quads >> 8, (digits)[1]), \
     ADD_SAME(sums, quads, (digits)[2])
 #define ADD_SAME(sums, quads, mask) \
@@ -121,12 +121,17 @@ END_TARGET
 #define NAME(name) name##_pairs
 #define WIDTH 16
 #define SUMS 1
-#define ADD(sums, quads, digits)                                                        \
-    sums[0] += (quads & 255) * (digits)[0] + (quads >> 8 & 255) * (digits)[1] + \
-               (quads >> 16 & 255) * (digits)[2] + (quads >> 24) * (digits)[3]
+#define ADD(sums, quads, digits)                                                           \
+    sums[0] += (quads & 255) * (digits)[0], sums[0] += (quads >> 8 & 255) * (digits)[1], \
+    sums[0] += (quads >> 16 & 255) * (digits)[2], sums[0] += (quads >> 24) * (digits)[3]
 #define ADD_SAME(sums, quads, digit) ADD(sums, quads, &(digit))
 #define TOTAL(sums) sums[0]
 #define TOTAL_SAME(sums) sums[0]
+
+INLINE Four clip_sums(Four sums) {
+    Signed values = (Signed)sums >> PRECISION_BITS;
+    return (Four)MINIMUM(MAXIMUM(values, (Signed){0}), (Signed){0} + 255);
+}
 #endif
 #include "groups.h"
 

@@ -18,6 +18,7 @@
 
 typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
+typedef INT32 Signed __attribute__((vector_size(16)));
 typedef UINT32 Pairs __attribute__((vector_size(32)));
 typedef UINT16 Halves __attribute__((vector_size(32)));
 typedef UINT8 Wide __attribute__((vector_size(32)));
@@ -147,8 +148,9 @@ static inline Halves dot_bytes(Wide a, Wide b) {
     return (Halves)(low + (Shorts)((Halves)a >> 8) * ((Shorts)b >> 8));
 }
 
-#define UPPER_HALF(type, a, b) \
-    ({ type high, x = (a), y = (b); for (int i = 0; i < 16; i++) high[i] = (int64_t)x[i] * y[i] >> 16; high; })
+typedef INT32 Products __attribute__((vector_size(64)));
+#define WIDEN(a) __builtin_convertvector(a, Products)
+#define UPPER_HALF(type, a, b) __builtin_convertvector(WIDEN((type)(a)) * WIDEN((type)(b)) >> 16, type)
 #define multiply_high(a, b) UPPER_HALF(Halves, a, b)
 #define multiply_high_signed(a, b) UPPER_HALF(Shorts, a, b)
 #endif
