@@ -188,8 +188,8 @@ class _Writer:
         yield from self._lay_out(tables.operation_table(shown))
         if len(shown) < len(rows):
             yield f"  ... and {len(rows) - len(shown)} between them: --verbose, --json or --html FILE"
-        ratios = [(row.operation, row.ratio) for row in rows]
-        losses = [f"{name} ({ratio:.2f}x)" for name, ratio in ratios if ratio < 1 - words.SAME]
+        slower = {row.operation for row in table.slower}
+        losses = [f"{row.operation} ({row.ratio:.2f}x)" for row in rows if row.operation in slower]
         if losses:
             yield from self._indent(f"slower: {', '.join(losses)}")
 

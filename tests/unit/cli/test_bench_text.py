@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from support.bench.reports import bare_report, large_jpegs, nothing_helps, report, small_jpegs, whole_report
+from support.bench.reports import OPERATIONS, bare_report, large_jpegs, nothing_helps, report, small_jpegs, whole_report
 from support.suite.golden import Golden
 
 from fastinstall.bench.report import CONTROL, BenchReport, CandidateOutcome, SpeedAdvice
@@ -147,6 +147,11 @@ def test_losses_of_operations_are_told(golden: Golden) -> None:
     lines = _lines(whole_report())
     start = next(number for number, line in enumerate(lines) if "rotate 10 bicubic" in line)
     golden("\n".join(lines[start:]))
+
+
+def test_what_the_noise_explains_is_no_loss() -> None:
+    noisy = replace(OPERATIONS, noise=0.5)
+    assert not any("slower: " in line for line in _lines(report(operations=noisy)))
 
 
 def test_without_block_characters_the_bars_are_drawn_in_ascii() -> None:
