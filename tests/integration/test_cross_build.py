@@ -27,8 +27,8 @@ from fastinstall.proof.runs import Outcomes, ProofStack, Work, fill_fresh_memory
 pytestmark = pytest.mark.slow
 
 RELEASE = "13.0.0"
-STEP = 120
-"""Of so many cases of the proof one is run."""
+STEPS = {"cortex-a53": 120, "neoverse-n1": 120, "max": 1}
+"""CPUs as qemu names them, and of how many cases of the proof one is run."""
 BUILD = ("build", "--machine", AARCH64.machine, "--recipe", "pillow-fast")
 USED = """
 import io, json
@@ -106,19 +106,20 @@ def stacks(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
     return {name: scratch / name for name in ("official", "ours")}
 
 
-def outcomes(machine: ArmPython, tree: Path, model: str, scratch: Path) -> Outcomes:
-    """What a part of the proof's cases gives on a CPU that qemu names so; slower than a machine, so with more time."""
+def outcomes(machine: ArmPython, tree: Path, model: str, step: int, scratch: Path) -> Outcomes:
+    """What cases of the proof give on a CPU that qemu names so; slower than a machine, so with more time."""
     python = machine.write_starter(scratch / model, model=model)
     stack = ProofStack(label=model, python=python, tree=tree, variables=dict(os.environ), patience=EMULATORS_PATIENCE)
-    return run_cases(fill_fresh_memory(stack), Work(cases=matrix_cases()[::STEP]))
+    return run_cases(fill_fresh_memory(stack), Work(cases=matrix_cases()[::step]))
 
 
-@pytest.mark.parametrize("model", ["cortex-a53", "neoverse-n1", "max"])
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("model", "step"), STEPS.items(), ids=STEPS)
 def test_it_computes_what_the_official_wheel_computes_on_old_and_later_cpus(
-    machine: ArmPython, stacks: dict[str, Path], model: str, tmp_path: Path
+    machine: ArmPython, stacks: dict[str, Path], model: str, step: int, tmp_path: Path
 ) -> None:
-    expected = outcomes(machine, stacks["official"], "max", tmp_path)
-    found = outcomes(machine, stacks["ours"], model, tmp_path)
+    expected = outcomes(machine, stacks["official"], "max", step, tmp_path)
+    found = outcomes(machine, stacks["ours"], model, step, tmp_path)
     assert not [case for case in expected if is_death(found[case])]
     known = find_known_differences(AARCH64.machine)
     assert [case for case in expected if found[case] != expected[case] and case not in known] == []
@@ -138,7 +139,7 @@ def test_pip_of_this_machine_refuses_it(made: Made, tmp_path: Path) -> None:
     argv = (sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", tmp_path, made.wheel)
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert "not a supported wheel on this platform" in done.stderr
+    assert "not a supported wheel" in done.stderr
 
 
 def test_without_a_python_that_proves_it_nothing_is_built(sandbox: Sandbox) -> None:
