@@ -11,6 +11,7 @@ from support.values.sessions import a_session
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.wheel_set import set_text
+from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import DocumentError, UndeterminedError, UsageError
 from fastinstall.core.files import sha256
 from fastinstall.fleet.wheel_set import PYTHONS, SetWheel, WheelOutcome, WheelSet, build_set, plan_set
@@ -34,6 +35,11 @@ def test_a_set_has_a_wheel_for_each_python_in_use_with_every_level_that_pays(ses
     assert [each.abi for each in wanted] == [f"cp{each.replace('.', '')}" for each in PYTHONS]
     assert {each.levels for each in wanted} == {("x86-64-v2", "x86-64-v3")}
     assert {each.directory for each in wanted} == {"."}
+
+
+def test_a_set_for_another_machine_has_its_levels(session: Session) -> None:
+    wanted = plan_set(session, None, Request(), AARCH64.machine)
+    assert {(each.architecture, each.levels) for each in wanted} == {(AARCH64.machine, ("armv8-a",))}
 
 
 def test_named_levels_hold_for_all(session: Session) -> None:
