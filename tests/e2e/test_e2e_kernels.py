@@ -1,6 +1,7 @@
 """A kernel that does not work out: what does not compile is left out by name, or nothing is changed at all."""
 
 import json
+from zipfile import ZipFile
 
 import pytest
 from support.environments.interpreters import running
@@ -44,6 +45,19 @@ def test_a_kernel_that_does_not_compile_is_left_out_and_everybody_says_so(sandbo
 
     again = sandbox.cli("setup", "--yes", *words, env=variables)
     assert "nothing to do" in again.stdout, again.text
+
+
+@pytest.mark.parametrize("version", ["12.1.1", "12.3.0"])
+def test_the_oldest_pillow_of_the_recipe_and_the_newest_for_python_3_10_have_every_kernel(
+    sandbox: Sandbox, version: str
+) -> None:
+    directory = sandbox.root / "wheels"
+    done = sandbox.cli("build", "-o", directory, "--version", version, *ONE_LEVEL)
+    assert done.exit_code == 0, done.text
+    with ZipFile(next(directory.glob("*.whl"))) as wheel:
+        told = json.loads(wheel.read(next(name for name in wheel.namelist() if name.endswith("/fastinstall.json"))))
+    assert told.get("without", []) == []
+    assert {"resize", "split", "premultiply"} <= {*told["kernels"]}
 
 
 def test_where_nothing_can_be_left_out_what_does_not_compile_is_named_and_nothing_changed(
