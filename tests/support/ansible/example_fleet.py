@@ -20,7 +20,7 @@ HEALTHY = ("web1", "web2", "web3")
 PERSON = "kim"
 """The ordinary user of web3."""
 TOLD: Mapping[str, tuple[str, ...]] = {
-    "arm": ("aarch64",),
+    "arm": ("armv8-a",),
     "busy": ("/media/env: ", " is working on this environment"),
     "gone": ("Connection refused",),
     "narrow": ("No space left on device",),
