@@ -27,6 +27,10 @@ class Emulation:
     unproven: bool = False
 
 
+NO_EMULATION = Emulation()
+"""Nothing that runs a Python of another machine."""
+
+
 def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Interpreter | None:
     """Return the Python that proves a wheel for a target; None where the wheel goes without a proof.
 

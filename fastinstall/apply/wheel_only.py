@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
-from fastinstall.apply.emulation import Emulation, describe_emulated_cpu, find_emulated_python
+from fastinstall.apply.emulation import NO_EMULATION, Emulation, describe_emulated_cpu, find_emulated_python
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.conda.channel import publish_packages
 from fastinstall.conda.microarchitectures import find_microarchitectures
@@ -35,8 +35,6 @@ from fastinstall.wheelbuild.package_index.publish import (
     require_wheelhouse,
     require_writable,
 )
-
-NO_EMULATION = Emulation()
 
 
 @immutable

@@ -4,12 +4,11 @@ import os
 from enum import StrEnum
 from pathlib import Path, PurePath
 
-from fastinstall.apply.emulation import Emulation
-from fastinstall.apply.wheel_only import NO_EMULATION
+from fastinstall.apply.emulation import NO_EMULATION, Emulation
 from fastinstall.core.architecture import level_label
 from fastinstall.core.errors import UndeterminedError, UsageError
 from fastinstall.core.messages import listing
-from fastinstall.core.values import immutable, keyed
+from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains
 from fastinstall.fleet.fleet import FleetArtefact
 from fastinstall.fleet.host_plan import add_builders, refuse_native
@@ -74,7 +73,7 @@ class WheelSet:
     """
 
     summary: str
-    request: Request = keyed("wish")
+    request: Request
     directory: PurePath
     wheels: tuple[SetWheel, ...]
 
