@@ -11,7 +11,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.catalogue import all_adapters
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine, LoadingRate, WorkerStart
 from fastinstall.core import process
 from fastinstall.core.codec import encode
@@ -208,12 +207,9 @@ def start_loading(job: Job, patience: float = START_SECONDS, *, with_workers: bo
 
 
 def _encode_job(job: Job) -> dict[str, Any]:
-    # the target does not have the adapters of other distributions
-    foreign = (str(each.file) for each in all_adapters() if each.distribution and each.name == job.adapter)
     return {
         "site": [str(each) for each in job.site],
         "adapter": job.adapter,
-        "file": next(foreign, ""),
         "loader": job.loader,
         "images": [str(each) for each in job.images],
         "store": encode(job.store),

@@ -1,18 +1,15 @@
-"""Another distribution beside fastinstall: its check, its recipe and its adapter, through the program itself."""
+"""Another distribution beside fastinstall: its check and its recipe, through the program itself."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from PIL import Image
-from support.elf.extension_package import ADAPTER, LICENCES, make_check, make_distribution
+from support.elf.extension_package import LICENCES, make_check, make_distribution
 from support.environments.interpreters import running
 from support.environments.site_packages import PIL_FILES, install
 from support.sandbox import STOCK, Sandbox
 
 import fastinstall
-from fastinstall.bench.loading import Job, start_loading
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import ExitCode
 
@@ -20,7 +17,6 @@ BROKEN = "def check(context):\n    raise RuntimeError('the licence server is awa
 POINTS = {
     "fastinstall.checks": {"licences": "acme.licences", "servers": "acme.servers", "swapped": "acme.swapped"},
     "fastinstall.recipes": {"acme": "acme.recipes"},
-    "fastinstall.adapters": {"acme-raw": "acme.raw", "pyvips": "acme.raw"},
 }
 
 
@@ -33,7 +29,6 @@ def site(tmp_path: Path) -> Path:
         "acme/licences.py": LICENCES,
         "acme/servers.py": BROKEN,
         "acme/swapped.py": BROKEN,
-        "acme/raw.py": ADAPTER,
         "acme/recipes/acme-pillow.toml": stock.replace('name = "pillow"\n', 'name = "acme-pillow"\n'),
         "acme/recipes/pillow.toml": stock,
     }
@@ -76,25 +71,6 @@ def test_its_recipe_is_one_of_the_recipes(sandbox: Sandbox, beside: dict[str, st
     assert "'pillow' of acme-images 1.0" in told.stderr
     assert sandbox.cli("recipes", "check", "acme-pillow", env=beside).exit_code == ExitCode.OK
     assert sandbox.cli("recipes", "check", "acme-pillow").exit_code == ExitCode.USAGE
-
-
-def test_bench_offers_its_adapter(sandbox: Sandbox, beside: dict[str, str | None]) -> None:
-    told = sandbox.cli("bench", "--list", env=beside)
-    assert "acme-raw" in told.stdout
-    assert "'pyvips' of acme-images 1.0" in told.stderr
-    code = sandbox.cli("bench", "--print-code", "acme-raw", env=beside)
-    assert "def load(path):" in code.stdout
-
-
-def test_its_adapter_runs_in_a_target_that_does_not_have_it(
-    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    photo = tmp_path / "photo.jpg"
-    Image.new("RGB", (64, 48)).save(photo)
-    monkeypatch.syspath_prepend(site)
-    with start_loading(Job(python=Path(sys.executable), images=(photo,), adapter="acme-raw", tensor=False)) as talk:
-        assert talk.versions == {"acme": "1.0"}
-        assert list(talk.measure(0.0).stages) == ["read", "decode"]
 
 
 def test_a_setup_is_undone_where_its_check_says_so(sandbox: Sandbox, tmp_path: Path) -> None:
