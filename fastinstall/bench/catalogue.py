@@ -5,7 +5,7 @@ Their files are read; nothing of a target is imported.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
@@ -13,16 +13,12 @@ from types import ModuleType
 from typing import Any, get_origin
 
 from fastinstall.bench import _stores, adapters
-from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core.errors import UsageError
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
 USUAL_PRIORITY = 1000
 """Of a candidate without a stated priority: the lower, the earlier one is measured."""
-
-Room = Callable[[SurveyedImage, Mapping[str, Any]], int]
-"""Returns the most bytes that an image takes in a store, from the pipeline."""
 
 
 @immutable
@@ -40,7 +36,6 @@ class StoreKind:
         in_files: whether every image has its own file, so that any loader can read it.
         settings: the parts of the pipeline that affect its content: "shorter", "filter".
         priority: the lower, the earlier it is measured.
-        most_bytes: the most bytes that an image takes.
         code: the line of code that reads the result of its script.
         file: path of the module that implements it.
     """
@@ -55,7 +50,6 @@ class StoreKind:
     in_files: bool = False
     settings: tuple[str, ...] = ()
     priority: int = USUAL_PRIORITY
-    most_bytes: Room
     code: str
     file: Path
 
@@ -90,7 +84,6 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
     reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
     return StoreKind(
         code=folder if getattr(module, "IN_FILES", False) else reader,
-        most_bytes=getattr(module, "most_bytes", lambda image, _wanted: image.size_bytes),
         **_read_description(StoreKind, module),
     )
 
@@ -219,7 +212,7 @@ def _read_description(kind: type[StoreKind | Adapter], module: ModuleType) -> di
     found: dict[str, Any] = {"file": Path(str(module.__file__))}
     for each in fields(kind):
         name = each.name.upper()
-        if each.name not in ("file", "code", "most_bytes") and (each.default is MISSING or hasattr(module, name)):
+        if each.name not in ("file", "code") and (each.default is MISSING or hasattr(module, name)):
             value = getattr(module, name)
             found[each.name] = tuple(value) if get_origin(each.type) is tuple else value
     return found
