@@ -137,7 +137,7 @@ def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
 def _list(context: Context) -> int:
     from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415 (only with --list)
 
-    checks = [load_check(name) for name in check_names(foreign=True)]
+    checks = [load_check(name) for name in check_names()]
     if context.console.json:
         from fastinstall.core.codec import dump  # noqa: PLC0415 (only for JSON)
 
