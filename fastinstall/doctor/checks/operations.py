@@ -6,19 +6,17 @@
 
 Why it matters:
 Only what runs is known to work. `PIL.features` tells what was compiled, an import executes hardly any of the code, and
-`pip check` reads metadata. If a signal kills the interpreter, the signal and the operation are named. The command below
-it shows the line of Python that died. After SIGILL, `fastinstall doctor isa-compatible` names the CPU features that the
-code needs and this CPU lacks; after SIGBUS, `pillow-files` names a file that was truncated.
+`pip check` reads metadata. If a signal kills the interpreter, the operation and what the signal means are named.
 
 How to fix it:
 After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. Otherwise put the stack back by
-`fastinstall doctor --fix`.
+`fastinstall doctor --fix`, or look at the library that is named.
 """
 
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show
+from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show_files
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding
 
@@ -64,21 +62,28 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
-    core = context.facts.stack.core
+    short, core = _find_truncated_file(context, runtime), context.facts.stack.core
     # The core on disk may be another than ran, or a stub before it.
     ran = runtime.core or (str(core.path) if core is not None else "unknown")
-    level = context.facts.cpu.level or "unknown"
-    cause = _MEANING.get(runtime.signal, "it cannot be used")
-    remedy = offer_repair(context)
-    if runtime.signal == "SIGILL":
-        remedy = offer_setup(context, "set up the stack for this CPU", "--level", "auto")
-    python = context.facts.environment.python
+    cause = f"{short} is truncated" if short else _MEANING.get(runtime.signal, "the operation cannot be used")
     return _SAY.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: {cause}",
-        evidence=(f"operations completed before it: {len(runtime.operations)}", f"CPU level: {level}", f"core: {ran}"),
-        remedy=remedy,
-        verify=show(python, "-X", "faulthandler", "-c", _reproduce(runtime.during)),
+        evidence=(
+            f"operations completed before it: {len(runtime.operations)}",
+            f"CPU level: {context.facts.cpu.level or 'unknown'}",
+            f"core: {ran}",
+        ),
+        remedy=offer_setup(context, "set up the stack for this CPU", "--level", "auto")
+        if runtime.signal == "SIGILL"
+        else offer_repair(context),
+        verify=show_files(context.facts.interpreter.site_packages / short) if short else run_python(context, _EXAMPLE),
     )
+
+
+def _find_truncated_file(context: CheckContext, runtime: Runtime) -> str:
+    """Find the file that a SIGBUS is due to: code that RECORD has with other contents; empty if there is none."""
+    recorded = (path for owner in context.facts.stack.owners for path in owner.mismatched if ".so" in path)
+    return next(recorded, "") if runtime.signal == "SIGBUS" else ""
 
 
 def _reproduce(operation: str) -> str:
