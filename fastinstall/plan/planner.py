@@ -9,7 +9,7 @@ from dataclasses import replace
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, pin_command, quote
 from fastinstall.doctor.registry import verifying_checks
-from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
+from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
 from fastinstall.model.facts import Facts
 from fastinstall.model.pin_state import Project
 from fastinstall.model.request import PlanRisk
@@ -78,7 +78,7 @@ def make_plan(situation: Situation) -> Plan:
         *conda.after_swap,
         *_plan_pip_pin(situation, build),
         Verify(
-            checks=(*verifying_checks(), *situation.foreign_checks),
+            checks=verifying_checks(),
             reason="run doctor's checks on the result; an error undoes the setup",
         ),
     )
