@@ -72,9 +72,7 @@ def test_the_bill_names_the_wheel_and_all_that_it_is_made_from_by_purl_and_hash(
     document = bill(tmp_path)
     assert document["metadata"]["component"]["purl"] == "pkg:pypi/pillow@13.0.0%2Bsimd.v2.v3"
     source, base_wheel, _zlib = document["components"]
-    assert (
-        source["hashes"][0]["content"] == hashlib.sha256(b"not unpacked by these tests").hexdigest()
-    )
+    assert source["hashes"][0]["content"] == hashlib.sha256(b"not unpacked by these tests").hexdigest()
     assert base_wheel["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(b"official").hexdigest()}]
     assert base_wheel["purl"].startswith("pkg:pypi/pillow@12.1.1?file_name=pillow-12.1.1-cp311-")
 
