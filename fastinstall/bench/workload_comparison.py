@@ -24,8 +24,6 @@ from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing
 
-_BEST = 3
-"""How many of the best are measured again if time is left."""
 _UNBOUNDED = 1e9
 _RATE_START_SECONDS = 0.2
 
@@ -118,7 +116,8 @@ class WorkloadComparison:
             return True
         few = measured is not None and measured < self.context.effort.least_candidates
         left = self.context.left() if few else self.end - time.monotonic()
-        return self._estimate_candidate_seconds() + self._estimate_rating_seconds() < left
+        loaders = 1 if self.context.request.quick else LOADERS_RATED
+        return self._estimate_candidate_seconds() + loaders * self._estimate_rating_seconds() < left
 
     def _estimate_candidate_seconds(self) -> float:
         """Estimate from the previous candidates, and at least from the baseline."""
@@ -126,10 +125,9 @@ class WorkloadComparison:
         return seconds * max(1.0, self._spent / self._expected if self._expected else 1.0)
 
     def _estimate_rating_seconds(self) -> float:
-        """Return the time reserved for workers."""
-        loaders = 1 if self.context.request.quick else LOADERS_RATED
+        """Return the time to measure one loader with workers."""
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
-        return loaders * (2 * self.start_seconds + len(self.requests) * each)
+        return 2 * self.start_seconds + len(self.requests) * each
 
     def _measure_cold_read_ms(self) -> float | None:
         """Measure reading a file that is not in the page cache; None if files are in memory.
@@ -172,7 +170,7 @@ class WorkloadComparison:
     def compare_all(
         self, candidate_runs: Sequence[CandidateRun], workload: Workload
     ) -> tuple[dict[str, CandidateRun], list[CandidateResult]]:
-        """Measure every candidate between two measurements of a control, and the best again if time is left.
+        """Measure every candidate between two measurements of a control.
 
         Returns:
             The candidates by their names, and their results.
@@ -196,29 +194,12 @@ class WorkloadComparison:
             joined = join_candidate_runs(parts)
             by_name[joined.name] = joined
             results.append(self.measure_candidate(joined))
-        self._repeat_best(by_name, results)
         last = self.measure_candidate(control)
         return by_name, [last if last.gain else first, *results]
 
-    def _repeat_best(self, by_name: Mapping[str, CandidateRun], results: list[CandidateResult]) -> None:
-        """Measure the best again while time is left: the advice is chosen among them."""
-        while not self.context.request.quick and self._has_spare_time():
-            ranked = sorted(results, key=_get_gain_ratio, reverse=True)
-            again = [each for each in ranked if each.gain and each.candidate.storage == "files"][:_BEST]
-            if not again:
-                return
-            for best in again:
-                if self._has_spare_time():
-                    more = self.measure_candidate(by_name[best.candidate.name])
-                    results[results.index(best)] = more if more.gain else best
-
-    def _has_spare_time(self) -> bool:
-        return 2 * self._estimate_candidate_seconds() + self._estimate_rating_seconds() < self.end - time.monotonic()
-
     def can_rate(self) -> bool:
         """Return whether there is time to measure another with workers; always if numbers were requested."""
-        loaders = 1 if self.context.request.quick else LOADERS_RATED
-        seconds = self._estimate_rating_seconds() / loaders
+        seconds = self._estimate_rating_seconds()
         return bool(self.context.request.workers) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
 
     def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
@@ -242,7 +223,7 @@ def compare_candidates(
 ) -> tuple[Workload, CandidateResult, tuple[CandidateResult, ...]]:
     """Measure the baseline and every candidate in turn with it, as time allows; then some with workers.
 
-    A control comes first and last. Remaining time narrows the ranges of the best ones.
+    A control comes first and last.
 
     Args:
         context: where it is measured.
