@@ -19,7 +19,7 @@ from fastinstall.bench.catalogue import (
     variables_of,
 )
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
-from fastinstall.bench.surveyed_image import SurveyedImage
+from fastinstall.bench.survey import SurveyedImage
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits

@@ -10,7 +10,6 @@ removed at any time.
 """
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -165,10 +164,6 @@ def _explain_fetching(name: str) -> str:
     return f"to measure it anyway: fastinstall bench --with {name}"
 
 
-MOST_BYTES = 2 << 30
-"""The limit for all entries together: the largest known, imagecodecs with numpy, takes 150 MB."""
-FREE_BYTES = 1 << 30
-"""Free disk space required before fetching."""
 _SECONDS = 300.0
 
 
@@ -212,7 +207,6 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
         return place
     if fetching.offline:
         raise _missing(f"its packages are not in the cache, and --quick fetches nothing; {_explain_fetching(name)}")
-    _refuse_full_disk(name, fetching)
 
     def say(process: int | None) -> None:
         who = f"process {process}" if process else "another process"
@@ -242,19 +236,6 @@ def _place(requirements: Sequence[str], fetching: PackageFetching) -> Path:
         }
     )
     return fetching.cache / "libraries" / key
-
-
-def _refuse_full_disk(name: str, fetching: PackageFetching) -> None:
-    """Raise if the disk or our share of it is full."""
-    fetching.cache.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(fetching.cache).free
-    if free < FREE_BYTES:
-        reason = f"{free >> 20} MiB are free in {fetching.cache}, but {FREE_BYTES >> 20} are needed"
-        raise _missing(f"{name} is not fetched: {reason}")
-    libraries = fetching.cache / "libraries"
-    taken = sum(each.stat().st_size for each in libraries.rglob("*") if each.is_file())
-    if taken > MOST_BYTES:
-        raise _missing(f"{name} is not fetched: {libraries} takes {taken >> 20} MiB already; you may remove it")
 
 
 def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, place: Path) -> None:

@@ -237,8 +237,7 @@ class Unmeasured:
     """Images that were left out, for one reason.
 
     Attributes:
-        reason: "truncated", "corrupt", "not an image", "unreadable", "CMYK", "16 bits per channel", "animated",
-            "too large", "kills the decoder", ...
+        reason: "truncated", "corrupt", "unreadable", "CMYK", "16 bits per channel", "too large", "kills the decoder", ...
         count: number of images with this reason.
         examples: some of their paths.
     """

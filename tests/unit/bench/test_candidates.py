@@ -15,7 +15,7 @@ from fastinstall.bench.candidates import (
 )
 from fastinstall.bench.catalogue import SETTINGS, Adapter, ProcessVariables, kind_named, variables_of
 from fastinstall.bench.report import CandidateKind
-from fastinstall.bench.surveyed_image import SurveyedImage
+from fastinstall.bench.survey import SurveyedImage
 from fastinstall.model.machine import LoaderLimits
 
 MACHINE = LoaderLimits(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")
