@@ -237,7 +237,7 @@ class Unmeasured:
     """Images that were left out, for one reason.
 
     Attributes:
-        reason: "truncated", "corrupt", "unreadable", "CMYK", "16 bits per channel", "too large", "kills the decoder", ...
+        reason: "truncated", "corrupt", "unreadable", "CMYK", "too large", "kills the decoder: SIGSEGV", ...
         count: number of images with this reason.
         examples: some of their paths.
     """
