@@ -16,12 +16,10 @@ from pathlib import Path
 from fastinstall.bench.candidates import (
     FASTINSTALL,
     OFFICIAL_WHEEL,
-    TOGETHER,
     CandidateRun,
     Materials,
     UnpackedPackages,
     make_candidate_runs,
-    select_candidate_runs,
 )
 from fastinstall.bench.catalogue import (
     SETTINGS,
@@ -70,7 +68,6 @@ def list_known_candidates() -> tuple[PossibleCandidate, ...]:
         *((CandidateKind.DECODER, each.name, each.title, each.brings) for each in all_adapters()),
         *((CandidateKind.SETTING, each.name, each.title, ()) for each in SETTINGS),
         *((CandidateKind.STORAGE, each.name, each.title, each.brings) for each in all_kinds()),
-        (CandidateKind.TOGETHER, TOGETHER, "everything that helps without changing pictures, combined", ()),
     )
     return tuple(
         PossibleCandidate(name=name, title=title, kind=kind, requirements=needs) for kind, name, title, needs in known
@@ -103,9 +100,8 @@ def choose_candidate_runs(
         fastinstall=ours,
         libraries=dict(_find_libraries(context)),
     )
-    found = select_candidate_runs(make_candidate_runs(materials), names)
-    there = {TOGETHER, *(each.name for each in found)}
-    return (*found, *(_make_absent_run(known[name]) for name in names if name not in there))
+    found = {each.name: each for each in make_candidate_runs(materials) if not names or each.name in names}
+    return (*found.values(), *(_make_absent_run(known[name]) for name in names if name not in found))
 
 
 def _make_absent_run(known: PossibleCandidate) -> CandidateRun:

@@ -32,7 +32,6 @@ class CandidateKind(StrEnum):
     DECODER = "decoder"
     SETTING = "setting"
     STORAGE = "storage"
-    TOGETHER = "together"
 
 
 class CandidateOutcome(StrEnum):
