@@ -21,11 +21,9 @@ from fastinstall.guard.pip_trap import (
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_packages import is_our_package
-from fastinstall.model.conda_pins import pin_line
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.dependants import pin_line
+from fastinstall.model.facts import EnvironmentKind, Facts, PinKind, PinState, Project
 from fastinstall.model.move import Move, MoveKind
-from fastinstall.model.pin_state import PinKind, PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.observe.active_environment import is_made_by_uv
 from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line

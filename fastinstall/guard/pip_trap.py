@@ -19,10 +19,8 @@ from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.index.pip import PipForecast, forecast_pip_install
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Distribution, Facts
+from fastinstall.model.facts import Distribution, EnvironmentKind, Facts, PinKind, PinState
 from fastinstall.model.move import Move, MoveKind
-from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.model.request import Request
 from fastinstall.observe.pip_pins import (
     CONFIGURATION,

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from fastinstall.core import process
-from fastinstall.model.guard_state import GuardCost
+from fastinstall.model.facts import GuardCost
 from fastinstall.observe.guard_files import GUARD_ENTRIES, GUARD_PACKAGE
 
 _SCRIPT = """

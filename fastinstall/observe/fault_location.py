@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.elf.image import ElfError, open_image
-from fastinstall.model.live_process import Fault, packages_of
+from fastinstall.model.facts import Fault, packages_of
 from fastinstall.observe.process_memory import Mapping, read_mappings
 
 _LONGEST = 15

@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.elf.description import Binding
 from fastinstall.elf.dynamic_symbols import SYMBOL
-from fastinstall.model.live_process import packages_of
+from fastinstall.model.facts import packages_of
 
 _LINE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ..([x-]). ([0-9a-f]+) \S+ (\d+) *(.*)")
 

@@ -12,7 +12,7 @@ from fastinstall.elf.description import Binding, LoadedLibrary
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.libjpeg_marks import JPEG
 from fastinstall.elf.libraries import describe_library, identify
-from fastinstall.model.live_process import LiveProcess
+from fastinstall.model.facts import LiveProcess
 from fastinstall.observe.process_memory import Mapping, read_bindings, read_mappings
 
 _DELETED = " (deleted)"

@@ -17,8 +17,8 @@ from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import Problem
-from fastinstall.model.recipe_names import rename_in_plan
 from fastinstall.model.request import Risk
+from fastinstall.model.stored_documents import rename_in_plan
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.kind import ADDRESS, SavedPlanContext
 

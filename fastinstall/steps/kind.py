@@ -11,8 +11,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Environment, Facts
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.request import Request

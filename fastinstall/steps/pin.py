@@ -7,7 +7,7 @@ from fastinstall.core import foreign
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.conda_pins import PINS
+from fastinstall.model.dependants import PINS
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe_documents import Problem
 from fastinstall.steps.kind import RecordingStep, SavedPlanContext

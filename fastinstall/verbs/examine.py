@@ -9,10 +9,8 @@ from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import check_names, ignored_findings, make_context, needs_runtime, report, run_checks
 from fastinstall.elf.cpu import Cpu, Host
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts, Interpreter, Runtime
+from fastinstall.model.facts import Environment, Facts, Interpreter, LiveProcess, Runtime
 from fastinstall.model.finding import EnvironmentReport
-from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, read_earlier_receipt

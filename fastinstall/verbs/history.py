@@ -9,7 +9,7 @@ from fastinstall.core.messages import format_bytes
 from fastinstall.journal.damaged_transactions import move_damaged_transaction_away, unreadable_named
 from fastinstall.journal.forget import forget, list_forgettable_transactions
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable
 from fastinstall.observe.session import Session
 

@@ -9,8 +9,7 @@ from pathlib import Path, PurePath
 from fastinstall.core.errors import RefusedError, UndeterminedError
 from fastinstall.core.foreign_code import find_stranger
 from fastinstall.core.messages import quote
-from fastinstall.model.environment import Environment
-from fastinstall.model.live_process import LiveProcess, running_core
+from fastinstall.model.facts import Environment, LiveProcess, running_core
 from fastinstall.observe.active_environment import locate
 
 _INTERPRETER = re.compile(r"(python|pypy)[\d.]*t?")

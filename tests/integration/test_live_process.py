@@ -15,7 +15,7 @@ from support.environments.running_processes import living
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.elf.description import Binding
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.finding import Finding, Status
 from fastinstall.observe.running_process import observe_process
 from fastinstall.observe.session import open_session

@@ -18,7 +18,7 @@ from fastinstall.cli.text.reports import (
 )
 from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, UsageError
 from fastinstall.core.home import expand_home
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.interpreter import ask_interpreter, use_pil

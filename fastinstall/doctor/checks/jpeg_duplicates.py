@@ -40,8 +40,8 @@ from fastinstall.doctor.loader_agreement import find_disagreements
 from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
 from fastinstall.doctor.remedies import offer_repair, show_maps, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
+from fastinstall.model.facts import LiveProcess
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.live_process import LiveProcess
 
 NEEDS_RUNTIME = True
 ORDER = 110

@@ -20,8 +20,8 @@ from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.remedies import show_maps
+from fastinstall.model.facts import LiveProcess, packages_of, running_core
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.live_process import LiveProcess, packages_of, running_core
 
 ORDER = 150
 

@@ -21,9 +21,8 @@ from pathlib import PurePath
 from fastinstall.core.architecture import architecture_of
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files
-from fastinstall.model.facts import Runtime
+from fastinstall.model.facts import Fault, Runtime, packages_of
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.live_process import Fault, packages_of
 
 NEEDS_RUNTIME = True
 ORDER = 140

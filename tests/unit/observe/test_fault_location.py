@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.model.live_process import Fault
+from fastinstall.model.facts import Fault
 from fastinstall.observe.fault_location import read_fault
 
 AVX2 = bytes.fromhex("c4e27d3006")  # vpmovzxbw ymm0, [rsi]

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.model.live_process import LiveProcess
+from fastinstall.model.facts import LiveProcess
 from fastinstall.observe.running_process import observe_process
 
 PID = 4711

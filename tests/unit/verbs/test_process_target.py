@@ -6,8 +6,7 @@ from pathlib import Path, PurePath, PurePosixPath
 import pytest
 
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.live_process import LiveProcess
+from fastinstall.model.facts import EnvironmentKind, LiveProcess
 from fastinstall.verbs.process_target import process_target
 
 CORE = "lib/python3.11/site-packages/PIL/_imaging.cpython-311-x86_64-linux-gnu.so"

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 from support.values.builders import SITE_PACKAGES, SUFFIX, copy
 
-from fastinstall.model.live_process import packages_of, running_core
+from fastinstall.model.facts import packages_of, running_core
 
 STUB = SITE_PACKAGES / f"PIL/_imaging{SUFFIX}"
 LIBC = PurePosixPath("/lib/x86_64-linux-gnu/libc.so.6")
