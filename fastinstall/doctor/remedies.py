@@ -151,11 +151,6 @@ def show_lines(pattern: str, *paths: PurePath) -> str:
     return show("grep", "-H", pattern, *paths)
 
 
-def show_maps(process: LiveProcess, pattern: str) -> str:
-    """Word a command for the files that a process has mapped; those that are gone are marked "(deleted)"."""
-    return show_lines(pattern, PurePath(f"/proc/{process.pid}/maps"))
-
-
 def find_text(text: str, directory: PurePath) -> str:
     """Word a command for the files of a directory that have a text in them."""
     return show("grep", "-rlF", text, directory)

@@ -59,7 +59,7 @@ EXIT_CODES = {
 }
 CHECKS = """
     environment conda-records cpu-level pillow-importable pillow-owner pillow-files simd-active build-flags
-    isa-compatible jpeg-library jpeg-duplicates libraries-resolve features operations live-process swapped interrupted
+    isa-compatible jpeg-library jpeg-duplicates libraries-resolve features operations swapped interrupted
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
