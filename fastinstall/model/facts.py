@@ -198,27 +198,6 @@ class OperationResult:
 
 
 @immutable
-class Fault:
-    """The instruction at which a signal killed a process.
-
-    Attributes:
-        file: the mapped file that holds it; None if it is outside every file.
-        offset: of the instruction in that file, in bytes.
-        code: its first bytes (up to 15), hexadecimal.
-        instruction: disassembled ("vpmovzxbw ymm0,[rsi]"); empty without the extra `isa`.
-        features: the CPU features that it needs, as in /proc/cpuinfo; empty if unknown.
-        truncated: files shorter than their mappings, after a SIGBUS; PIL's first.
-    """
-
-    file: PurePath | None
-    offset: int
-    code: str
-    instruction: str = ""
-    features: tuple[str, ...] = ()
-    truncated: tuple[PurePath, ...] = ()
-
-
-@immutable
 class Runtime:
     """The result of importing and using PIL with the target's interpreter.
 
@@ -234,7 +213,6 @@ class Runtime:
         operations: each operation's result, in order.
         mapped_by_import: files mapped after the import, in the loader's order, each once.
         mapped: files mapped at the end, likewise; empty if it died before.
-        fault: where the signal struck; None without a signal, or if unknown.
     """
 
     imported: bool
@@ -248,7 +226,6 @@ class Runtime:
     operations: tuple[OperationResult, ...] = ()
     mapped_by_import: tuple[PurePath, ...] = ()
     mapped: tuple[PurePath, ...] = ()
-    fault: Fault | None = None
 
 
 _PACKAGE, _LIBRARIES = "PIL", "pillow.libs"
