@@ -316,21 +316,6 @@ class GuardEvent:
 
 
 @immutable
-class GuardCost:
-    """The measured cost of the start-up guard at each start of an interpreter.
-
-    Attributes:
-        median_us: microseconds, the median of the starts.
-        start_ms: milliseconds of a complete start without it, the median.
-        starts: number of measured starts.
-    """
-
-    median_us: float
-    start_ms: float
-    starts: int
-
-
-@immutable
 class GuardState:
     """The start-up guard in site-packages.
 

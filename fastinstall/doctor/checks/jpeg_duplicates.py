@@ -38,7 +38,6 @@ from fastinstall.doctor.loader_agreement import find_disagreements
 from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
 from fastinstall.doctor.remedies import offer_repair, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
-from fastinstall.model.facts import LiveProcess
 from fastinstall.model.finding import Finding, Remedy, Status
 
 NEEDS_RUNTIME = True
