@@ -28,7 +28,7 @@ from fastinstall.core.messages import listing as joined
 from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Finding
 
 ORDER = 50
