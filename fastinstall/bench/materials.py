@@ -21,13 +21,7 @@ from fastinstall.bench.candidates import (
     UnpackedPackages,
     make_candidate_runs,
 )
-from fastinstall.bench.catalogue import (
-    SETTINGS,
-    Adapter,
-    StoreKind,
-    all_adapters,
-    all_kinds,
-)
+from fastinstall.bench.catalogue import SETTINGS, Adapter, StoreKind, all_adapters, all_kinds
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
