@@ -206,6 +206,11 @@ class CandidateResult:
     left_out: int = 0
 
     @property
+    def ratio(self) -> float:
+        """How many times as fast as the baseline; 0 if that was not measured."""
+        return self.gain.ratio if self.gain is not None else 0.0
+
+    @property
     def is_control(self) -> bool:
         """Whether it cannot change anything, so that its gain shows the noise of the measurement."""
         return self.reason.startswith(CONTROL)

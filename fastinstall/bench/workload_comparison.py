@@ -231,7 +231,7 @@ def compare_candidates(
         results = comparison.compare_all(candidate_runs, workload)
     baseline = comparison.measure_rates(run.job, comparison.requests, baseline)
     usual = [each for each in comparison.requests if each.start is not WorkerStart.SPAWN]
-    results.sort(key=lambda each: each.gain.ratio if each.gain is not None else 0.0, reverse=True)
+    results.sort(key=lambda each: each.ratio, reverse=True)
     by_name = {each.name: each for each in candidate_runs}
     rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):
