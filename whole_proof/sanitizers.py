@@ -179,7 +179,7 @@ def watch(stack: ProofStack, work: Work) -> SanitizerRun:
     with temporary_directories.temporary_directory("sanitizers") as logs:
         options = f"{_OPTIONS}:log_path={logs / 'log'}"
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
-        with Results(None) as results:
+        with Results() as results:
             length = max(100, -(-len(work.cases) // len(os.sched_getaffinity(0))))
             parts = (work.cases[first : first + length] for first in range(0, len(work.cases), length))
             runs = [results.start(watched, replace(work, cases=part, seconds=_SECONDS)) for part in parts]

@@ -1,6 +1,6 @@
 """Say how to adopt a candidate: what to do, the command or line of code, and what it costs. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, kind_named
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateResult, ImagePipeline, Workload
@@ -168,16 +168,8 @@ def _describe_space(result: CandidateResult, context: AdviceContext) -> str:
 
 
 def _explain_variables(result: CandidateResult) -> Iterator[AdviceOption]:
-    variables = result.candidate.variables
-    if variables:
-        assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(variables.items()))
-        text = f"set it in the shell that starts training{_describe_memory_cost(variables)}"
+    if result.candidate.variables:
+        assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(result.candidate.variables.items()))
+        cost = "it costs some memory: large blocks take complete huge pages"
+        text = f"set it in the shell that starts training; {cost}"
         yield AdviceOption(text=text, command=f"export {assigned}", code=f"{assigned} python train.py")
-
-
-def _describe_memory_cost(variables: Mapping[str, str]) -> str:
-    if any("hugetlb" in value for value in variables.values()):
-        return "; it costs some memory: large blocks take complete huge pages"
-    if any("THRESHOLD" in name for name in variables):
-        return "; the process keeps the memory that it has used"
-    return ""

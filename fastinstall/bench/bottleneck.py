@@ -128,10 +128,8 @@ def _find_bottleneck(costs: Sequence[StageCost]) -> tuple[LoadingLimit, str]:
 
 def reads_from_disk(workload: Workload, machine: LoaderLimits) -> bool:
     """Return whether the files exceed the page cache, so that every epoch reads them again."""
-    size, in_memory = (
-        workload.files * workload.mean_bytes,
-        workload.filesystem is not None and workload.filesystem.memory,
-    )
+    in_memory = workload.filesystem is not None and workload.filesystem.memory
+    size = workload.files * workload.mean_bytes
     return 0 < machine.memory_bytes * _PART_FOR_FILES < size and not in_memory
 
 

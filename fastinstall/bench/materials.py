@@ -21,7 +21,7 @@ from fastinstall.bench.candidates import (
     UnpackedPackages,
     make_candidate_runs,
 )
-from fastinstall.bench.catalogue import SETTINGS, Adapter, StoreKind, all_adapters, all_kinds
+from fastinstall.bench.catalogue import HUGE_PAGES, HUGE_PAGES_TITLE, Adapter, StoreKind, all_adapters, all_kinds
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
@@ -60,7 +60,7 @@ def list_known_candidates() -> tuple[PossibleCandidate, ...]:
         (CandidateKind.STACK, FASTINSTALL, "fastinstall's build, not yet installed", ()),
         (CandidateKind.STACK, OFFICIAL_WHEEL, "the newest official wheel of Pillow", ()),
         *((CandidateKind.DECODER, each.name, each.title, each.brings) for each in all_adapters()),
-        *((CandidateKind.SETTING, each.name, each.title, ()) for each in SETTINGS),
+        (CandidateKind.SETTING, HUGE_PAGES, HUGE_PAGES_TITLE, ()),
         *((CandidateKind.STORAGE, each.name, each.title, each.brings) for each in all_kinds()),
     )
     return tuple(

@@ -179,7 +179,7 @@ def exclude_undetermined(
     cases = [found.case for found in wrong if found.case in known]
     if witness is None or not cases:
         return tuple(wrong)
-    with Results(None) as again:
+    with Results() as again:
         one, other = (
             again.start(how(witness), replace(work, cases=cases)) for how in (fill_fresh_memory, disturb_memory)
         )

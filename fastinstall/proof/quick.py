@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
-from pathlib import Path
 
 from fastinstall.core import temporary_directories
 from fastinstall.core.errors import FailedError
@@ -153,7 +152,6 @@ class QuickProof:
         reference: the official wheel of the same version, or None if there is none.
         exact: whether its pixels have to be those of the reference; a fork's only have to be near.
         known: how far single cases may differ from the reference all the same, in steps, by their names.
-        kept: a directory where the reference's outcomes are kept; None for nowhere.
         emit: is called with each event of the progress.
     """
 
@@ -162,7 +160,6 @@ class QuickProof:
     reference: ProofStack | None
     exact: bool
     known: Mapping[str, float] = field(default_factory=dict)
-    kept: Path | None = None
     emit: Emit = ignore
 
 
@@ -186,7 +183,7 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
     checks: list[ProofCheck] = []
     work = Work(cases=matrix_cases(sizes=depth.sizes))
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
-    with Results(trial.kept) as results:
+    with Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
             results.start(fill_fresh_memory(stack), work)  # what is asked for first goes first
         for stack in trial.levels:
