@@ -23,7 +23,6 @@ class AdviceContext:
         pipeline: what was done to every image.
         pillow: the requirement for the newest Pillow that dependants allow ("pillow<13").
         has_pip: whether the environment has its own pip.
-        busy: which other programs were running, in words; empty if none interfered.
     """
 
     baseline: CandidateResult
@@ -33,7 +32,6 @@ class AdviceContext:
     pipeline: ImagePipeline = ImagePipeline()
     pillow: str = "pillow"
     has_pip: bool = True
-    busy: str = ""
 
 
 @immutable

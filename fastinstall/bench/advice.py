@@ -47,7 +47,7 @@ def advice_for(
     found = (*(_make_advice(each, context) for each in better), *advice_on_workers(context))
     ranked = sorted(found, key=lambda each: each.gain.ratio if each.gain else 0.0, reverse=True)
     if disturbance := find_disturbance(controls):
-        return (_tell_disturbance(disturbance, context), *ranked, *start)
+        return (_tell_disturbance(disturbance), *ranked, *start)
     alike = [each for each in measured if not flaws_of(each, context)]
     best = choose_simplest([each for each in alike if each in better])
     marked = (
@@ -91,10 +91,9 @@ def find_disturbance(controls: Iterable[CandidateResult]) -> str:
     return ""
 
 
-def _tell_disturbance(disturbance: str, context: AdviceContext) -> SpeedAdvice:
+def _tell_disturbance(disturbance: str) -> SpeedAdvice:
     message = "busy machine, ranges unreliable: nothing is recommended; run it again on an idle machine"
-    evidence = tuple(filter(None, (disturbance, context.busy)))
-    return SpeedAdvice(candidate="", gain=None, finding=words.SAY.hint(message, evidence=evidence))
+    return SpeedAdvice(candidate="", gain=None, finding=words.SAY.hint(message, evidence=(disturbance,)))
 
 
 def _tell_present_gain(measured: Sequence[CandidateResult]) -> Iterator[SpeedAdvice]:

@@ -49,13 +49,7 @@ class WorkloadComparison:
         first = self.run.choose_images(most, effort.least_sample)
         self.pass_seconds = first.ms * len(self.run.indexes) / 1000
         self.run.schedule = schedule_for(effort, self.pass_seconds)
-        if self.context.busy:
-            self.measure_longer()
         return narrow_workload(self.task, self.run.indexes, first.failed)
-
-    def measure_longer(self) -> None:
-        """Double the rounds from now on: other programs use the machine."""
-        self.run.schedule = replace(self.run.schedule, rounds=2 * self.context.effort.rounds)
 
     def baseline(self) -> CandidateResult:
         """Measure the environment as it is, in one process."""
@@ -176,7 +170,7 @@ class WorkloadComparison:
         control = make_control_run(is_own_loader=bool(self.context.request.loader))
         first = self.measure_candidate(control)
         if find_disturbance([first]):
-            self.measure_longer()
+            self.run.schedule = replace(self.run.schedule, rounds=2 * self.context.effort.rounds)
         scale = min(workload.width, workload.height) / self.context.request.pipeline.shorter
         results = list(self.measure_candidates(sort_by_promise(candidate_runs, scale)))
         last = self.measure_candidate(control)

@@ -24,7 +24,6 @@ from fastinstall.proof.cases import (
     ProofCheck,
     ProofSubject,
     check_of,
-    fail_case,
     skip_proof_check,
 )
 from fastinstall.proof.judge import StackComparison, exclude_undetermined, judge_results
@@ -69,7 +68,7 @@ def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[Case
         FailedError: PIL cannot be imported there.
     """
     outcomes = results.outcomes(fill_fresh_memory(ours), work)
-    return tuple(fail_case(case, outcomes[case]) for case in work.cases if is_death(outcomes[case]))
+    return tuple(CaseDifference(case=case, problem=outcomes[case]) for case in work.cases if is_death(outcomes[case]))
 
 
 def prove_heap(
@@ -82,7 +81,7 @@ def prove_heap(
     """
     one, other = (results.outcomes(how(ours), work) for how in (fill_fresh_memory, disturb_memory))
     problem = "the result depends on uninitialised memory, or on VNNI"
-    suspicious = [fail_case(case, problem) for case in work.cases if one[case] != other[case]]
+    suspicious = [CaseDifference(case=case, problem=problem) for case in work.cases if one[case] != other[case]]
     return exclude_undetermined(suspicious, reference, work)
 
 

@@ -85,7 +85,7 @@ def test_a_control_is_no_advice_and_no_smaller_gain_than_its_noise_is() -> None:
 
 @pytest.mark.parametrize("disturbed", [control(3.07, 0.2), control(0.9), control(1.1, 0.3)])
 def test_on_a_busy_machine_nothing_is_recommended(disturbed: CandidateResult, golden: Golden) -> None:
-    told = advice(baseline(), disturbed, result("large", 4.22), busy="load average 2.0 on 2 CPUs")
+    told = advice(baseline(), disturbed, result("large", 4.22))
     assert recommended(told) == []
     golden(messages(told))
 
