@@ -1,4 +1,4 @@
-"""What to do about loading images, ordered by measured gain; then what workers need. Pure.
+"""What to do about loading images, ordered by measured gain. Pure.
 
 Candidates that change the pictures, fail on some, or do not fit on the disk are shown with their gain, but never
 recommended.
@@ -26,7 +26,7 @@ _BEYOND_NOISE = 1.02
 def advice_for(
     candidates: Sequence[CandidateResult], verdict: BottleneckVerdict, context: AdviceContext
 ) -> tuple[SpeedAdvice, ...]:
-    """Return what helps, the largest gain first; then the cost of starting workers.
+    """Return what helps, the largest gain first.
 
     If controls show that the machine was too busy, say so first and recommend nothing.
 
@@ -39,22 +39,20 @@ def advice_for(
         return ()
     measured = [each for each in candidates if each.gain is not None and not each.is_control]
     controls = [each for each in candidates if each.gain is not None and each.is_control]
-    known, start = tuple(_tell_present_gain(measured)), tuple(_advise_persistent_workers(context))
+    known = tuple(_tell_present_gain(measured))
     if verdict.bound is LoadingLimit.FAST_ENOUGH:
-        return (*known, _advise_to_leave_fast_loading(measured, verdict), *start)
+        return (*known, _advise_to_leave_fast_loading(measured, verdict))
     noise = max((each.gain.high for each in controls if each.gain), default=0.0)
     better = [each for each in measured if is_worthwhile(each, noise)]
     found = (*(_make_advice(each, context) for each in better), *advice_on_workers(context))
     ranked = sorted(found, key=lambda each: each.gain.ratio if each.gain else 0.0, reverse=True)
     if disturbance := find_disturbance(controls):
-        return (_tell_disturbance(disturbance), *ranked, *start)
+        return (_tell_disturbance(disturbance), *ranked)
     alike = [each for each in measured if not flaws_of(each, context)]
     best = choose_simplest([each for each in alike if each in better])
-    marked = (
-        _recommend(each, best, verdict) if best and each.candidate == best.candidate.name else each for each in ranked
-    )
+    marked = (replace(each, recommended=best is not None and each.candidate == best.candidate.name) for each in ranked)
     leave = () if best else _advise_to_leave_pictures(measured, alike)
-    return (*known, *leave, *marked, *start)
+    return (*known, *leave, *marked)
 
 
 def is_worthwhile(result: CandidateResult, noise: float = 0.0) -> bool:
@@ -141,16 +139,6 @@ def choose_simplest(better: Sequence[CandidateResult]) -> CandidateResult | None
     return min(near, key=lambda each: (rank_simplicity(each.candidate), -each.ratio))
 
 
-def _recommend(advice: SpeedAdvice, result: CandidateResult, verdict: BottleneckVerdict) -> SpeedAdvice:
-    reached, target, message = best_rate(result, verdict), verdict.target_rate, advice.finding.message
-    if target is not None and reached >= target:
-        alone = (
-            f"this alone brings about {words.format_rate(reached)} images/s, and you need {words.format_rate(target)}"
-        )
-        message = f"{message}; {alone}: the rest is not needed"
-    return replace(advice, recommended=True, finding=replace(advice.finding, message=message))
-
-
 def _advise_to_leave_fast_loading(measured: Sequence[CandidateResult], verdict: BottleneckVerdict) -> SpeedAdvice:
     reached, target = words.format_rate(verdict.reached_rate), words.format_rate(verdict.target_rate or 0.0)
     message = f"leave it alone: you load {reached} images/s and need {target}"
@@ -213,13 +201,6 @@ def evidence_of(result: CandidateResult, context: AdviceContext) -> Iterator[str
         yield ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
 
 
-def best_rate(result: CandidateResult, verdict: BottleneckVerdict) -> float:
-    """Return images per second with the best number of workers: the lower of measured and promised by one process."""
-    promised = verdict.reached_rate * result.ratio
-    measured = find_best_rate(result.rates)
-    return promised if measured is None else min(promised, measured.images_per_second)
-
-
 def _report_lack_of_space(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
     need, place = disk_need(result, context), context.workload.filesystem
     if place is not None and place.free_bytes and need > place.free_bytes * _PLACE_LEFT:
@@ -240,8 +221,6 @@ def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]
 
 
 _AS_GOOD = 0.95
-_SLOW_START = 1.0
-"""Seconds to the first batch that are worth mentioning: every epoch repeats them."""
 
 
 def advice_on_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
@@ -272,23 +251,7 @@ def fewest_that_pay(rates: Sequence[LoadingRate]) -> LoadingRate | None:
 
 def _list_rates(context: AdviceContext) -> Iterator[str]:
     for rate in context.baseline.rates:
-        yield words.describe_worker_rate(rate) + (f" ({rate.start})" if rate.workers else "")
+        yield words.describe_worker_rate(rate)
     quota = context.machine.quota
     if quota is not None and quota < context.machine.cores:
         yield f"{context.machine.cores} CPUs exist, {quota:g} are granted"
-
-
-def _advise_persistent_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
-    """Advise to keep workers if starting them takes a second or more, which every epoch repeats."""
-    slow = max((rate for rate in context.baseline.rates if rate.workers), key=_get_start_seconds, default=None)
-    if slow is None or slow.first_batch_seconds < _SLOW_START:
-        return
-    workers = f"{slow.workers} worker{'s' if slow.workers > 1 else ''} started by {slow.start}"
-    message = f"the first batch of {workers} takes {slow.first_batch_seconds:.1f} s, in every epoch"
-    remedy = Remedy(text="keep them between epochs; they also keep their memory")
-    finding = words.SAY.hint(message, remedy=remedy)
-    yield SpeedAdvice(candidate="", gain=None, finding=finding, code="persistent_workers=True")
-
-
-def _get_start_seconds(rate: LoadingRate) -> float:
-    return rate.first_batch_seconds

@@ -17,7 +17,6 @@ from fastinstall.bench.report import (
     LoadingRate,
     Stage,
     Timing,
-    WorkerStart,
     Workload,
 )
 from fastinstall.core.values import immutable
@@ -145,7 +144,6 @@ def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bo
     """
     best = find_best_rate(baseline.rates) or LoadingRate(
         workers=0,
-        start=WorkerStart.NONE,
         engine=LoadingEngine.OWN,
         images_per_second=timing.images_per_second,
         first_batch_seconds=0.0,

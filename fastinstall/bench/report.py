@@ -79,14 +79,6 @@ class Timing:
     cold_read_ms: float | None = None
 
 
-class WorkerStart(StrEnum):
-    """How workers start."""
-
-    NONE = "in the process itself"
-    FORK = "fork"
-    SPAWN = "spawn"
-
-
 class LoadingEngine(StrEnum):
     """Who distributes the work to workers and collects the batches."""
 
@@ -101,7 +93,6 @@ class LoadingRate:
 
     Attributes:
         workers: worker processes, or threads of a pipeline of batches; 0 loads in the process itself.
-        start: how the workers are started, such as by fork.
         engine: who collects the batches.
         images_per_second: after the first batches.
         first_batch_seconds: from the start of the workers to the first batch.
@@ -109,7 +100,6 @@ class LoadingRate:
     """
 
     workers: int
-    start: WorkerStart
     engine: LoadingEngine
     images_per_second: float
     first_batch_seconds: float

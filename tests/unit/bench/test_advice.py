@@ -22,7 +22,6 @@ from fastinstall.bench.report import (
     Gain,
     ImagePipeline,
     SpeedAdvice,
-    WorkerStart,
 )
 from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Status
@@ -179,21 +178,6 @@ def test_images_that_it_cannot_load_are_named(golden: Golden) -> None:
     golden(messages(told))
 
 
-def test_where_the_first_is_enough_it_says_that_the_rest_is_not_needed(golden: Golden) -> None:
-    told = advice(baseline(rate(2, 890)), result("large", 1.9), result("small", 1.2), target=1500.0)
-    golden(told[0].finding.message)
-    assert not any("not needed" in each.finding.message for each in told[1:])
-
-
-@pytest.mark.parametrize(("ratio", "measured"), [(1.9, 1200), (1.2, 2000)])
-def test_it_is_enough_only_by_what_one_process_promises_and_by_what_workers_reach(
-    ratio: float, measured: int, golden: Golden
-) -> None:
-    told = advice(baseline(rate(2, 890)), result("large", ratio, rates=(rate(2, measured),)), target=1500.0)
-    assert "not needed" not in messages(told)
-    golden(messages(told))
-
-
 def test_the_build_is_set_up_in_the_environment() -> None:
     (told,) = advice(baseline(), result("fastinstall", 1.9, **BUILD))
     assert command(told) == "fastinstall setup --prefix /srv/images/env"
@@ -322,26 +306,6 @@ def test_more_workers_than_cpus_are_told_where_they_help() -> None:
 
 def test_where_workers_bring_nothing_their_number_is_not_told() -> None:
     assert advice(baseline(rate(0, 500), rate(1, 480), rate(2, 510))) == ()
-
-
-def test_workers_that_start_slowly_are_kept(golden: Golden) -> None:
-    slow = rate(2, 900, start=WorkerStart.SPAWN, first_batch_seconds=3.4)
-    told = advice(baseline(rate(0, 500), rate(2, 900), slow))
-    codes = [each.code for each in told]
-    assert codes == ["num_workers=2", "persistent_workers=True"]
-    assert told[1].gain is None
-    golden(messages(told))
-
-
-def test_the_way_to_start_workers_counts_whatever_number_pays() -> None:
-    slow = rate(2, 505, start=WorkerStart.SPAWN, first_batch_seconds=12.4)
-    told = advice(baseline(rate(0, 500), rate(1, 510), rate(2, 505), slow))
-    assert [each.code for each in told] == ["persistent_workers=True"]
-
-
-def test_workers_that_start_at_once_are_no_matter() -> None:
-    told = advice(baseline(rate(0, 500), rate(2, 900)))
-    assert [each.code for each in told] == ["num_workers=2"]
 
 
 def test_where_nothing_was_measured_there_is_no_advice() -> None:
