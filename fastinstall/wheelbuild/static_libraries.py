@@ -1,6 +1,6 @@
 """Build a C library from an sdist as a static library to link into the core, once; then take it from the cache.
 
-`<cache>/statics/<key>/` holds the archive, its headers and `library.json`. The machine needs a C compiler with its
+`<cache>/statics/<key>/` holds the archive and its headers. The machine needs a C compiler with its
 `ar`, and a shell for `configure`, but not `make`. Libraries that the base wheel or the system has are linked as they
 are, and not built here.
 """
@@ -10,14 +10,12 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.concurrency import await_future
-from fastinstall.core.errors import DocumentError, FailedError
+from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started, ignore
-from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
@@ -33,7 +31,6 @@ _FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden")
 """Hidden, so that its symbols stay inside the linked core: otherwise another module's libz would be called instead, or
 the other way round, and crash. -O2 is the default of such libraries. zlib-ng 2.3.3, measured 2026-11-21: -O3 takes a
 third more time to compile, is 15% larger, and packs no faster."""
-_ENTRY = "library.json"
 _HINT = "pass --link system to use the system's libraries"
 _INCLUDE = "include"
 _MISLEADING = ("CHOST", "CROSS_PREFIX", "ARCH", "uname")  # `configure` would build for another machine
@@ -83,14 +80,6 @@ class StaticLibrary:
     version: str
 
 
-@immutable
-class _CachedLibrary:
-    """The record of a cached library: its version and, by path, the digests of its files."""
-
-    version: str
-    files: dict[str, str]
-
-
 def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) -> StaticLibrary:
     """Build the library, or take it from the cache.
 
@@ -102,8 +91,7 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
             makefiles use unsupported syntax.
     """
     place = order.cache / "statics" / codec.digest(static_inputs(order))
-    entry = _find_stored_library(place, order)
-    if entry is None:
+    if not _is_stored(place, order):
         started = time.monotonic()
         order.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
         within = order.cache / "tmp"
@@ -112,12 +100,11 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
             plain_directory(within) as workplace,
         ):
             _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
-            entry = _read(space / "entry")
             sealed_trees.publish_sealed(space / "entry", place, space / "aside", cache=order.cache)
         seconds = time.monotonic() - started
-        order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi} {entry.version}", seconds=seconds))
-    archive = place / Path(order.source.archive).name
-    return StaticLibrary(name=order.name, archive=archive, include=place / _INCLUDE, version=entry.version)
+        order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi}", seconds=seconds))
+    archive, include = place / Path(order.source.archive).name, place / _INCLUDE
+    return StaticLibrary(name=order.name, archive=archive, include=include, version=_read_version(include))
 
 
 def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:
@@ -173,7 +160,6 @@ class _LibraryBuild:
         self._archive_objects(steps, entry / archive)
         for header in order.source.headers:
             _copy(source / header, entry / _INCLUDE / Path(header).name)
-        _describe(entry)
 
     def _configure(self, source: Path) -> None:
         order = self._order
@@ -232,26 +218,15 @@ def _copy(source: Path, target: Path) -> None:
         raise FailedError(f"{source.name}: configure did not create it: {error.strerror}") from error
 
 
-def _describe(entry: Path) -> None:
-    """Write the record of an entry; last, so that an entry with a record is complete."""
-    paths = sorted(path for path in entry.rglob("*") if path.is_file())
-    text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in paths if path.suffix == ".h")
+def _read_version(include: Path) -> str:
+    text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in sorted(include.iterdir()))
     match = _VERSION.search(text)
-    digests = {path.relative_to(entry).as_posix(): files.sha256(path) for path in paths}
-    value = _CachedLibrary(version=match[1] if match else "", files=digests)
-    files.write_text(entry / _ENTRY, codec.dump(codec.document("static", value)))
+    return match[1] if match else ""
 
 
-def _find_stored_library(place: Path, order: StaticOrder) -> _CachedLibrary | None:
-    if not place.is_dir():
-        return None
-    if sealed_trees.is_intact(place, cache=order.cache):
-        with suppress(OSError, ValueError, DocumentError):  # of another time
-            return _read(place)
-    order.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
-    return None
-
-
-def _read(place: Path) -> _CachedLibrary:
-    path = place / _ENTRY
-    return codec.open_document(_CachedLibrary, "static", json_data(foreign.read_text(path)), file=path)
+def _is_stored(place: Path, order: StaticOrder) -> bool:
+    """Return whether the cache has the library; a damaged one is reported, and does not count."""
+    is_whole = sealed_trees.is_intact(place, cache=order.cache)
+    if not is_whole and place.is_dir():
+        order.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
+    return is_whole

@@ -10,9 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fastinstall.core import codec, files, foreign, lock, temporary_directories
-from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Emit, Noted
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 
 _RESULT = "result.json"
@@ -55,7 +53,7 @@ def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
     directory = directory_of(cache, key)
     if not directory.is_dir():
         return None
-    entry = _read(directory / _RESULT)
+    entry = foreign.read_kept(CachedWheel, "build", directory / _RESULT)
     if entry is not None and is_wheel_intact(cache, key, entry):
         return entry
     emit(Noted(message=f"{directory}: the cached wheel is damaged; building it again", warning=True))
@@ -97,7 +95,7 @@ def entries(cache: Path) -> list[tuple[str, CachedWheel]]:
     found = []
     for result in (cache / "wheels").glob(f"*/{_RESULT}"):
         with suppress(OSError):
-            written, entry = result.stat().st_mtime_ns, _read(result)
+            written, entry = result.stat().st_mtime_ns, foreign.read_kept(CachedWheel, "build", result)
             if entry is not None:
                 found.append((written, result.parent.name, entry))
     return [(key, entry) for _written, key, entry in sorted(found, key=lambda each: each[:2], reverse=True)]
@@ -129,10 +127,3 @@ def store_wheel(cache: Path, inputs: dict[str, str], wheel: Path, features: dict
         files.write_text(fresh / _RESULT, codec.dump(codec.document("build", entry)))
         files.publish(fresh, target, space / "old")
     return entry
-
-
-def _read(path: Path) -> CachedWheel | None:
-    try:
-        return codec.open_document(CachedWheel, "build", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None

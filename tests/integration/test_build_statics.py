@@ -120,7 +120,7 @@ def test_other_flags_give_another_library(tmp_path: Path) -> None:
     assert build_static(order).archive != build_static(replace(order, cflags=("-O1",))).archive
 
 
-@pytest.mark.parametrize("damaged", ["libtiny.a", "include/tiny.h", "library.json"])
+@pytest.mark.parametrize("damaged", ["libtiny.a", "include/tiny.h"])
 def test_a_damaged_library_is_reported_and_built_again(tmp_path: Path, damaged: str) -> None:
     events: list[Event] = []
     order = library_order(tmp_path, library_sdist(tmp_path), emit=events.append)
