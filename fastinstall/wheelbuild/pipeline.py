@@ -164,7 +164,7 @@ def build_wheel(request: BuildRequest) -> BuildResult:
             entry = found or _make_wheel(request, headers, inputs)
     if found is not None:
         request.emit(Noted(message=f"{found.wheel} is taken from the cache", detail=True))
-    wheel = wheel_cache.directory_of(request.cache, key) / entry.wheel
+    wheel = wheel_cache.locate_wheel(request.cache, entry)
     return BuildResult(wheel=wheel, sha256=entry.sha256, from_cache=found is not None)
 
 

@@ -54,7 +54,7 @@ def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
     if not directory.is_dir():
         return None
     entry = foreign.read_kept(CachedWheel, "build", directory / _RESULT)
-    if entry is not None and is_wheel_intact(cache, key, entry):
+    if entry is not None and is_wheel_intact(cache, entry):
         return entry
     emit(Noted(message=f"{directory}: the cached wheel is damaged; building it again", warning=True))
     return None
@@ -84,27 +84,30 @@ def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the
 
 def find_wheel(cache: Path, sha256: str) -> Path | None:
     """Find a cached wheel by its own hash, or return None if it is missing or damaged."""
-    for key, entry in entries(cache):
-        if entry.sha256 == sha256 and is_wheel_intact(cache, key, entry):
-            return directory_of(cache, key) / entry.wheel
-    return None
+    found = (each for each in entries(cache) if each.sha256 == sha256 and is_wheel_intact(cache, each))
+    return next((locate_wheel(cache, entry) for entry in found), None)
 
 
-def entries(cache: Path) -> list[tuple[str, CachedWheel]]:
-    """Return all readable entries, with their keys, the newest first; wheels are not checked."""
+def locate_wheel(cache: Path, entry: CachedWheel) -> Path:
+    """Return the path of an entry's wheel."""
+    return directory_of(cache, key_of(entry.inputs)) / entry.wheel
+
+
+def entries(cache: Path) -> list[CachedWheel]:
+    """Return all readable entries, the newest first; wheels are not checked."""
     found = []
     for result in (cache / "wheels").glob(f"*/{_RESULT}"):
         with suppress(OSError):
             written, entry = result.stat().st_mtime_ns, foreign.read_kept(CachedWheel, "build", result)
             if entry is not None:
                 found.append((written, result.parent.name, entry))
-    return [(key, entry) for _written, key, entry in sorted(found, key=lambda each: each[:2], reverse=True)]
+    return [entry for _written, _key, entry in sorted(found, key=lambda each: each[:2], reverse=True)]
 
 
-def is_wheel_intact(cache: Path, key: str, entry: CachedWheel) -> bool:
+def is_wheel_intact(cache: Path, entry: CachedWheel) -> bool:
     """Return whether an entry's wheel is intact."""
     try:
-        return files.sha256(directory_of(cache, key) / entry.wheel) == entry.sha256
+        return files.sha256(locate_wheel(cache, entry)) == entry.sha256
     except OSError:
         return False
 

@@ -112,7 +112,7 @@ def test_without_a_chassis_auditwheel_bundles_and_tags(tmp_path: Path) -> None:
     result = build_wheel(request)
     assert "-manylinux_2_" in result.wheel.name
     assert result.wheel.name.startswith("pillow-12.1.1+simd.v3-")
-    ((_key, entry),) = entries(request.cache)
+    (entry,) = entries(request.cache)
     assert entry.features == {"ZLIB (PNG/ZIP)": "", "LIBTIFF": None}
 
 
