@@ -17,7 +17,7 @@ from fastinstall.core.events import Event, Noted, Progressed
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic
 from fastinstall.model.recipe import Expectation, NativeRequirement
 from fastinstall.model.request import LinkMode
-from fastinstall.wheelbuild.audit import audit_core
+from fastinstall.wheelbuild.assemble import audit_core
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.headers.jpeg import matching_headers
 from fastinstall.wheelbuild.headers.probe import probe_headers
