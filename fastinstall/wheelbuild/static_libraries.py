@@ -15,12 +15,13 @@ from pathlib import Path
 from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started, ignore
+from fastinstall.core.events import Finished, Noted, Progressed, Started
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import StaticSource
+from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.makefile import MakefileCompilation, compile_steps
 from fastinstall.wheelbuild.plain_paths import path_flags, plain_directory
 from fastinstall.wheelbuild.source_archive import extract_source
@@ -40,27 +41,24 @@ _VERSION = re.compile(r'^#define\s+\w+_VERSION\s+"(\d+(?:\.\d+)+)"', re.MULTILIN
 
 @immutable
 class StaticOrder:
-    """All inputs of a static library.
+    """A static library of a build, compiled for its lowest level: one archive serves all levels.
 
     Attributes:
         name: the recipe's name of the library ("zlib").
         sdist: the archive, its hash verified.
         source: its directory in the sdist, and how to configure it.
-        cflags: full flags of the lowest level of the build: one archive serves all levels.
-        jobs: how many files are compiled at once.
-        cache: root of our cache.
-        variables: the environment variables to start from, clean.
+        request: the build.
     """
 
     name: str
     sdist: Path
     source: StaticSource
-    compiler: Compiler
-    cflags: tuple[str, ...]
-    jobs: int
-    cache: Path
-    variables: Mapping[str, str]
-    emit: Emit = ignore
+    request: BuildRequest
+
+    @property
+    def cflags(self) -> tuple[str, ...]:
+        """The full flags of the lowest level."""
+        return self.request.step.targets[0].cflags
 
 
 @immutable
@@ -80,6 +78,16 @@ class StaticLibrary:
     version: str
 
 
+def list_static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
+    """Return the static libraries of a build."""
+    sources = {name: request.recipe.libraries[name].static for name in request.statics}
+    return tuple(
+        StaticOrder(name=name, sdist=request.statics[name], source=source, request=request)
+        for name, source in sources.items()
+        if source is not None
+    )
+
+
 def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) -> StaticLibrary:
     """Build the library, or take it from the cache.
 
@@ -90,19 +98,19 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
         FailedError: the sdist lacks the library, its `configure` or the compiler failed, or its
             makefiles use unsupported syntax.
     """
-    place = order.cache / "statics" / codec.digest(static_inputs(order))
+    place = order.request.cache / "statics" / codec.digest(static_inputs(order))
     if not _is_stored(place, order):
         started = time.monotonic()
-        order.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
-        within = order.cache / "tmp"
+        order.request.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
+        within = order.request.cache / "tmp"
         with (
             temporary_directories.temporary_directory("entry", within=within) as space,
             plain_directory(within) as workplace,
         ):
             _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
-            sealed_trees.publish_sealed(space / "entry", place, space / "aside", cache=order.cache)
+            sealed_trees.publish_sealed(space / "entry", place, space / "aside", cache=order.request.cache)
         seconds = time.monotonic() - started
-        order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi}", seconds=seconds))
+        order.request.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi}", seconds=seconds))
     archive, include = place / Path(order.source.archive).name, place / _INCLUDE
     return StaticLibrary(name=order.name, archive=archive, include=include, version=_read_version(include))
 
@@ -123,7 +131,7 @@ def list_global_symbols(archive: Path) -> tuple[str, ...]:
 
 def static_inputs(order: StaticOrder) -> dict[str, str]:
     """Return all inputs of the archive, by name; also for the key of the binary that links it."""
-    return key_inputs(order.source, files.sha256(order.sdist), order.cflags, order.compiler.text)
+    return key_inputs(order.source, files.sha256(order.sdist), order.cflags, order.request.compiler.text)
 
 
 def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> dict[str, str]:
@@ -172,7 +180,7 @@ class _LibraryBuild:
 
     def _find_plain_compiler(self) -> str:
         """Return the compiler's command, or a wrapper without a space in its path: `configure` lacks quoting."""
-        words = shlex.join(self._order.compiler.command)
+        words = shlex.join(self._order.request.compiler.command)
         if "'" not in words:
             return words
         front = self._space / "cc"
@@ -180,12 +188,12 @@ class _LibraryBuild:
         return str(front)
 
     def _compile(self, steps: tuple[MakefileCompilation, ...]) -> None:
-        with ThreadPoolExecutor(max_workers=max(self._order.jobs, 1)) as pool:
+        with ThreadPoolExecutor(max_workers=max(self._order.request.step.jobs, 1)) as pool:
             work = [pool.submit(self._run, step.argv, step.directory, self._describe_failure(step)) for step in steps]
             try:
                 for done, each in enumerate(work, 1):
                     await_future(each)
-                    self._order.emit(Progressed(stage=STAGE, done=done, total=len(work)))
+                    self._order.request.emit(Progressed(stage=STAGE, done=done, total=len(work)))
             except BaseException:
                 self._process_group.pull()
                 pool.shutdown(cancel_futures=True)
@@ -197,12 +205,12 @@ class _LibraryBuild:
     def _archive_objects(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
         """Collect the objects; D: without times, owners and permissions (ar(1))."""
         order = self._order
-        program = find_archiver(order.compiler, order.variables)
+        program = find_archiver(order.request.compiler, order.request.variables)
         argv = (program, "rcsD", str(target), *(str(step.output) for step in steps))
         self._run(argv, target.parent, f"archiving {order.source.pypi} failed")
 
     def _run(self, argv: tuple[str, ...], directory: Path, failure: str, **variables: str) -> None:
-        harmless = remove_secret_variables(self._order.variables)
+        harmless = remove_secret_variables(self._order.request.variables)
         kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
         environment = {**kept, "LC_ALL": "C", **variables}
         try:
@@ -226,7 +234,7 @@ def _read_version(include: Path) -> str:
 
 def _is_stored(place: Path, order: StaticOrder) -> bool:
     """Return whether the cache has the library; a damaged one is reported, and does not count."""
-    is_whole = sealed_trees.is_intact(place, cache=order.cache)
+    is_whole = sealed_trees.is_intact(place, cache=order.request.cache)
     if not is_whole and place.is_dir():
-        order.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
+        order.request.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
     return is_whole
