@@ -24,7 +24,7 @@ from fastinstall.elf.cpu import LEVELS, Cpu, find_offered_level, knows_levels, r
 from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, HostGroup
 from fastinstall.fleet.fleet_host import FleetHost, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.plan.level_choice import (
