@@ -16,7 +16,6 @@ from typing import Any
 
 from fastinstall.conda.engines import failures, linked_records
 from fastinstall.conda.engines.choose import CondaTools
-from fastinstall.conda.engines.clobbered_files import give_files_to_later
 from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
 from fastinstall.conda.engines.printed_documents import parse_documents
@@ -88,13 +87,11 @@ class Rattler:
         """Install what is there, less what goes, with what comes."""
         failures.refuse_protected(prefix)
         before = linked_records.read_linked_records(prefix)
-        texts = {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
         self._ask_worker("change", prefix, packages=self._list_packages(prefix, change.linked), removed=names)
         if not tagged:
             discard(prefix / _TAG)
-        give_files_to_later(prefix, [each.record for each in change.linked], texts)
         linked_records.finalize_changed_records(prefix, change, before)
         # What conda would have written into the history.
         present = tuple(package_from_record(before[name]) for name in names if name in before)
