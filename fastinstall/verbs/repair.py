@@ -27,7 +27,7 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.index_settings import defer_pip_settings, make_index
+from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.risks import find_vulnerability_risk
 from fastinstall.plan.satisfied import plan_nothing
