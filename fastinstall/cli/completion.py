@@ -155,7 +155,7 @@ def _cache_words(_argument: str, _variables: Mapping[str, str]) -> Words:
 def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
     from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415
 
-    return {name: load_check(name).SUMMARY for name in check_names(foreign=True)}
+    return {name: load_check(name).SUMMARY for name in check_names()}
 
 
 def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:

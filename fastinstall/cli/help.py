@@ -17,7 +17,7 @@ SCREENS: Mapping[str, frozenset[str]] = {
     for verb, flags in {
         "setup": f"{_BUILD} --prefix --new-env --allow --yes --dry-run --json",
         "plan": f"--output --format --hosts {_BUILD} --prefix --new-env --allow --json",
-        "doctor": "--list --all --pid --host-flags --quick --fix --fail-on --collect --prefix --json",
+        "doctor": "--list --all --host-flags --quick --fix --fail-on --collect --prefix --json",
         "rollback": "--list --to --forget --allow --prefix --python --yes --json --quiet --verbose --no-color",
         "guard": "--pin --project --wheels --prefix --yes --json --quiet --verbose --no-color",
         "build": "--output --format --set --hosts --machine --with-tool --recipe --levels --prefix --json",

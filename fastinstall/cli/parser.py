@@ -16,14 +16,13 @@ from fastinstall.core.errors import UsageError
 from fastinstall.core.surroundings import refuse_planted
 
 _OVERRULES = {
-    "--prefix": ("new_env", "python", "pid", "all"),
+    "--prefix": ("new_env", "python", "all"),
     "--new-env": ("prefix",),
-    "--python": ("prefix", "pid", "all"),
+    "--python": ("prefix", "all"),
     "--level": ("levels",),
     "--levels": ("level",),
-    "--all": ("prefix", "python", "pid", "fix"),
-    "--pid": ("prefix", "python", "all", "fix"),
-    "--fix": ("pid", "all"),
+    "--all": ("prefix", "python", "fix"),
+    "--fix": ("all",),
     "--host-flags": ("host_flags",),
 }
 _HELP = frozenset({"-h", "--help", "--help-all"})
@@ -176,8 +175,6 @@ def _choose_reader(action: argparse.Action) -> Reader:
         return options.switch
     if isinstance(action.default, list):
         return options.name_list
-    if action.type is process_number:
-        return options.positive_number
     return options.word_of([str(choice) for choice in action.choices]) if action.choices else options.text
 
 
@@ -200,14 +197,6 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-color", action="store_true", help="no colours (also NO_COLOR)")
     everything = "show every flag"
     parser.add_argument("--help-all", action=_Everything, nargs=0, default=argparse.SUPPRESS, help=everything)
-
-
-def process_number(text: str) -> int:
-    """Parse the number of a process; argparse names the flag if it is none."""
-    try:
-        return options.positive_number(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 class _Everything(argparse.Action):
@@ -252,8 +241,6 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="check every environment that is known; from receipts, conda, pipx and the like",
     )
-    process = "check what a running process has loaded"
-    parser.add_argument("--pid", metavar="N", type=process_number, help=process)
     hosts = "would it run on this machine, too?; FILE is its `inspect --json` or /proc/cpuinfo; repeatable"
     parser.add_argument("--host-flags", metavar="FILE", action="append", default=[], help=hosts)
     quick = "read files only, within a moment; PIL is not run, and files that have not changed are not read"
@@ -262,7 +249,6 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3; default: error"
     )
-    parser.add_argument("--junit", metavar="FILE", help="also write JUnit XML, for CI")
     allow = "with --fix: accept risks by name; downgrade: replace a later Pillow that was asked for"
     parser.add_argument("--allow", dest="request_allow", metavar="RISK,...", help=allow)
     collect = "sum up many machines: DIR with their `doctor --json`"

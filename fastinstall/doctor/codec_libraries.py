@@ -1,7 +1,7 @@
 """The libraries behind PIL's codecs in the simulated process: which one, why, whose it is, and what is lacking.
 
 - The owner of a file (wheel, environment, system, another environment) is told by its path alone.
-- Mapped files are those of the live process that was named, else of the one that used PIL.
+- Mapped files are those of the process that used PIL.
 """
 
 from collections.abc import Iterable
@@ -139,21 +139,13 @@ def _is_same_environment(path: PurePath, prefix: PurePath) -> bool:
 
 
 def list_mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
-    """Give the files that were mapped, in the order in which they came, each once.
-
-    Those of the live process where one was named: it answers for itself, and what a fresh process would map
-    does not count beside it. Else those of the subprocess that imported and used PIL; of one that died on the
-    way, those that it had mapped by then.
+    """Give the files that the subprocess which used PIL had mapped, in the order in which they came, each once.
 
     Returns:
-        Paths as the kernel or the loader names them; nothing where no process was looked at.
+        Paths as the kernel or the loader names them; of a process that died on the way, those that it had by then.
     """
-    facts = context.facts
-    if facts.process is not None:
-        return facts.process.mapped
-    if facts.runtime is None:
-        return ()
-    return facts.runtime.mapped or facts.runtime.mapped_by_import
+    runtime = context.facts.runtime
+    return (runtime.mapped or runtime.mapped_by_import) if runtime is not None else ()
 
 
 def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:

@@ -1,18 +1,16 @@
 """The checks of doctor: find them, run them, and sum up their findings.
 
-Each module in `checks` is a check (see `Check`). Checks of other distributions come by the entry points
-`fastinstall.checks`; whatever is wrong with one of them is told by a finding that names its distribution. Only those
-asked for are imported. A check that crashes becomes a finding.
+Each module in `checks` is a check (see `Check`). Only those asked for are imported. A check that crashes becomes a
+finding.
 
 Nothing here observes, prints or repairs; `verbs.examine` observes and runs them.
 """
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from fastinstall import __version__
 from fastinstall.core.errors import UsageError
@@ -25,87 +23,49 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.session import Session
 
-if TYPE_CHECKING:
-    from fastinstall.core.extensions import Extension, Ignored
-
 _PACKAGE = "fastinstall.doctor.checks"
-_EXTENSIONS = "docs/how-to/extend.md"
-_LAST = 1000
 _RISING = (Status.OK, Status.HINT, Status.WARNING, Status.ERROR)
 
 
 class Check:
-    """A module that gives findings, as doctor runs it; what it does not declare is usual here.
+    """A module that gives findings, as doctor runs it; what it does not declare is usual.
 
     Attributes:
-        NAME: stable, in kebab case; of ours, the name of the file, with hyphens.
-        SUMMARY: what the check says, in one sentence; of ours, the first line of its module.
+        NAME: stable, in kebab case: the name of the file, with hyphens.
+        SUMMARY: what the check says, in one sentence: the first line of its module.
         NEEDS_RUNTIME: whether it says more when the target's interpreter was executed.
-        ORDER: its place in reports, which go from the ground up: the lower comes first; undeclared, after all of ours.
+        ORDER: its place in reports, which go from the ground up: the lower comes first.
         VERIFIES_SETUP: whether a setup runs it after the swap, and is undone where it finds an error.
-        SETUP_REPAIRS: whether a setup may mend its errors, so that `doctor --fix` plans one for them; undeclared, it
-            may mend those of our checks.
-        distribution: name and version of what brings it; empty for ours.
+        SETUP_REPAIRS: whether a setup may mend its errors, so that `doctor --fix` plans one for them.
         description: the docstring of its module, of which its page is made.
+        check: gives its findings.
     """
 
-    def __init__(self, name: str, module: ModuleType | ImportError, distribution: str = "") -> None:
-        declared = vars(module)
-        title, _, _ = (module.__doc__ or "").partition("\n")
-        undeclared = "Cannot be imported; it comes with" if isinstance(module, ImportError) else "A check of"
-        order = declared.get("ORDER")
+    def __init__(self, name: str, module: ModuleType) -> None:
         self.NAME = name
-        self.SUMMARY = str(declared.get("SUMMARY", f"{undeclared} {distribution}." if distribution else title))
-        self.NEEDS_RUNTIME = declared.get("NEEDS_RUNTIME") is True
-        self.ORDER = order if isinstance(order, int) else _LAST
-        self.VERIFIES_SETUP = declared.get("VERIFIES_SETUP") is True
-        self.SETUP_REPAIRS = declared.get("SETUP_REPAIRS", not distribution) is True
-        self.distribution = distribution
         self.description = module.__doc__ or ""
-        self._module = module
-
-    def check(self, context: CheckContext, /) -> Iterator[Finding]:
-        """Give the findings of the module, all of them under this check's name.
-
-        Raises:
-            ImportError: the module could not be imported.
-            TypeError: it gave something else than findings of its own name.
-            RuntimeError: it tried to end the program.
-        """
-        if isinstance(self._module, ImportError):
-            raise self._module
-        try:
-            for finding in self._module.check(context):
-                if not isinstance(finding, Finding) or finding.check != self.NAME:
-                    raise TypeError(f"it returned {finding!r:.80}, not a finding of {self.NAME!r}")
-                yield finding
-        except SystemExit as error:
-            raise RuntimeError(f"it called sys.exit({error.code!r})") from error
+        self.SUMMARY = self.description.partition("\n")[0]
+        self.NEEDS_RUNTIME: bool = getattr(module, "NEEDS_RUNTIME", False)
+        self.ORDER: int = module.ORDER
+        self.VERIFIES_SETUP: bool = getattr(module, "VERIFIES_SETUP", False)
+        self.SETUP_REPAIRS: bool = getattr(module, "SETUP_REPAIRS", True)
+        self.check: Callable[[CheckContext], Iterator[Finding]] = module.check
 
 
-def check_names(asked: Iterable[str] = (), *, foreign: bool = False) -> tuple[str, ...]:
+def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
     """Put the names asked for (all, if none) in the order of reports, each once.
-
-    Args:
-        asked: names; those of other distributions' checks are known, too.
-        foreign: where none is asked for, whether "all" includes the checks of other distributions.
 
     Raises:
         UsageError: there is no check of that name.
     """
-    wanted, own = set(asked), _list_own_checks()
-    if not wanted:
-        return _sort_checks((*own, *_foreign_checks()) if foreign else own)
-    others = wanted.difference(own)
-    if others and (unknown := sorted(others.difference(_foreign_checks()))):
-        raise _make_unknown_check_error(unknown[0], _sort_checks((*own, *_foreign_checks())))
-    return _sort_checks(wanted)
+    wanted, known = set(asked), _list_checks()
+    if unknown := sorted(wanted - known):
+        raise _make_unknown_check_error(unknown[0], _sort_checks(known))
+    return _sort_checks(wanted or known)
 
 
 def load_check(name: str) -> Check:
-    """Import the module of one check; one of another distribution's that cannot be imported says so when it runs."""
-    if name not in _list_own_checks():
-        return _foreign_checks()[name]
+    """Import the module of one check."""
     return Check(name, importlib.import_module(f"{_PACKAGE}.{name.replace('-', '_')}"))
 
 
@@ -115,13 +75,8 @@ def needs_runtime(asked: Iterable[str] = ()) -> bool:
 
 
 def verifying_checks() -> tuple[str, ...]:
-    """Return the checks of fastinstall by which a setup is verified."""
+    """Return the checks by which a setup is verified."""
     return tuple(name for name in check_names() if load_check(name).VERIFIES_SETUP)
-
-
-def foreign_verifying_checks() -> tuple[str, ...]:
-    """Return the checks of other distributions that say that they verify a setup."""
-    return tuple(name for name in _sort_checks(_foreign_checks()) if load_check(name).VERIFIES_SETUP)
 
 
 def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Finding, ...]:
@@ -131,20 +86,6 @@ def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Findin
         UsageError: there is no check of that name.
     """
     return tuple(finding for name in check_names(names) for finding in _run(context, load_check(name)))
-
-
-def ignored_findings() -> tuple[Finding, ...]:
-    """Tell of the checks of other distributions that do not run because their names are taken."""
-    return tuple(
-        Finding(
-            check="extensions",
-            status=Status.WARNING,
-            message=f"the check {ignored}",
-            remedy=Remedy(text=f"have its authors rename it, or remove {ignored.extension.distribution}"),
-            link=_EXTENSIONS,
-        )
-        for ignored in _choose_extensions()[1]
-    )
 
 
 def report(environment: Environment, findings: Iterable[Finding]) -> EnvironmentReport:
@@ -160,28 +101,9 @@ def select_gravest_status(statuses: Iterable[Status]) -> Status:
 
 
 @cache
-def _list_own_checks() -> frozenset[str]:
+def _list_checks() -> frozenset[str]:
     modules = pkgutil.iter_modules(importlib.import_module(_PACKAGE).__path__)
     return frozenset(module.name.replace("_", "-") for module in modules)
-
-
-def _choose_extensions() -> "tuple[tuple[Extension, ...], tuple[Ignored, ...]]":
-    """Choose the checks of other distributions that count, and those whose names are taken."""
-    from fastinstall.core import extensions  # noqa: PLC0415 (a quick doctor has no time to look for them)
-
-    return extensions.choose(extensions.find_installed_extensions(extensions.CHECKS), _list_own_checks())
-
-
-def _foreign_checks() -> dict[str, Check]:
-    return {extension.name: _load_foreign_check(extension) for extension in _choose_extensions()[0]}
-
-
-@cache
-def _load_foreign_check(extension: "Extension") -> Check:
-    try:
-        return Check(extension.name, extension.load(), extension.distribution)
-    except ImportError as error:
-        return Check(extension.name, error, extension.distribution)
 
 
 def _sort_checks(names: Iterable[str]) -> tuple[str, ...]:
@@ -204,12 +126,6 @@ def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
 
 
 def _report_crash(context: CheckContext, check: Check, reason: str) -> Finding:
-    if brought := check.distribution:
-        remedy = Remedy(text=f"this is a defect of {brought}: report it to its authors, or remove it")
-        message, evidence, link = f"the check of {brought} failed: {reason}", (brought,), _EXTENSIONS
-        return Finding(
-            check=check.NAME, status=Status.CRASHED, message=message, evidence=evidence, remedy=remedy, link=link
-        )
     return FindingFactory(check.NAME).say(
         Status.CRASHED,
         f"the check itself failed: {reason}",

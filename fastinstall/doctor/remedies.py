@@ -15,7 +15,6 @@ from fastinstall.model.dependants import dependants_of
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Remedy
-from fastinstall.model.live_process import LiveProcess
 
 _FORCED = ("--force-reinstall", "--no-deps")
 _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
@@ -151,11 +150,6 @@ def count_frames(context: CheckContext, path: PurePath) -> str:
 def show_lines(pattern: str, *paths: PurePath) -> str:
     """Word a command for the lines of text files with a pattern of grep in them."""
     return show("grep", "-H", pattern, *paths)
-
-
-def show_maps(process: LiveProcess, pattern: str) -> str:
-    """Word a command for the files that a process has mapped; those that are gone are marked "(deleted)"."""
-    return show_lines(pattern, PurePath(f"/proc/{process.pid}/maps"))
 
 
 def find_text(text: str, directory: PurePath) -> str:

@@ -13,7 +13,6 @@ from fastinstall.core.errors import FastinstallError, RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import advice, reason
-from fastinstall.doctor.registry import foreign_verifying_checks
 from fastinstall.guard.pip_trap import wants_pip_pin
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.environment import Environment, EnvironmentKind
@@ -52,7 +51,7 @@ from fastinstall.steps.system_packages import SystemPackages
 
 
 def decide_plan(session: Session, situation: Situation, *, from_cache: bool = True) -> Plan:
-    """Return the plan, verified also by those checks of other distributions that verify a setup."""
+    """Return the plan, with what only the disk, the index and conda know."""
     known = situation
     if known.facts.toolchain is None and needs_compiling(known):
         toolchain = observation.observe_means(known.recipe, session.variables)
@@ -60,7 +59,7 @@ def decide_plan(session: Session, situation: Situation, *, from_cache: bool = Tr
     if from_cache and known.facts.toolchain is not None:
         known = _add_cached_wheel(session, known)
     known = _add_links(session, preview_conda_change(session, known))
-    return make_plan(replace(known, foreign_checks=foreign_verifying_checks()))
+    return make_plan(known)
 
 
 def plan_build(

@@ -78,7 +78,7 @@ def make_plan(situation: Situation) -> Plan:
         *conda.after_swap,
         *_plan_pip_pin(situation, build),
         Verify(
-            checks=(*verifying_checks(), *situation.foreign_checks),
+            checks=verifying_checks(),
             reason="run doctor's checks on the result; an error undoes the setup",
         ),
     )

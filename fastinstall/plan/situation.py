@@ -31,7 +31,6 @@ class Situation:
             if there is none.
         links: pip's find-links, for a pin to repeat.
         project: whose manifest and lock file make the environment, or None if there is none.
-        foreign_checks: checks of other distributions that also verify the setup.
     """
 
     facts: Facts
@@ -46,4 +45,3 @@ class Situation:
     cached: str | None = None
     links: tuple[str, ...] = ()
     project: Project | None = None
-    foreign_checks: tuple[str, ...] = ()

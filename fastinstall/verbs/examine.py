@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from fastinstall.core.errors import UsageError
 from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
-from fastinstall.doctor.registry import check_names, ignored_findings, make_context, needs_runtime, report, run_checks
+from fastinstall.doctor.registry import check_names, make_context, needs_runtime, report, run_checks
 from fastinstall.elf.cpu import Cpu, Host
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter, Runtime
@@ -26,7 +26,7 @@ class Examination:
 
     Attributes:
         checks: names; empty for all.
-        quick: from files alone; nothing runs in the target, and checks of other distributions only where named.
+        quick: from files alone; nothing runs in the target.
         started: the use of the target's PIL, where it is under way already.
         hosts: other machines to judge the code for.
         process: a process that runs already, to be judged instead of a fresh one.
@@ -69,7 +69,7 @@ def examine_facts(
         report, facts = examine_facts(session, environment, Examination())
     """
     asked, process, started = examination.checks, examination.process, examination.started
-    names = check_names(asked, foreign=not examination.quick)
+    names = check_names(asked)
     receipt = read_earlier_receipt(environment)
     followed = receipt.recipe if receipt is not None else Request().recipe
     recipe = examination.recipes.get(followed) or read_recorded_recipe(session, environment, receipt)
@@ -94,8 +94,7 @@ def examine_facts(
         recipe, facts = fork, facts_of(session, environment, replace(request, recipe=fork))
     context = make_context(session, facts, receipt, recipe)
     findings = run_checks(replace(context, hosts=examination.hosts), names)
-    ignored = () if examination.quick or asked else ignored_findings()
-    return report(environment, (*findings, *ignored)), facts
+    return report(environment, findings), facts
 
 
 def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Recipe | None:

@@ -1,7 +1,6 @@
 """Every damage that is known, done for real, and what doctor says of it: these checks, this gravity, and no other."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,7 @@ from support.damage import of_libraries as library_damages
 from support.damage import of_pil as damages
 from support.damage.catalogue import CASES, Case
 from support.damage.scene import Scene
-from support.elf.jpeg_libraries import CONDA
-from support.environments.real import Environments, succeeds
+from support.environments.real import Environments
 from support.environments.verdicts import alarms, examined, messages
 from support.machine.needs import require_system
 
@@ -24,14 +22,6 @@ FROM_FILES = ("pillow-owner", "pillow-files", "simd-active", "build-flags", "swa
 
 NEHALEM = Path(__file__).parents[1] / "cases/machines/nehalem-server/proc/cpuinfo"
 
-_FIRST_COME = """
-import ctypes, sys
-ctypes.CDLL(sys.argv[1])
-import PIL.Image
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
 
 def test_libjpegs_that_only_versions_keep_apart_work_and_others_die_as_doctor_says(environments: Environments) -> None:
     said = {}
@@ -42,26 +32,6 @@ def test_libjpegs_that_only_versions_keep_apart_work_and_others_die_as_doctor_sa
         said[damage] = scene.venv.run("-c", read).text
     assert said[library_damages.second_jpeg_with_versions] == "90\n"
     assert "80, caller expects 90" in said[library_damages.second_jpeg_without_versions]
-
-
-def test_a_library_that_another_package_loaded_first_is_told_of_a_running_process(
-    environments: Environments,
-) -> None:
-    venv = environments.copy("linked")
-    succeeds(venv.uv("install", "--no-deps", f"torchvision=={CONDA.split('-')[1]}"))
-    (first,) = venv.site_packages.glob("torchvision.libs/libjpeg.*.so.8")
-    argv = (venv.python, "-c", _FIRST_COME, first)
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        findings = examined(environments.sandbox, "--pid", process.pid)
-        process.communicate()
-    (told,) = messages(findings, "libraries-resolve", "warning")
-    assert told.endswith(": libjpeg.so.8")
-    (told,) = messages(findings, "jpeg-library", "warning")
-    assert first.name in told
-    (single,) = [found for found in findings if found["check"] == "jpeg-duplicates"]
-    assert first.name not in str(single["evidence"]), "it is not beside PIL's: PIL uses it"
 
 
 def test_code_for_another_cpu_is_refused_for_it_and_dies_there(environments: Environments) -> None:

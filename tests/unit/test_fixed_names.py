@@ -59,7 +59,7 @@ EXIT_CODES = {
 }
 CHECKS = """
     environment conda-records cpu-level pillow-importable pillow-owner pillow-files simd-active build-flags
-    isa-compatible jpeg-library jpeg-duplicates libraries-resolve features operations live-process swapped interrupted
+    isa-compatible jpeg-library jpeg-duplicates libraries-resolve features operations swapped interrupted
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
@@ -77,7 +77,7 @@ LOCATED = """
     _rattler_worker.py _runner.py _storage.py _survey.py _worker.py
 """
 BESIDE = {
-    "_operations.py": "_fault.py _mapped.py",
+    "_operations.py": "_mapped.py",
     "_loading.py": """
         _batches.py _cache.py _loader.py _storage.py _timing.py _values.py adapters
     """,
@@ -98,7 +98,7 @@ SCHEMA_DIGESTS = {
     "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
     "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
     "durations": "311167b8df363f9d76f5a5e093669353bc5190d1ed4a99c09da865061c11f676",
-    "facts": "6f5face38d945e2aa0026e8373d1f76d7c9a69e583a345a55feab01880ce7918",
+    "facts": "87e6caa11782fcbba562b04b5f960debb845aaf5178f9391df721c550af19337",
     "fleet": "c6b22cb7b2a83d9dcadff6d661d2cbce58c5878f438d8408eb8c41d2db4c5c7a",
     "guard": "f6a41ce06d56a5feb873c47bd74ad6a7c2533fa623c3c88e34c32edbf081216b",
     "locks": "95964dc601e4e5a512dad1ada1aff31f63b468f1d9db54f09e0072a46cc64f44",

@@ -2,24 +2,22 @@
 
 from argparse import Namespace
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from fastinstall.cli.common import make_request, refuse_together, target_of
+from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.reports import (
-    ResultOutput,
-    open_outlet,
+    choose_exit_code,
     render_speed_table,
     tell_report,
     tell_survey,
-    write_undetermined,
 )
-from fastinstall.core.errors import DocumentError, ExitCode, UndeterminedError, UsageError
+from fastinstall.core.errors import DocumentError, ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.model.environment import Environment
-from fastinstall.model.finding import EnvironmentReport, Status, Unobservable
+from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.observation import read_earlier_receipt
@@ -27,34 +25,24 @@ from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.elf.cpu import Host
-    from fastinstall.fleet.reports import Collected
     from fastinstall.model.facts import Facts
     from fastinstall.plan.plan import Plan
     from fastinstall.verbs.examine import Examination
 
-_NOT_BESIDE_COLLECT = ("--prefix", "--python", "--all", "--pid", "--quick", "--fix", "--host-flags", "--junit")
-_NEVER = "never"
-_TARGETS = ("--prefix", "--python", "--all", "--pid")
+_NOT_BESIDE_COLLECT = ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags")
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Examine an environment, a process or every environment; repair the first with --fix."""
+    """Examine an environment or every one; repair the first with --fix."""
     if arguments.list:
         return _list(context)
     if arguments.collect is not None:
         return _collect(arguments, context)
-    _refuse_contradictions(arguments)
+    if arguments.hosts:
+        raise UsageError("--hosts says who should have a report", hint="name the reports too: --collect DIR")
+    refuse_together(arguments, "--all", ("--prefix", "--python", "--fix"))
     session = session_of(context)
-    outlet = open_outlet(arguments, context.console, session.now)
-    if arguments.all:
-        return _run_all(arguments, session, outlet)
-    try:
-        if arguments.pid:
-            return _run_process(arguments, session, outlet)
-        return _run_one(arguments, session, outlet, context)
-    except UndeterminedError as error:
-        write_undetermined(Unobservable(prefix=_get_named_target(arguments), problem=error.message), outlet)
-        raise
+    return _run_all(arguments, session, context) if arguments.all else _run_one(arguments, session, context)
 
 
 def _collect(arguments: Namespace, context: Context) -> int:
@@ -76,33 +64,10 @@ def _collect(arguments: Namespace, context: Context) -> int:
         from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only for text)
 
         context.console.data(render_collected(collected, context.console.out))
-    return _choose_collected_exit_code(collected, arguments.fail_on)
+    return choose_exit_code(collected.status, arguments.fail_on) if collected.hosts else ExitCode.UNDETERMINED
 
 
-def _choose_collected_exit_code(collected: "Collected", fail_on: str) -> int:
-    if not collected.hosts:
-        return ExitCode.UNDETERMINED
-    if fail_on == _NEVER:
-        return ExitCode.OK
-    return ExitCode.FINDINGS if collected.status.gravity >= Status(fail_on).gravity else ExitCode.OK
-
-
-def _refuse_contradictions(arguments: Namespace) -> None:
-    if arguments.hosts:
-        raise UsageError("--hosts says who should have a report", hint="name the reports too: --collect DIR")
-    for named in ("--all", "--pid"):
-        others = [other for other in (*_TARGETS, "--fix") if other != named]
-        refuse_together(arguments, named, others)
-
-
-def _get_named_target(arguments: Namespace) -> PurePath:
-    """Return the target that could not be looked at, as it was named."""
-    if arguments.pid:
-        return PurePath("/proc", str(arguments.pid))
-    return PurePath(arguments.prefix or arguments.python or ".")
-
-
-def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, context: Context) -> int:
+def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     hosts = _read_hosts(arguments)
     environment = find_environment(session, target_of(arguments))
     answer = ask_interpreter(environment)
@@ -125,9 +90,9 @@ def _run_one(arguments: Namespace, session: Session, outlet: ResultOutput, conte
         if _is_repairable(report):
             _fix(session, environment, arguments, context)
             report, facts = _examine_again(session, environment, again)
-    code = tell_report(report, outlet, None if arguments.checks else facts)
+    code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts)
     if context.console.verbose and not arguments.checks:
-        _tell_speed(environment, outlet)
+        _tell_speed(environment, context.console)
     return code
 
 
@@ -142,32 +107,19 @@ def _examine_again(
         return examine_facts(session, environment, examination)
 
 
-def _tell_speed(environment: Environment, outlet: ResultOutput) -> None:
+def _tell_speed(environment: Environment, console: Console) -> None:
     """Print the speed table that the setup measured."""
     receipt = read_earlier_receipt(environment)
-    if receipt is not None and receipt.speed is not None and outlet.is_text:
-        outlet.console.data(render_speed_table(receipt.speed, outlet.console.out))
+    if receipt is not None and receipt.speed is not None and not (console.json or console.quiet):
+        console.data(render_speed_table(receipt.speed, console.out))
 
 
-def _run_process(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
-    from fastinstall.observe.running_process import observe_process  # noqa: PLC0415
-    from fastinstall.verbs.examine import Examination, examine  # noqa: PLC0415 (only what is asked for)
-    from fastinstall.verbs.process_target import process_target  # noqa: PLC0415
-
-    process = observe_process(arguments.pid)
-    environment = process_target(process, session.variables)
-    examination = Examination(
-        checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments), process=process
-    )
-    return tell_report(examine(session, environment, examination), outlet)
-
-
-def _run_all(arguments: Namespace, session: Session, outlet: ResultOutput) -> int:
+def _run_all(arguments: Namespace, session: Session, context: Context) -> int:
     from fastinstall.verbs.everywhere import examine_everywhere  # noqa: PLC0415
     from fastinstall.verbs.examine import Examination  # noqa: PLC0415 (only what is asked for)
 
     examination = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=_read_hosts(arguments))
-    return tell_survey(examine_everywhere(session, examination), outlet)
+    return tell_survey(examine_everywhere(session, examination), context.console, arguments.fail_on)
 
 
 def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
@@ -185,7 +137,7 @@ def _read_hosts(arguments: Namespace) -> "tuple[Host, ...]":
 def _list(context: Context) -> int:
     from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415 (only with --list)
 
-    checks = [load_check(name) for name in check_names(foreign=True)]
+    checks = [load_check(name) for name in check_names()]
     if context.console.json:
         from fastinstall.core.codec import dump  # noqa: PLC0415 (only for JSON)
 

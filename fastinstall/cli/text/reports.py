@@ -1,29 +1,22 @@
 """Doctor's reports, speed tables and errors as text, and the output of doctor's results in any format.
 
-The text shows the same values that --json prints, for one environment or all. Results leave as text, one line, JSON or
-JUnit XML, and as an exit code.
+The text shows the same values that --json prints, for one environment or all. Results leave as text, one line or JSON,
+and as an exit code.
 
 `doctor --quiet` prints a line for each environment in which something is wrong, and nothing else. It is for cron, whose
 mail is this line, and for logs of continuous integration. The line is never broken, so that the command at its end can
 be pasted.
 """
 
-import os
-from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
 
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.codec import document, dump
-from fastinstall.core.errors import ExitCode, FastinstallError, UsageError
-from fastinstall.core.home import expand_home
+from fastinstall.core.errors import ExitCode, FastinstallError
 from fastinstall.core.messages import listing, quote
-from fastinstall.core.secrets import redact_text
-from fastinstall.core.values import immutable
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
 from fastinstall.model.speed import SpeedTable
@@ -259,98 +252,54 @@ def _count_reports(survey: Survey) -> str:
     return f"{number} environment{'' if number == 1 else 's'} with Pillow: {told}{without}"
 
 
-_NEVER = "never"
+NEVER = "never"
+"""The value of `--fail-on` with which no finding gives an exit code of its own."""
 
 
-@immutable
-class ResultOutput:
-    """Where the results of a run go.
+def least_status(fail_on: str) -> Status:
+    """Return the least grave status that counts; `never` speaks of the exit code alone."""
+    return Status.ERROR if fail_on == NEVER else Status(fail_on)
 
-    Attributes:
+
+def tell_report(report: EnvironmentReport, console: Console, fail_on: str, facts: Facts | None = None) -> int:
+    """Print the report on one environment; its exit code is returned.
+
+    Args:
+        report: the findings.
         console: for text and JSON.
         fail_on: "error", "warning" or "never".
-        junit: the file for JUnit XML; None for none.
-        now: tells the time, for the report's own date.
+        facts: what was observed, to say what is in place; None if checks were named.
     """
-
-    console: Console
-    fail_on: str
-    junit: Path | None
-    now: Callable[[], datetime]
-
-    @property
-    def is_text(self) -> bool:
-        """Whether people read stdout, and not those who see findings alone."""
-        return not (self.console.json or self.console.quiet)
-
-    @property
-    def least(self) -> Status:
-        """The least grave status that counts; `never` speaks of the exit code alone."""
-        return Status.ERROR if self.fail_on == _NEVER else Status(self.fail_on)
-
-
-def open_outlet(arguments: Namespace, console: Console, now: Callable[[], datetime]) -> ResultOutput:
-    """Return the outlet that the flags ask for.
-
-    Raises:
-        UsageError: JUnit XML cannot be written there: it takes the place of a file, and never of a device or a link.
-    """
-    junit = expand_home(arguments.junit) if arguments.junit else None
-    if junit is not None and os.path.lexists(junit) and (junit.is_symlink() or not junit.is_file()):
-        raise UsageError(f"--junit {junit}: no regular file", hint="name a file that can be written")
-    return ResultOutput(console=console, fail_on=arguments.fail_on, junit=junit, now=now)
-
-
-def tell_report(report: EnvironmentReport, outlet: ResultOutput, facts: Facts | None = None) -> int:
-    """Print and write the report on one environment; its exit code is returned."""
-    _tell(report, Survey(status=report.status, reports=(report,)), outlet, outlet.least, facts)
-    return _choose_exit_code(report.status, outlet)
-
-
-def tell_survey(survey: Survey, outlet: ResultOutput) -> int:
-    """Print and write the reports on all environments; the exit code is returned."""
-    undetermined = bool(survey.unobservable) and not survey.reports
-    _tell(survey, survey, outlet, Status.UNKNOWN if undetermined else outlet.least)
-    return ExitCode.UNDETERMINED if undetermined else _choose_exit_code(survey.status, outlet)
-
-
-def _tell(
-    told: EnvironmentReport | Survey, survey: Survey, outlet: ResultOutput, least: Status, facts: Facts | None = None
-) -> None:
-    """Print what was asked for, and write JUnit XML of all that was examined."""
-    console, one = outlet.console, isinstance(told, EnvironmentReport)
     if console.json:
-        console.data(dump(document("doctor", told) if one else document("doctor-all", told)))
+        console.data(dump(document("doctor", report)))
     elif console.quiet:
-        for line in quiet_lines(survey.reports, survey.unobservable, least):
-            console.data(line)
+        _tell_lines(quiet_lines((report,), (), least_status(fail_on)), console)
     else:
         healthy = list_stack(facts) if facts is not None else None
-        page = console.out
-        console.data(report_text(survey.reports[0], page, healthy) if one else survey_text(survey, page))
-    _write_junit(outlet, survey, least)
+        console.data(report_text(report, console.out, healthy))
+    return choose_exit_code(report.status, fail_on)
 
 
-def write_undetermined(each: Unobservable, outlet: ResultOutput) -> None:
-    """Write JUnit XML of a target that could not be looked at; text is for whoever caught the error."""
-    _write_junit(outlet, Survey(status=Status.UNKNOWN, reports=(), unobservable=(each,)), Status.UNKNOWN)
+def tell_survey(survey: Survey, console: Console, fail_on: str) -> int:
+    """Print the reports on all environments; the exit code is returned."""
+    undetermined = bool(survey.unobservable) and not survey.reports
+    if console.json:
+        console.data(dump(document("doctor-all", survey)))
+    elif console.quiet:
+        least = Status.UNKNOWN if undetermined else least_status(fail_on)
+        _tell_lines(quiet_lines(survey.reports, survey.unobservable, least), console)
+    else:
+        console.data(survey_text(survey, console.out))
+    return ExitCode.UNDETERMINED if undetermined else choose_exit_code(survey.status, fail_on)
 
 
-def _write_junit(outlet: ResultOutput, survey: Survey, least: Status) -> None:
-    if outlet.junit is None:
-        return
-    from fastinstall.cli.text.junit import junit_xml  # noqa: PLC0415 (only with --junit)
-    from fastinstall.core.files import write_text  # noqa: PLC0415 (likewise)
-
-    text = redact_text(junit_xml(survey.reports, survey.unobservable, least, outlet.now()), outlet.console.known)
-    try:
-        write_text(outlet.junit, text)
-    except OSError as error:
-        problem = f"--junit {outlet.junit}: {error.strerror or error}"
-        raise UsageError(problem, hint="name a file that can be written") from None
+def _tell_lines(lines: Iterable[str], console: Console) -> None:
+    for line in lines:
+        console.data(line)
 
 
-def _choose_exit_code(status: Status, outlet: ResultOutput) -> int:
-    if outlet.fail_on == _NEVER:
+def choose_exit_code(status: Status, fail_on: str) -> int:
+    """Return the exit code for the highest status that was found."""
+    if fail_on == NEVER:
         return ExitCode.OK
-    return ExitCode.FINDINGS if status.gravity >= outlet.least.gravity else ExitCode.OK
+    return ExitCode.FINDINGS if status.gravity >= least_status(fail_on).gravity else ExitCode.OK

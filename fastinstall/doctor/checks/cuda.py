@@ -1,4 +1,4 @@
-"""The GPU's driver against the CUDA that torch and others were built for, without importing them.
+"""The GPU's driver against the CUDA that torch was built for, without importing it.
 
 - error: the driver is older than the CUDA that torch was built for. Kernel module and library of the driver have
   different versions. The GPU's device files are there and the driver's library is not.
@@ -36,7 +36,6 @@ ORDER = 210
 SETUP_REPAIRS = False
 
 _SAY = FindingFactory("cuda")
-_SIGNS = (PurePath("/dev/nvidiactl"), PurePath("/proc/driver/nvidia/version"))
 _DATED = "NVIDIA's tables as of 2026-11-22 [https://docs.nvidia.com/deploy/cuda-compatibility/]"
 _TORCH_BUILDS = "https://pytorch.org/get-started/previous-versions/"
 
@@ -53,7 +52,7 @@ _OTHER_DRIVERS = {"11.0": "450.36.06", "10.2": "440.33", "10.1": "418.39", "10.0
 """The least driver of versions that have one of their own. Source: CUDA Toolkit release notes, table 3."""
 
 _LIBRARIES = ("nvidia-cuda-runtime", "nvidia-cublas", "nvidia-cudnn")
-"""Distributions with CUDA's libraries, by the start of their names: without any, tensorflow's wheel runs on the CPU."""
+"""Distributions with CUDA's libraries, by the start of their names."""
 
 _VERSION = PurePath("/proc/driver/nvidia/version")
 _NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
@@ -64,9 +63,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge whether a GPU is reached, and whether builds fit it; most machines have neither."""
     gpu = context.facts.gpu
     if gpu is None:
-        yield _SAY.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(*_SIGNS))
+        yield _SAY.ok("no NVIDIA GPU, and nothing here was built for one", verify=show_files(_NODES[0], _VERSION))
         return
-    wanted = any(_uses_cuda(context, build) for build in gpu.frameworks)
+    wanted = any(build.cuda is not None for build in gpu.frameworks)
     obstacle = next(_list_obstacles(gpu, wanted=wanted), None)
     if obstacle is not None:
         status, message, remedy, verify = obstacle
@@ -124,9 +123,9 @@ def parse_numbers(version: str) -> tuple[int, ...]:
 
 def _report_success(gpu: Gpu) -> Finding:
     verify = _show_driver(*(build.source for build in gpu.frameworks))
-    judged = [build for build in gpu.frameworks if build.name != "torchvision"]
     builds = ", ".join(
-        f"{_name_build(build)} for {_name_kind(build)}" if build.known else _name_build(build) for build in judged
+        f"{_name_build(build)} for {_name_kind(build)}" if build.known else _name_build(build)
+        for build in gpu.frameworks
     )
     reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
     if not reachable:
@@ -134,8 +133,9 @@ def _report_success(gpu: Gpu) -> Finding:
         return _SAY.ok(f"{none}; installed: {builds or 'none that needs one'}", verify=verify)
     where = f"driver {gpu.driver}" if gpu.driver else "the GPU"
     message = f"{builds} and {where} fit" if builds else f"{where} is present, and nothing here was built for it"
-    needed = [(build.cuda, find_required_driver(build.cuda)) for build in judged if build.cuda and not gpu.tegra]
-    needs = [f"CUDA {cuda} needs a driver >= {driver}; {_DATED}" for cuda, driver in needed[:1] if driver]
+    cuda = next((build.cuda for build in gpu.frameworks if build.cuda and not gpu.tegra), "")
+    needed = find_required_driver(cuda)
+    needs = (f"CUDA {cuda} needs a driver >= {needed}; {_DATED}",) if needed else ()
     return _SAY.ok(message, evidence=(*_describe_gpu(gpu), *needs), verify=verify)
 
 
@@ -175,13 +175,11 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
 def _judge_builds(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
     """Judge each framework by driver and GPUs."""
     for build in gpu.frameworks:
-        if build.name == "torchvision" or not build.known:
-            continue
-        if build.cuda is None:
+        if build.cuda is None and build.known:
             yield from _report_build_for_others(gpu, build)
-        elif not gpu.present:
+        elif build.cuda is not None and not gpu.present:
             yield from _report_useless_build(context, build)
-        elif _uses_cuda(context, build):
+        elif build.cuda is not None:
             yield from _report_old_driver(gpu, build, build.cuda)
 
 
@@ -200,8 +198,8 @@ def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Findin
 
 
 def _report_useless_build(context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
-    if build.name == "torch" and _has_libraries(context):
-        names = [each.name for each in context.facts.distributions if each.name.startswith("nvidia-")]
+    names = [each.name for each in context.facts.distributions if each.name.startswith("nvidia-")]
+    if any(name.startswith(_LIBRARIES) for name in names):
         yield _SAY.hint(
             f"{_name_build(build)} was built for CUDA {build.cuda}, but there is no NVIDIA GPU here: "
             "gigabytes for nothing",
@@ -228,20 +226,11 @@ def _report_old_driver(gpu: Gpu, build: FrameworkBuild, cuda: str) -> Iterator[F
         )
 
 
-def _uses_cuda(context: CheckContext, build: FrameworkBuild) -> bool:
-    """Tell whether somebody meant it to run on CUDA: tensorflow has one wheel for both, and CUDA's libraries apart."""
-    return build.cuda is not None and (not build.name.startswith("tensorflow") or _has_libraries(context))
-
-
-def _has_libraries(context: CheckContext) -> bool:
-    return any(distribution.name.startswith(_LIBRARIES) for distribution in context.facts.distributions)
-
-
 def _make_build_remedy(gpu: Gpu, build: FrameworkBuild) -> Remedy:
     if gpu.tegra:
         return Remedy(text=f"install NVIDIA's own {build.name} for this JetPack")
-    where = f": {_TORCH_BUILDS}" if build.name == "torch" else ""
-    return Remedy(text=f"install a build of {build.name} for a CUDA version that this driver and GPU support{where}")
+    fitting = f"install a build of {build.name} for a CUDA version that this driver and GPU support"
+    return Remedy(text=f"{fitting}: {_TORCH_BUILDS}")
 
 
 def _describe_gpu(gpu: Gpu) -> tuple[str, ...]:

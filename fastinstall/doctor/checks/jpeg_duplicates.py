@@ -3,13 +3,11 @@
 - error: a file gets the functions of another libjpeg than the one that it requires, with another interface or
   implementation. The call is refused ("Wrong JPEG library version: library is 80, caller expects 90"), or writes into
   memory with another layout.
-- warning: two are there, and it works: every user gets its own, or another one with the same interface. Or a process
-  was named that has another one mapped, and its memory may not be read.
+- warning: two are there, and it works: every user gets its own, or another one with the same interface.
 
 A libjpeg that is linked into a module with its symbols hidden is nobody else's, and no conflict. Nor are those under
-names of their own in other packages (`cv2`, `torchvision`). Findings on a process name them. The memory of a running
-process tells how each function is bound, whatever was loaded before PIL and for all. Where Python runs on musl, whose
-loader is not simulated, only that is looked at.
+names of their own in other packages (`cv2`, `torchvision`). Where Python runs on musl, whose loader is not simulated,
+the check is skipped.
 
 Why it matters:
 The loader binds a function to the first library that has it, whoever asked for that library. Two libjpegs come together
@@ -38,10 +36,9 @@ from fastinstall.doctor.codec_libraries import (
 )
 from fastinstall.doctor.loader_agreement import find_disagreements
 from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
-from fastinstall.doctor.remedies import offer_repair, show_maps, show_needed, trace_bindings
+from fastinstall.doctor.remedies import offer_repair, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.live_process import LiveProcess
 
 NEEDS_RUNTIME = True
 ORDER = 110
@@ -53,10 +50,7 @@ _Codecs = dict[PurePath | None, Codec]
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpegs of a process that imports PIL."""
-    process, linkage = context.facts.process, context.linkage
-    if process is not None and process.taken:
-        yield _report_taken(context, process)
-        return
+    linkage = context.linkage
     if not linkage.modules:
         absent = context.facts.stack.directory is None
         yield _SAY.skipped(explain_no_stack(context.facts) if absent else explain_no_simulation(context))
@@ -75,46 +69,26 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.skipped("nothing that PIL loads is a libjpeg")
 
 
-def _report_taken(context: CheckContext, process: LiveProcess) -> Finding:
-    """Report a library that was loaded for everybody before PIL: its functions are called in the place of ours."""
-    codecs: _Codecs = {library.path: Codec(kind="jpeg", library=library) for library in process.libjpegs}
-    return _report_crossed(context, codecs, process.taken, process)
-
-
-def _report_crossed(
-    context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...], process: LiveProcess | None = None
-) -> Finding:
-    fatal = [binding for binding in crossed if not _is_compatible(binding, codecs, is_known=process is None)]
+def _report_crossed(context: CheckContext, codecs: _Codecs, crossed: tuple[Binding, ...]) -> Finding:
+    fatal = [binding for binding in crossed if not _is_compatible(binding, codecs)]
     binding = (fatal or crossed)[0]
     got, wanted = (_name_codec(codecs.get(path)) for path in (binding.provider, binding.wanted))
     works = "" if fatal else ": it works, since both have the same interface"
-    what = f"{binding.user.name} gets the functions of {got}, but requires {wanted}{works}"
-    remedy, verify = _make_remedy(context, codecs.values()), trace_bindings(context, binding.symbol)
-    if process is not None:
-        what = f"in process {process.pid} {binding.user.name} calls {got}, but requires {wanted}{works}"
-        preloaded = process.preload and "by LD_PRELOAD, or "
-        remedy = Remedy(
-            text=f"import PIL before what loads {binding.provider} globally ({preloaded}with RTLD_GLOBAL), or "
-            f"avoid that; then restart process {process.pid}"
-        )
-        verify = show_maps(process, "jpeg\\|PIL")
     return _SAY.say(
         Status.ERROR if fatal else Status.WARNING,
-        what,
+        f"{binding.user.name} gets the functions of {got}, but requires {wanted}{works}",
         evidence=(*_describe_codecs(context, codecs.values()), *shorten_evidence(_describe_crossed(crossed))),
         expected=f"{binding.symbol} of {binding.wanted}",
         observed=f"{binding.symbol} of {binding.provider}",
-        remedy=remedy,
-        verify=verify,
+        remedy=_make_remedy(context, codecs.values()),
+        verify=trace_bindings(context, binding.symbol),
     )
 
 
-def _is_compatible(binding: Binding, codecs: _Codecs, *, is_known: bool) -> bool:
-    """Tell whether both are of one implementation and interface; of one that was not identified nothing is known."""
-    paths = (binding.provider, binding.wanted)
-    pair = [codecs[path].library for path in paths if path in codecs]
-    alike = len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
-    return alike and (is_known or set(paths) <= set(codecs))
+def _is_compatible(binding: Binding, codecs: _Codecs) -> bool:
+    """Tell whether both are of one implementation and interface."""
+    pair = [codecs[path].library for path in (binding.provider, binding.wanted) if path in codecs]
+    return len({(library.implementation, library.abi) for library in pair}) == 1 and all(each.abi for each in pair)
 
 
 def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[Codec]) -> Finding:
@@ -131,20 +105,11 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     """Report one libjpeg, or several that are each for themselves; beside PIL's, a process may know more of them."""
-    mapped, core, process = list_mapped_files(context), context.facts.stack.core, context.facts.process
+    mapped, core = list_mapped_files(context), context.facts.stack.core
     known = set(codecs) | {each.mapped for each in find_disagreements(context.linkage, mapped)}
     others = (path for path in mapped if "libjpeg" in path.name and path not in known)
     unasked = "also mapped, and none of PIL's files asks for it"
     beside = shorten_evidence(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
-    if process is not None and process.unread and beside:
-        again = f"sudo fastinstall doctor --pid {process.pid} jpeg-duplicates"
-        return _SAY.warning(
-            f"process {process.pid} has another libjpeg loaded beside PIL's, and which one PIL calls "
-            f"is unknown: its memory was not read ({process.unread})",
-            evidence=beside,
-            remedy=Remedy(text="run it as a user who may read that process's memory", command=again),
-            verify=show_maps(process, "jpeg"),
-        )
     inside = sum(codec.inside for codec in codecs.values())
     hidden = f"{len(codecs)} libjpegs are present, but separate: {inside} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden

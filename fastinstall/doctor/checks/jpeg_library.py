@@ -3,7 +3,7 @@
 - error: the loader would not find it. Or the core was compiled for another interface or implementation, so JPEG fails.
   Or the JPEG support that was set up is gone.
 - warning: not libjpeg-turbo (IJG's has no SIMD, mozjpeg trades speed for size), or a libjpeg-turbo without SIMD. Or not
-  the file that the setup recorded. Or a running process has mapped another one, or there is no JPEG at all.
+  the file that the setup recorded, or there is no JPEG at all.
 - hint: the core requires no libjpeg, and has JPEG all the same. It is linked statically, and which one cannot be told.
 - unknown: the library could not be identified.
 
@@ -42,19 +42,17 @@ from fastinstall.doctor.codec_libraries import (
     name_library,
     show_lacking,
 )
-from fastinstall.doctor.loader_agreement import find_disagreements
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
     offer_repair,
     run_python,
     show_digests,
-    show_maps,
     show_needed,
     show_strings,
 )
 from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, Status
 
 NEEDS_RUNTIME = True
 ORDER = 100
@@ -84,7 +82,7 @@ class Jpeg:
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the libjpeg of the core."""
-    core, process = context.readable_core, context.facts.process
+    core = context.readable_core
     if core is None:
         yield _SAY.skipped(explain_no_core(context.facts))
     elif is_unresolved(context, core):
@@ -93,10 +91,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield _report_unresolved(context, missing)
     elif (jpeg := _find_jpeg(context, core)) is None:
         yield _report_unlinked(context, core)
-    elif process is not None and process.taken:
-        yield _SAY.skipped(f"process {process.pid} calls another library's functions: see jpeg-duplicates")
     else:
-        problems = (*_report_identity(context, jpeg), *_report_changed(context, jpeg), *_report_other(context, jpeg))
+        problems = (*_report_identity(context, jpeg), *_report_changed(context, jpeg))
         how = "has linked in" if jpeg.inside else "loads"
         simd = "with SIMD code, " if jpeg.library.simd else ""
         message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
@@ -172,21 +168,6 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         remedy=offer_repair(context),
         verify=show_digests(jpeg.path),
     )
-
-
-def _report_other(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    """Report another file in its place, in a process that runs already."""
-    process = context.facts.process
-    for difference in find_disagreements(context.linkage, process.mapped) if process is not None else ():
-        if process is not None and difference.simulated == jpeg.path and difference.mapped is not None:
-            yield _SAY.warning(
-                f"process {process.pid} has loaded another libjpeg than a new process would: {difference.mapped}",
-                evidence=(f"it is {describe_file_owner(context, difference.mapped)}", *_portray(context, jpeg)),
-                expected=str(jpeg.path),
-                observed=str(difference.mapped),
-                remedy=Remedy(text="import PIL before the package that brings the other one, or restart the process"),
-                verify=show_maps(process, "libjpeg"),
-            )
 
 
 def describe_change_since_setup(recorded: LoadedLibrary, library: LoadedLibrary) -> tuple[str, ...]:

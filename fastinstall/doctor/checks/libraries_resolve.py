@@ -43,7 +43,7 @@ from fastinstall.doctor.codec_libraries import (
 )
 from fastinstall.doctor.loader_agreement import Disagreement, find_disagreements, trace_askers
 from fastinstall.doctor.owners import explain_no_core
-from fastinstall.doctor.remedies import offer_repair, show, show_maps, show_needed, show_variables, trace_search
+from fastinstall.doctor.remedies import offer_repair, show, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.environment import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy
@@ -167,18 +167,16 @@ def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[
 
 
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    process = context.facts.process
     differences = find_disagreements(linkage, list_mapped_files(context))
     found = tuple(each for each in differences if not _is_of_the_interpreter(context, each.name, each.mapped))
     if found:
-        who = f"process {process.pid}" if process is not None else "the interpreter that imported PIL"
-        maps = show_maps(process, "[.]so") if process is not None else ""
+        names = ", ".join(each.name for each in found)
         yield _SAY.warning(
-            f"{who} has loaded other files than the loader's rules predict: {', '.join(each.name for each in found)}",
+            f"the interpreter that imported PIL has loaded other files than the loader's rules predict: {names}",
             evidence=shorten_evidence(map(_describe_disagreement, found)),
             expected="; ".join(str(each.simulated or "nothing") for each in found),
             observed="; ".join(str(each.mapped or "nothing") for each in found),
-            verify=maps or trace_search(context, found[0].name),
+            verify=trace_search(context, found[0].name),
         )
 
 

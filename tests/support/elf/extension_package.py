@@ -3,27 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-LICENCES = '''\
-"""Looks whether the environment says who may use it."""
-
-from fastinstall.model.finding import Finding, Remedy, Status
-
-NAME = "licences"
-SUMMARY = "Whether the environment says who may use it."
-ORDER = 500
-VERIFIES_SETUP = True
-
-
-def check(context):
-    prefix = context.facts.environment.prefix
-    yield Finding(
-        check=NAME,
-        status=Status.HINT,
-        message=f"nobody has said who may use {prefix}",
-        remedy=Remedy(text="write a LICENCE"),
-    )
-'''
-
 ADAPTER = '''\
 """Decodes nothing: a grey picture of the size that is wanted."""
 
@@ -72,11 +51,3 @@ def make_distribution(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     return directory
-
-
-def make_check(directory: Path, text: str = LICENCES, point: str = "licences", name: str = "acme-checks") -> Path:
-    """Put a distribution with one check there."""
-    module = f"{name.replace('-', '_')}_{point.replace('-', '_')}"
-    return make_distribution(
-        directory, name, files={f"{module}.py": text}, points={"fastinstall.checks": {point: module}}
-    )

@@ -45,7 +45,6 @@ def _run(*words: str) -> int:
         ("doctor", "--collect", "DIR", "--prefix", "/x"),
         ("doctor", "--collect", "DIR", "--all"),
         ("doctor", "--collect", "DIR", "--fix"),
-        ("doctor", "--collect", "DIR", "--junit", "x.xml"),
         ("doctor", "--collect", "DIR", "swapped"),
         ("doctor", "--hosts", "DIR"),
     ],

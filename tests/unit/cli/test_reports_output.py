@@ -1,25 +1,17 @@
-"""Where the results of doctor go: what is printed, what is written, and that neither is lost."""
+"""Where the results of doctor go: what is printed, and the exit code."""
 
-from argparse import Namespace
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path, PurePath
-from xml.etree import ElementTree as ET
+from pathlib import PurePath
 
 import pytest
 from support.values.builders import healthy_facts
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.text.reports import open_outlet, tell_report, tell_survey, write_undetermined
-from fastinstall.core.errors import UsageError
+from fastinstall.cli.text.reports import tell_report, tell_survey
 from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
 
 GONE = Unobservable(prefix=PurePath("/srv/old"), problem="gone")
 QUIET = Console(quiet=True)
-
-
-def _now() -> datetime:
-    return datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def _report(status: Status) -> EnvironmentReport:
@@ -28,9 +20,8 @@ def _report(status: Status) -> EnvironmentReport:
     return EnvironmentReport(environment=environment, status=status, findings=(finding,))
 
 
-def _told(status: Status, console: Console = QUIET, *, fail_on: str = "error", junit: Path | str = "") -> int:
-    arguments = Namespace(junit=str(junit), fail_on=fail_on)
-    return tell_report(_report(status), open_outlet(arguments, console, _now))
+def _told(status: Status, console: Console = QUIET, *, fail_on: str = "error") -> int:
+    return tell_report(_report(status), console, fail_on)
 
 
 @pytest.mark.parametrize(
@@ -58,50 +49,9 @@ def test_without_quiet_a_healthy_environment_is_reported(capsys: pytest.CaptureF
     assert "it is so" in capsys.readouterr().out
 
 
-def test_junit_is_written_besides_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "reports" / "doctor.xml"
-    assert _told(Status.ERROR, Console(), junit=file) == 3
-    assert "it is so" in capsys.readouterr().out
-    assert ET.parse(file).getroot().get("failures") == "1"  # noqa: S314 (of our own making)
-    assert [each.name for each in file.parent.iterdir()] == ["doctor.xml"]
-    assert _told(Status.OK, junit=file) == 0
-    assert ET.parse(file).getroot().get("failures") == "0"  # noqa: S314 (likewise)
-
-
-def test_a_place_that_is_no_file_of_its_own_is_refused_before_anything_is_examined(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    for junit in (tmp_path, tmp_path / "link", Path("/dev/null"), Path("/dev/stdout")):
-        with pytest.raises(UsageError, match=f"--junit {junit}: "):
-            open_outlet(Namespace(junit=str(junit), fail_on="error"), Console(), _now)
-
-
-def test_where_writing_fails_in_the_end_the_result_was_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    directory = tmp_path / "gone"
-    outlet = open_outlet(Namespace(junit=str(directory / "x.xml"), fail_on="error"), Console(), _now)
-    directory.touch()
-    with pytest.raises(UsageError, match="--junit"):
-        tell_report(_report(Status.OK), outlet)
-    assert "it is so" in capsys.readouterr().out
-
-
-def test_where_nothing_could_be_observed_that_is_told_whatever_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "x.xml"
-    outlet = open_outlet(Namespace(junit=str(file), fail_on="error"), QUIET, _now)
+def test_where_nothing_could_be_observed_that_is_told_whatever_counts(capsys: pytest.CaptureFixture[str]) -> None:
     survey = Survey(status=Status.UNKNOWN, reports=(), unobservable=(GONE,))
-    assert tell_survey(survey, outlet) == 4
+    assert tell_survey(survey, QUIET, "error") == 4
     assert capsys.readouterr().out == "/srv/old: unknown: gone\n"
-    assert ET.parse(file).getroot().get("errors") == "1"  # noqa: S314 (of our own making)
-    assert tell_survey(replace(survey, reports=(_report(Status.OK),)), outlet) == 0
+    assert tell_survey(replace(survey, reports=(_report(Status.OK),)), QUIET, "error") == 0
     assert capsys.readouterr().out == ""
-    assert len(ET.parse(file).getroot()) == 2  # noqa: S314 (likewise)
-
-
-def test_a_target_that_cannot_be_observed_is_an_error_in_the_file(tmp_path: Path) -> None:
-    outlet = open_outlet(Namespace(junit=str(tmp_path / "x.xml"), fail_on="error"), QUIET, _now)
-    write_undetermined(GONE, outlet)
-    assert ET.parse(tmp_path / "x.xml").getroot().get("errors") == "1"  # noqa: S314 (likewise)

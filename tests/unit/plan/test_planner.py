@@ -47,7 +47,6 @@ from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.verify import Verify
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
 BASES: dict[str, Callable[[], Facts]] = {
@@ -175,15 +174,6 @@ def test_a_file_without_a_hash_is_told_and_one_of_this_machine_is_not() -> None:
     local = tuple(replace(each, url=f"file:///srv/{each.filename}") for each in bare)
     at_hand = replace(situation, releases=replace(releases, sources=local))
     assert not [each for each in make_plan(at_hand).warnings if "SHA-256" in each]
-
-
-def test_a_setup_is_verified_by_checks_of_other_distributions_behind_ours() -> None:
-    situation = _situation({})
-    (ours,) = (step for step in make_plan(situation).steps if isinstance(step, Verify))
-    (all_of_them,) = (
-        step for step in make_plan(replace(situation, foreign_checks=("licences",))).steps if isinstance(step, Verify)
-    )
-    assert all_of_them.checks == (*ours.checks, "licences")
 
 
 def _situation(case: dict[str, Any]) -> Situation:
