@@ -24,14 +24,7 @@ from fastinstall.bench.candidates import (
     make_candidate_runs,
     select_candidate_runs,
 )
-from fastinstall.bench.catalogue import (
-    SETTINGS,
-    Adapter,
-    StoreKind,
-    adapter_problems,
-    all_adapters,
-    all_kinds,
-)
+from fastinstall.bench.catalogue import SETTINGS, Adapter, StoreKind, all_adapters, all_kinds
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
@@ -97,8 +90,6 @@ def choose_candidate_runs(
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no candidate is named {unknown[0]!r}", hint=f"choose from: {', '.join(known)}")
-    for problem in adapter_problems():
-        context.remark(problem)
     materials = Materials(
         machine=context.machine,
         variables=context.session.variables,

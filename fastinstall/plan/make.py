@@ -13,11 +13,9 @@ from fastinstall.core.errors import FastinstallError, RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import advice, reason
-from fastinstall.guard.pip_trap import wants_pip_pin
+from fastinstall.guard.pinning import wants_pip_pin
 from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.facts import Facts, InstalledStack, Interpreter
-from fastinstall.model.pin_state import Project
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts, InstalledStack, Interpreter, Project
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe import observation, recipes

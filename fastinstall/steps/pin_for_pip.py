@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fastinstall.core.values import immutable, tagged
-from fastinstall.guard.pip_trap import PinTrial, PipPin, refuse_unwritable, write_pip_pin
+from fastinstall.guard.pinning import PinTrial, PipPin, refuse_unwritable, write_pip_pin
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts

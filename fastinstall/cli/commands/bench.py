@@ -85,12 +85,9 @@ def _can_print_bars() -> bool:
 
 
 def _list(context: Context) -> int:
-    from fastinstall.bench.catalogue import adapter_problems  # noqa: PLC0415 (only with --list)
-    from fastinstall.bench.materials import list_known_candidates  # noqa: PLC0415 (likewise)
+    from fastinstall.bench.materials import list_known_candidates  # noqa: PLC0415 (only with --list)
 
     known = list_known_candidates()
-    for problem in adapter_problems():
-        context.console.talk(problem)
     if context.console.json:
         context.console.data(dump(document("bench-candidates", {"candidates": known})))
     else:

@@ -15,7 +15,7 @@ from fastinstall.core.files import write_text
 from fastinstall.core.secrets import find_secret_values, redact_text
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable
-from fastinstall.model.recipe_names import find_current_name
+from fastinstall.model.recipe import find_current_name
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
 

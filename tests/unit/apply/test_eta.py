@@ -25,9 +25,8 @@ from fastinstall.apply.eta import (
 )
 from fastinstall.core.errors import InterruptedAfterCompletion
 from fastinstall.core.events import Event, Progressed, RemainingTime, Started
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
