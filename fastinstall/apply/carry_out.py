@@ -30,8 +30,7 @@ from fastinstall.observe.known_environments import remember_environment
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.conda_preview import make_engine
-from fastinstall.plan.index_settings import defer_pip_settings, make_index
+from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.build import Build
@@ -85,11 +84,10 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
 
             context = make_execution_context(session, plan, recipe)
-            done = execute_plan(plan, context, session)
+            receipt, after = execute_plan(plan, context, session)
             remember_environment(session, plan.environment)
             _keep_ready_made_wheel(plan, context)
-            session.emit(Noted(message=f"the files were replaced in {done.window_ns / 1e6:.2f} ms", detail=True))
-            outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
+            outcome = SetupOutcome(plan=plan, receipt=receipt, after=after)
         _warn_about_held_bytes(session, prefix)
         return outcome
 

@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from fastinstall.apply.emulation import Emulation
+from fastinstall.apply.wheel_only import Emulation
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.home import expand_home
 
