@@ -32,7 +32,7 @@ def observe_context(
     Raises:
         UndeterminedError: there is no PIL to measure.
     """
-    from fastinstall.observe.loader_limits import observe_machine  # noqa: PLC0415 (only bench looks at it)
+    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
     started, load = time.monotonic(), os.getloadavg()[0]
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
