@@ -36,7 +36,6 @@ class Binaries(Enum):
     CORE = "the core alone"
     LINKED = "what a process would load, and what is known already of the code"
     DECODED = "what a process would load, and the code, instruction by instruction"
-    DESCRIBED = "all of that, and what the core tells about its making"
 
 
 @immutable
@@ -92,15 +91,10 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     stack = observe_stack(interpreter, names, symbols, distributions, settings=settings, thorough=thorough)
     linkage, isa = None, tuple[IsaScan, ...]()
     if request.binaries is not Binaries.CORE:
-        from fastinstall.observe.binaries import observe_isa, observe_linkage
+        from fastinstall.observe.binaries import observe_binaries
 
-        linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
-        decode = request.binaries is not Binaries.LINKED
-        isa = observe_isa(stack, cache=session.directories.cache / SCANS, scan=decode)
-    if request.binaries is Binaries.DESCRIBED and stack.core is not None:
-        from fastinstall.elf.build_traces import describe_making
-
-        stack = replace(stack, core=describe_making(stack.core))
+        cache, decode = session.directories.cache / SCANS, request.binaries is Binaries.DECODED
+        linkage, isa = observe_binaries(interpreter, stack, settings, cache=cache, scan=decode)
     conda = None
     if environment.kind is EnvironmentKind.CONDA:
         from fastinstall.model.conda_packages import GUARD

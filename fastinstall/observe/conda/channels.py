@@ -16,7 +16,7 @@ from pathlib import Path
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import immutable
-from fastinstall.observe.conda.condarc import CondaSettings, environment_files, search_path
+from fastinstall.observe.conda.condarc import CondaSettings, environment_files, read_settings, search_path
 from fastinstall.observe.conda.records import public_channel
 
 DEFAULTS, NO_DEFAULTS, LOCAL = "defaults", "nodefaults", "local"
@@ -174,17 +174,17 @@ def read_configured_channels(variables: Mapping[str, str], prefix: Path, root: P
     Returns:
         Names and URLs, without credentials; empty if nothing is configured and conda's defaults apply.
     """
-    return _read_public_channels(search_path(variables, prefix, root), _CHANNELS, variables, variables)
+    return _publish(read_settings(_CHANNELS, variables, prefix, root).read_list(*_CHANNELS))
 
 
 def read_default_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
     """Return what "defaults" stands for in these channels; empty if conda's own defaults apply."""
-    return _read_public_channels(search_path(variables, prefix, root), _DEFAULT, variables, variables)
+    return _publish(read_settings(_DEFAULT, variables, prefix, root).read_list(*_DEFAULT))
 
 
 def channels_of_environment(prefix: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
     """Return the channels that an environment's own configuration files name, without credentials."""
-    return _read_public_channels(environment_files(prefix), _CHANNELS, variables, {})
+    return _publish(CondaSettings(environment_files(prefix), _CHANNELS, variables, {}).read_list(*_CHANNELS))
 
 
 def usual_channels(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
         DocumentError: an unreadable file, which might assign a name to a private channel.
     """
     try:
-        settings = CondaSettings(search_path(variables, prefix, root), _ALL, variables, variables, strict=True)
+        settings = read_settings(_ALL, variables, prefix, root, strict=True)
     except DocumentError as error:
         raise error.hinting("correct it; `conda config --show-sources` lists what conda reads") from None
     return ChannelSettings(
@@ -224,8 +224,5 @@ def channel_settings(variables: Mapping[str, str], prefix: Path, root: Path | No
     )
 
 
-def _read_public_channels(
-    files: Iterable[Path], names: tuple[str, ...], variables: Mapping[str, str], overrides: Mapping[str, str]
-) -> tuple[str, ...]:
-    channels = CondaSettings(files, names, variables, overrides).read_list(*names)
+def _publish(channels: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(public_channel, channels)))
