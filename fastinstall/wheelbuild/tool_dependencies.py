@@ -211,7 +211,6 @@ def find_closure(root: ShelfWheel, shelf: Collection[ShelfWheel], minor: str, ma
     resolver: one version of each distribution is available, chosen by pip's resolver.
 
     Args:
-        root: the wheel.
         shelf: the wheels that are available.
         minor: of the Python that will run it: "3.12".
         machine: that will run it, as its kernel names it: "x86_64".
