@@ -236,10 +236,6 @@ def _read_installation_time(metadata: Path) -> str:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds") if path is not None else ""
 
 
-_ESCAPED = re.compile(r"(?P<name>[A-Za-z0-9_.]+)-(?P<version>v?\d[A-Za-z0-9.+!]*)\.dist-info")
-_HEADER = re.compile(rb"^(Name|Version):[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
-
-
 def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
     """Return everything installed there, sorted by name (about 22 us each)."""
     names = (name for name in foreign.list_names(site_packages) if name.endswith(".dist-info"))
@@ -265,19 +261,11 @@ def read_head(metadata: Path) -> bytes:
 
 
 def _parse_distribution(metadata: Path) -> Distribution:
-    """Parse one distribution; METADATA is read only if the directory's name is ambiguous."""
-    match = _ESCAPED.fullmatch(metadata.name)
+    """Parse one distribution by the name of its directory, in which installers escape hyphens (PyPA)."""
     name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
-    told = match.groupdict() if match else {"name": name or version, "version": version if name else ""}
-    if match is None:
-        found = {
-            key.decode().lower(): value.decode("utf-8", "replace")
-            for key, value in _HEADER.findall(read_head(metadata))
-        }
-        told |= found
     return Distribution(
-        name=normalise_distribution_name(told["name"]),
-        version=told["version"],
+        name=normalise_distribution_name(name or version),
+        version=version if name else "",
         metadata=metadata.name,
         installer=foreign.text_or_empty(metadata / "INSTALLER").strip(),
         requested=(metadata / "REQUESTED").exists(),
