@@ -56,20 +56,13 @@ _KINDS = {
     stat.S_IFREG: MemberKind.FILE,
     stat.S_IFDIR: MemberKind.DIRECTORY,
     stat.S_IFLNK: MemberKind.SYMBOLIC_LINK,
-    stat.S_IFCHR: MemberKind.DEVICE,
-    stat.S_IFBLK: MemberKind.DEVICE,
-    stat.S_IFIFO: MemberKind.PIPE,
-    stat.S_IFSOCK: MemberKind.SOCKET,
 }
 _TAR_KINDS = {
     tarfile.REGTYPE: MemberKind.FILE,
     tarfile.AREGTYPE: MemberKind.FILE,
     tarfile.LNKTYPE: MemberKind.HARD_LINK,
     tarfile.SYMTYPE: MemberKind.SYMBOLIC_LINK,
-    tarfile.CHRTYPE: MemberKind.DEVICE,
-    tarfile.BLKTYPE: MemberKind.DEVICE,
     tarfile.DIRTYPE: MemberKind.DIRECTORY,
-    tarfile.FIFOTYPE: MemberKind.PIPE,
 }
 _MOST_METADATA = 1 << 22
 """Bytes of a member that is read as a whole."""
@@ -283,7 +276,7 @@ def _explain_zip_member_objection(info: zipfile.ZipInfo) -> str:
 
 def _make_zip_member(info: zipfile.ZipInfo) -> ArchiveMember:
     mode = info.external_attr >> 16  # of Unix; whatever made the archive, that is what installers take for the mode
-    kind = _KINDS.get(stat.S_IFMT(mode), MemberKind.UNKNOWN)
+    kind = _KINDS.get(stat.S_IFMT(mode), MemberKind.SPECIAL)
     if info.is_dir() and kind is MemberKind.FILE:
         kind = MemberKind.DIRECTORY
     # As it stands there: zipfile cuts a name at a NUL.
@@ -397,7 +390,7 @@ def _check_tar(
 
 def make_tar_member(info: tarfile.TarInfo) -> ArchiveMember:
     """Return a member of a tar archive, to be judged."""
-    kind = MemberKind.SPARSE if info.issparse() else _TAR_KINDS.get(info.type, MemberKind.UNKNOWN)
+    kind = MemberKind.SPECIAL if info.issparse() else _TAR_KINDS.get(info.type, MemberKind.SPECIAL)
     return ArchiveMember(
         name=info.name,
         kind=kind,
