@@ -240,10 +240,9 @@ def _list_announced_paths(log: Log) -> Iterator[str]:
 
 
 def _list_unknown_changes(prefix: Path, log: Log, known: set[str]) -> Iterator[str]:
-    dark = [change for change in log.begun_changes if log.outcome(change) is None]
-    if not dark:
+    paths = frozenset(path for change in log.dark_changes for path in change.paths)
+    if not paths:
         return
-    paths = frozenset(path for change in dark for path in change.paths)
     for name in conda_records.list_record_names(prefix):
         claimed = conda_records.claims(prefix, name) if name not in known else {}
         if not paths.isdisjoint(claimed):

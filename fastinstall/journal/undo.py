@@ -185,7 +185,7 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
     log = journal.read()
     begun = log.require_begun(journal.file)
     refuse_ways_out(store.prefix, log)
-    if any(log.outcome(change) is None for change in log.begun_changes):
+    if log.dark_changes:
         refuse_during_external_change(store.prefix)
     mover = Mover(store, journal)
     mover.complete(log)
