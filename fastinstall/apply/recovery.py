@@ -17,8 +17,7 @@ from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import creation_note
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import receipt_if_readable
+from fastinstall.journal.rollback import receipt_if_readable, recover
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.facts import Environment
