@@ -114,7 +114,7 @@ def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[
         DocumentError: a journal cannot be read, and no other one is unfinished.
     """
     cleaned_up = _clean_up(store)
-    info = next((each for each in store.readable() if each.state is not Phase.COMMITTED), None)
+    info = _find_unfinished(store.readable())
     if info is None:
         store.transactions()  # for what it raises
         return cleaned_up
@@ -140,7 +140,7 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
         RefusedError: one is unfinished.
     """
     infos = store.readable()
-    unfinished = next((info for info in infos if info.state is not Phase.COMMITTED), None)
+    unfinished = _find_unfinished(infos)
     if unfinished is not None:
         hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
@@ -189,6 +189,10 @@ def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[Transa
         if not chosen or not store.is_before(each.transaction, chosen[-1]):
             store.read(each.transaction)  # raises, since it cannot be read
     return chosen
+
+
+def _find_unfinished(infos: Sequence[TransactionInfo]) -> TransactionInfo | None:
+    return next((info for info in infos if info.state is not Phase.COMMITTED), None)
 
 
 def _clean_up(store: JournalStore) -> Recovered | None:
