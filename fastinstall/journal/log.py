@@ -23,8 +23,8 @@ from fastinstall.journal.entries import (
     parse_entry_line,
 )
 from fastinstall.journal.fingerprints import KnownFiles, merge_manifests
+from fastinstall.journal.layout import split_whole_lines
 from fastinstall.journal.remembered_directories import Directory
-from fastinstall.journal.whole_lines import split_whole_lines
 from fastinstall.model.history import Phase
 
 Act = Moving | ExternalChangeBegun | Adding

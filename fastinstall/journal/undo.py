@@ -194,11 +194,13 @@ def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> 
     Raises:
         RefusedError: one does; named by its number.
     """
-    for number in _list_running_engines(prefix, processes):
-        raise RefusedError(
-            f"{prefix}: process {number} still changes packages there, for a setup that was killed",
-            hint=f"wait until it has ended, then run the same command again: ps -p {number}",
-        )
+    for number, words in commands(processes):
+        change = change_of(RunningProgram(number=number, words=words))
+        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
+            raise RefusedError(
+                f"{prefix}: process {number} still changes packages there, for a setup that was killed",
+                hint=f"wait until it has ended, then run the same command again: ps -p {number}",
+            )
 
 
 def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult:
@@ -308,13 +310,6 @@ def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSE
         hint=f"remove the cause, then: {recover_command(store.prefix)}",
         details=(f"what was moved where is in the journal of transaction {identifier}",),
     )
-
-
-def _list_running_engines(prefix: Path, processes: Path) -> Iterator[int]:
-    for number, words in commands(processes):
-        change = change_of(RunningProgram(number=number, words=words))
-        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
-            yield number
 
 
 def _is_taken_over(store: JournalStore, identifier: str) -> bool:
