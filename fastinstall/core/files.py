@@ -73,9 +73,7 @@ def append_line(path: Path, line: str) -> None:
     """Append one line to a journal and force it to the disk."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
-        content = line.encode("utf-8") + b"\n"
-        while content:
-            content = content[os.write(descriptor, content) :]
+        _write_whole(descriptor, line.encode("utf-8") + b"\n")
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -252,8 +250,12 @@ def _copy_content(reader: int, writer: int) -> None:
         if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM):
             raise
         while content := os.read(reader, _CHUNK):
-            while content:
-                content = content[os.write(writer, content) :]
+            _write_whole(writer, content)
+
+
+def _write_whole(descriptor: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]
 
 
 def _call_renameat2(source: Path, target: Path, flags: int) -> None:
