@@ -27,7 +27,6 @@ from typing import BinaryIO, Self, cast
 
 from fastinstall.core import files, foreign
 from fastinstall.core.archive_members import (
-    MOST_MEMBERS,
     ArchiveError,
     ArchiveMember,
     MemberKind,
@@ -44,11 +43,9 @@ BROKEN = (
 )
 """What the readers raise for an archive that is damaged."""
 
-_END_OF_ZIP = struct.Struct("<4s4H2LH")
-_LONGEST_COMMENT = 0xFFFF
+_END_OF_ZIP, _END, _COUNT = b"PK\5\6", 22, slice(10, 12)
+"""The record at an archive's end: how it begins, its length without its comment, where it counts the members."""
 _LOCAL_HEADER = 30
-_MOST_LISTED = MOST_MEMBERS * 512
-"""Bytes of a wheel's directory: an entry takes 46, and its name."""
 
 _ENCRYPTED, _UTF8 = 1, 1 << 11
 _KINDS = {
@@ -192,14 +189,12 @@ def sound_zip(archive: Path) -> Iterator[SoundZip]:
     """
     with foreign.open_foreign_file(archive) as stream:
         size = stream.seek(0, os.SEEK_END)
-        start, count = _read_zip_end(archive, stream, size)
         try:
             opened = zipfile.ZipFile(stream)
         except BROKEN as error:
             raise ArchiveError(archive, Objection(reason=f"is not a zip archive, or is truncated: {error}")) from error
-        infos = opened.infolist()
-        members = tuple(map(_make_zip_member, infos))
-        objection = _explain_zip_objection(infos, start, count) or explain_archive_objection(members, size)
+        members = tuple(map(_make_zip_member, opened.infolist()))
+        objection = _explain_zip_objection(opened, stream, size) or explain_archive_objection(members, size)
         if objection is not None:
             raise ArchiveError(archive, objection)
         yield SoundZip(archive, opened, members)
@@ -228,34 +223,23 @@ def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
                 unpacking.file(simplify_member_name(member.name), found.content(member.name), executable=executable)
 
 
-def _read_zip_end(archive: Path, stream: BinaryIO, size: int) -> tuple[int, int]:
-    """Return where the directory at the end begins and how many members it counts, without reading its entries."""
-    stream.seek(max(0, size - _END_OF_ZIP.size - _LONGEST_COMMENT))
-    tail = stream.read()
-    place = tail.rfind(b"PK\5\6")
-    if place < 0 or len(tail) - place < _END_OF_ZIP.size:
-        raise ArchiveError(archive, Objection(reason="is not a zip archive, or is truncated"))
-    _, _, _, here, count, length, start, comment = _END_OF_ZIP.unpack_from(tail, place)
-    if len(tail) - place - _END_OF_ZIP.size != comment:
-        raise ArchiveError(archive, Objection(reason="has data after its end"))
-    if here != count or count > MOST_MEMBERS or length > _MOST_LISTED:
-        reason = f"has {count} members in a directory of {length} bytes; {MOST_MEMBERS} members are allowed"
-        raise ArchiveError(archive, Objection(reason=reason))
-    if start + length != size - len(tail) + place:
-        reason = "has data before its first member, or between its directory and its end"
-        raise ArchiveError(archive, Objection(reason=reason))
-    return start, count
+def _explain_zip_objection(opened: zipfile.ZipFile, stream: BinaryIO, size: int) -> Objection | None:
+    """Return why members are not read; they must lie one behind the other, from the first byte to the directory's.
 
-
-def _explain_zip_objection(infos: list[zipfile.ZipInfo], start: int, count: int) -> Objection | None:
-    """Return why members are not read; they must lie one behind the other, from the first byte to the directory's."""
-    if len(infos) != count:
-        return Objection(reason=f"declares {count} members but lists {len(infos)}")
-    in_order = sorted(infos, key=lambda info: info.header_offset)
-    if (in_order[0].header_offset if in_order else start) != 0:
-        return Objection(reason="has data before its first member")
-    ends = [*(info.header_offset for info in in_order[1:]), start]
-    for info, following in zip(in_order, ends, strict=False):
+    What zipfile finds between the directory and the end it counts as lying before all members.
+    """
+    stream.seek(size - _END - len(opened.comment))
+    end = stream.read(_END)
+    if not end.startswith(_END_OF_ZIP):
+        return Objection(reason="has data after its end")
+    in_order = sorted(opened.infolist(), key=lambda info: info.header_offset)
+    count = int.from_bytes(end[_COUNT], "little")
+    if count != len(in_order):
+        return Objection(reason=f"declares {count} members but lists {len(in_order)}")
+    ends = [*(info.header_offset for info in in_order), opened.start_dir]
+    if ends[0] != 0:
+        return Objection(reason="has data before its first member, or between its directory and its end")
+    for info, following in zip(in_order, ends[1:], strict=True):
         reason = _explain_zip_member_objection(info)
         if info.header_offset + _LOCAL_HEADER + len(info.orig_filename) + info.compress_size > following:
             reason = reason or "overlaps another member"

@@ -87,7 +87,7 @@ ZIPS = {
     "two-directories": (zip_bytes(wheel_items()) + SECOND, "data before"),
     "end-in-comment": (zip_bytes(wheel_items())[:-2] + struct.pack("<H", 22) + end(0, 0, 0), "before|after"),
     "more-than-counted": (zip_bytes(wheel_items(), count=3), "declares 3 members but lists"),
-    "members": (end(60000, 0, 0), "has 60000 members"),
+    "members": (end(60000, 0, 0), "declares 60000 members but lists 0"),
     "nothing-listed": (b"PK" + end(0, 0, 2), "data before its first member"),
     "cut": (zip_bytes(wheel_items())[:-30], "not a zip archive, or is truncated"),
     "empty": (b"", "not a zip archive, or is truncated"),
