@@ -279,24 +279,22 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
         The name of the top directory.
 
     Raises:
-        ArchiveError: it is damaged or hostile; nothing is unpacked.
+        ArchiveError: it is damaged or hostile; nothing is left of it.
         OSError: it cannot be read, or the directory cannot be written.
     """
     tops: dict[str, None] = {}
 
-    def note_top(member: ArchiveMember, _content: Iterator[bytes]) -> None:
-        tops.setdefault(PurePosixPath(simplify_member_name(member.name) or ".").parts[0])
+    def unpack(opened: tarfile.TarFile, info: tarfile.TarInfo) -> None:
+        name = simplify_member_name(info.name)
+        tops.setdefault(PurePosixPath(name or ".").parts[0])
+        if wanted(name):
+            unpack_tar_member(opened, info, unpacking)
 
-    with foreign.open_foreign_file(archive) as packed:
-        _check_tar(archive, packed, note_top)
+    with foreign.open_foreign_file(archive) as packed, Unpacking(directory) as unpacking:
+        _read_tar(archive, packed, unpack)
         if len(tops) != 1:
             found = ", ".join(sorted(tops)) or "none"
             raise ArchiveError(archive, Objection(reason=f"expected one top directory, found {found}"))
-        packed.seek(0)
-        with _open_tar(packed) as opened, Unpacking(directory) as unpacking:
-            for info in opened:
-                if wanted(simplify_member_name(info.name)):
-                    unpack_tar_member(opened, info, unpacking)
     return next(iter(tops))
 
 
@@ -314,12 +312,12 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: b
     """
     found: list[bytes] = []
 
-    def look(member: ArchiveMember, content: Iterator[bytes]) -> None:
-        if not found and member.kind is MemberKind.FILE and member.size <= _MOST_METADATA and wanted(member.name):
-            found.append(b"".join(content))
+    def look(opened: tarfile.TarFile, info: tarfile.TarInfo) -> None:
+        if not found and info.isreg() and info.size <= _MOST_METADATA and wanted(info.name):
+            found.append(b"".join(_read_tar_content(opened, info)))
 
     with foreign.open_foreign_file(archive) as packed:
-        _check_tar(archive, packed, look, lambda: bool(found) and not thorough)
+        _read_tar(archive, packed, look, lambda: bool(found) and not thorough)
     return found[0] if found else b""
 
 
@@ -345,25 +343,24 @@ def _open_tar(packed: BinaryIO) -> tarfile.TarFile:
     return open_bounded_tar(cast("BinaryIO", gzip.GzipFile(fileobj=packed, mode="rb")))
 
 
-def _check_tar(
+def _read_tar(
     archive: Path,
     packed: BinaryIO,
-    look: Callable[[ArchiveMember, Iterator[bytes]], None],
+    act: Callable[[tarfile.TarFile, tarfile.TarInfo], None],
     is_enough: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Read to the end, or as far as is enough, or to an objection, which comes before the content that it is about."""
+    """Act on each member to the end, or as far as is enough, or to an objection, which comes before its member."""
 
-    def looked_at(opened: tarfile.TarFile) -> Iterator[ArchiveMember]:
+    def list_members(opened: tarfile.TarFile) -> Iterator[ArchiveMember]:
         for info in opened:
-            member = make_tar_member(info)
-            yield member
-            look(member, _read_tar_content(opened, info))
+            yield make_tar_member(info)
+            act(opened, info)
             if is_enough():
                 return
 
     try:
         with _open_tar(packed) as opened:
-            objection = explain_archive_objection(looked_at(opened), os.fstat(packed.fileno()).st_size)
+            objection = explain_archive_objection(list_members(opened), os.fstat(packed.fileno()).st_size)
             if objection is None and not is_enough():
                 _require_end_of_tar(opened)
     except BROKEN as error:
