@@ -42,12 +42,11 @@ def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool 
 
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fchmod(stream.fileno(), mode)
+        with os.fdopen(descriptor, "wb"):
+            _write_whole(descriptor, content)
+            os.fchmod(descriptor, mode)
             if durable:
-                os.fsync(stream.fileno())
+                os.fsync(descriptor)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
