@@ -26,7 +26,7 @@ from fastinstall.model.history import (
     describe_finished_interruption,
     describe_interruption,
 )
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import Session
 
 
