@@ -16,7 +16,7 @@ from fastinstall.index import downloads
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.observation import read_earlier_receipt
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.verbs.bench_context import make_bench_execution_context
