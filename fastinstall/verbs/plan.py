@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
