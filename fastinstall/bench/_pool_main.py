@@ -4,12 +4,12 @@
 
 Lines of JSON in, a line of JSON out for each, as of `_loading.py`: the job, then requests:
 
-    {"do": "pool", "workers": N (0: in the process itself), "seconds": to count, "batch": images per batch,
-     "limit": seconds before giving up, "images": indexes; default all}
+    {"do": "pool", "workers": N (0: in the process itself), "threads": whether they are threads of one process,
+     "seconds": to count, "batch": images per batch, "limit": seconds before giving up, "images": indexes; default all}
 
 Answer: `images_per_second` after every worker's first batch, `images` that were counted,
 `first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, if tensors are made;
-"batched": an adapter's own threads; else "own") and `failed` (index of an image to its
+"batched": an adapter's own threads; "threads": of one process; else "own") and `failed` (index of an image to its
 problem); or `error`.
 
 Like a training script, this process imports what the pipeline needs and never loads an image itself: libraries that
@@ -36,6 +36,7 @@ sys.modules["_loading"] = loading
 spec.loader.exec_module(loading)
 processes = loading.sibling("_pool_processes")
 ENGINES = {"own": loading.sibling("_pool_own"), "torch": loading.sibling("_pool_torch")}
+ENGINES["threads"] = loading.sibling("_pool_threads")
 ENGINES["batched"] = loading.sibling("_batches")
 
 
@@ -74,7 +75,8 @@ def reply(parent: int, pipeline: Any, request: Dict[str, Any], connection: Any) 
 def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     """Count images for the seconds of a request. Raises Trouble if there is no rate."""
     images = request.get("images") or list(range(len(pipeline.source)))
-    engine = "batched" if pipeline.batches else "torch" if pipeline.torch else "own"
+    usual = "threads" if request["threads"] else "torch" if pipeline.torch else "own"
+    engine = "batched" if pipeline.batches else usual
     lists = batches_of(images, request["batch"])
     givers = 1 if pipeline.batches else max(1, request["workers"])
     found = count(ENGINES[engine].batches(pipeline, request, lists), givers, request["seconds"])

@@ -1,4 +1,4 @@
-"""One way of loading images, in its own process inside the target, and its rates with worker processes.
+"""One way of loading images, in its own process inside the target, and its rates with worker processes or threads.
 
 The death of the process is a result. `comparison` compares two of them.
 """
@@ -296,22 +296,25 @@ def measure_rates(
     counts: Sequence[int],
     load: PoolWorkload,
     remark: Callable[[str], None] | None = None,
+    *,
+    in_threads: bool = False,
 ) -> tuple[LoadingRate, ...]:
-    """Measure with each number of workers; those that fail are left out.
+    """Measure with each number of workers or threads; those that fail are left out.
 
     Args:
         loading: has the images; started `with_workers`.
         counts: numbers of workers, in the order of the answer; 0 loads in the process itself.
         load: images that the workers load, and for how long.
         remark: receives a sentence about each number that was left out.
+        in_threads: whether they are threads of one process, which end in arrays.
     """
     found = []
     for workers in counts:
         try:
-            found.append(_measure_rate(loading, workers, load))
+            found.append(_measure_rate(loading, workers, load, in_threads=in_threads))
         except NotLoadedError as error:
             if remark is not None:
-                remark(f"{workers or 'no'} workers: not measured: {error.reason}")
+                remark(f"{workers or 'no'} {'threads' if in_threads else 'workers'}: not measured: {error.reason}")
             if error.outcome is not CandidateOutcome.FAILED:
                 break  # the process is gone
     return tuple(found)
@@ -331,6 +334,11 @@ def choose_worker_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ..
     return (0, *(each for each in powers if each < cpus), cpus)
 
 
+def choose_thread_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
+    """Choose the numbers of threads of one process to try: one, and one per usable CPU; a quick run tries none."""
+    return () if quick else tuple(sorted({1, machine.usable_cpus}))
+
+
 def batch_size(load: PoolWorkload) -> int:
     """Return how many images one worker loads in an eighth of the time, at most 32, to count several batches."""
     if not load.ms:
@@ -338,11 +346,12 @@ def batch_size(load: PoolWorkload) -> int:
     return max(1, min(_LARGEST_BATCH, int(1000 * load.seconds / load.ms / _BATCHES)))
 
 
-def _measure_rate(loading: LoadingProcess, workers: int, load: PoolWorkload) -> LoadingRate:
+def _measure_rate(loading: LoadingProcess, workers: int, load: PoolWorkload, *, in_threads: bool) -> LoadingRate:
     limit = load.patience + 4 * load.seconds
     request = {
         "do": "pool",
         "workers": workers,
+        "threads": in_threads,
         "seconds": load.seconds,
         "batch": batch_size(load),
         "images": list(load.images),

@@ -84,6 +84,7 @@ class LoadingEngine(StrEnum):
 
     TORCH = "torch DataLoader"
     OWN = "processes, as a DataLoader uses them"
+    THREADS = "threads of one process, which end in arrays"
     BATCHED = "a pipeline of batches, by threads of its own"
 
 
@@ -92,7 +93,7 @@ class LoadingRate:
     """A loader with some number of workers, batches counted as they arrive.
 
     Attributes:
-        workers: worker processes, or threads of a pipeline of batches; 0 loads in the process itself.
+        workers: worker processes; 0 loads in the process itself; threads, of one process or of a pipeline of batches.
         engine: who collects the batches.
         images_per_second: after the first batches.
         first_batch_seconds: from the start of the workers to the first batch.
@@ -177,6 +178,7 @@ class CandidateResult:
         timing: of one process; for a candidate, converted to the time when the baseline ran alone.
         gain: over the baseline, one process; None for the baseline itself.
         rates: with worker processes, if measured.
+        thread_rates: with threads of one process, up to an array, if measured.
         difference: of the arrays; None if they were not compared.
         stored_bytes: size of the measured images in its storage; None for files.
         stored_ratio: the same, as a multiple of the files'.
@@ -190,6 +192,7 @@ class CandidateResult:
     timing: Timing | None = None
     gain: Gain | None = None
     rates: tuple[LoadingRate, ...] = ()
+    thread_rates: tuple[LoadingRate, ...] = ()
     difference: Difference | None = None
     stored_bytes: int | None = None
     stored_ratio: float | None = None
@@ -387,6 +390,7 @@ class BenchRequest:
         quick: whether to answer in 20 seconds.
         samples: number of images to measure; None for what fits the time.
         workers: numbers of workers to try; empty for 0, 1, ... up to the usable CPUs.
+        threads: numbers of threads of one process to try; empty for 1 and the usable CPUs, of a quick run for none.
         target_rate: images per second that training consumes.
         loader: FILE[:FUNCTION] of the user's loader (path in, array out); it becomes the baseline.
         candidates: names; empty for all that fit.
@@ -402,6 +406,7 @@ class BenchRequest:
     quick: bool = False
     samples: int | None = None
     workers: tuple[int, ...] = ()
+    threads: tuple[int, ...] = ()
     target_rate: float | None = None
     loader: str = ""
     candidates: tuple[str, ...] = ()

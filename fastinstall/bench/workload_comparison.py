@@ -12,6 +12,7 @@ from fastinstall.bench.loading import (
     Job,
     NotLoadedError,
     PoolWorkload,
+    choose_thread_counts,
     choose_worker_counts,
     measure_rates,
     start_loading,
@@ -39,6 +40,7 @@ class WorkloadComparison:
         self.pass_seconds = 0.0
         request = context.request
         self.workers = request.workers or choose_worker_counts(context.machine, quick=request.quick)
+        self.threads = request.threads or choose_thread_counts(context.machine, quick=request.quick)
 
     def choose_workload(self) -> Workload:
         """Return the images that take part: all that the baseline can load in the time."""
@@ -67,14 +69,16 @@ class WorkloadComparison:
         return f"your loader, {self.context.request.loader}" if self.context.request.loader else self.context.label
 
     def measure_rates(self, job: Job, result: CandidateResult) -> CandidateResult:
-        """Measure with workers, in a separate process after the comparison: they take memory, may hang."""
+        """Measure with workers and threads, in a separate process after the comparison: they take memory, may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
         ms = result.timing.ms if result.timing else None
         load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
             with start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
-                return replace(result, rates=measure_rates(own, self.workers, load, self.context.remark))
+                rates = measure_rates(own, self.workers, load, self.context.remark)
+                by_threads = measure_rates(own, self.threads, load, self.context.remark, in_threads=True)
+                return replace(result, rates=rates, thread_rates=by_threads)
         except NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")
             return result
@@ -113,9 +117,9 @@ class WorkloadComparison:
         return seconds + loaders * self._estimate_rating_seconds() < left
 
     def _estimate_rating_seconds(self) -> float:
-        """Return the time to measure one loader with workers."""
+        """Return the time to measure one loader with workers and threads."""
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
-        return 2 * self.start_seconds + len(self.workers) * each
+        return 2 * self.start_seconds + (len(self.workers) + len(self.threads)) * each
 
     def _measure_cold_read_ms(self) -> float | None:
         """Measure reading a file that is not in the page cache; None if files are in memory.
@@ -168,8 +172,8 @@ class WorkloadComparison:
 
     def can_rate(self) -> bool:
         """Return whether there is time to measure another with workers; always if numbers were requested."""
-        seconds = self._estimate_rating_seconds()
-        return bool(self.context.request.workers) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
+        request, seconds = self.context.request, self._estimate_rating_seconds()
+        return bool(request.workers or request.threads) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
 
     def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
         """Return the names to measure with workers too: the best few, the named ones, and `batched`.
@@ -180,7 +184,7 @@ class WorkloadComparison:
         whole = [each for each in ranked if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
         ratable = [each for each in whole if each.candidate.storage == "files" and not each.is_control]
         able = [each.candidate.name for each in ratable]
-        if request.workers:
+        if request.workers or request.threads:
             return able
         alike = [each for each in ratable if not describe_picture_difference(each)]
         few = [*[each.candidate.name for each in alike][: LOADERS_RATED - 1], *batched]

@@ -25,7 +25,7 @@ from fastinstall.bench.loading import (
 from fastinstall.bench.report import LoadingEngine
 
 LOADER = """
-import os, signal, time
+import os, signal, threading, time
 
 def load(path):
     name = os.path.basename(path)
@@ -37,8 +37,17 @@ def load(path):
         time.sleep(600)
     if name == "corrupt":
         raise ValueError("no picture")
+    if name == "together":
+        meet(os.path.dirname(path))
     return b"pixels" * 1000
 
+def meet(place):
+    open(os.path.join(place, "thread-%d" % threading.get_ident()), "w").close()
+    until = time.monotonic() + 10
+    while sum(name.startswith("thread-") for name in os.listdir(place)) < 2:
+        if time.monotonic() > until:
+            raise ValueError("no other thread came")
+        time.sleep(0.001)
 """
 SOON = 4.0
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
@@ -107,8 +116,32 @@ def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProc
     assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
 
 
-def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProcess]) -> None:
-    request: dict[str, Any] = {"do": "pool", "workers": 1, "seconds": 0.0, "batch": 4, "limit": 20.0}
+@pytest.mark.parametrize("version", ["3.8", "3.13"])
+def test_threads_load_at_the_same_time_in_one_process(tmp_path: Path, version: str) -> None:
+    python = interpreters.of_version(version) or interpreters.running()
+    remarks: list[str] = []
+    with _loading(tmp_path, "together", python=python.executable) as found:
+        (measured,) = measure_rates(found, (2,), _load(), remarks.append, in_threads=True)
+    assert remarks == []
+    assert (measured.workers, measured.engine) == (2, LoadingEngine.THREADS)
+    assert measured.images_per_second > 0
+    assert len({pid for pid, _, _ in _seen(tmp_path)}) == 1
+
+
+def test_threads_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
+    remarks: list[str] = []
+    endless = _load(images=(2,), patience=0.3)
+    assert measure_rates(trouble[1], (2,), endless, remarks.append, in_threads=True) == ()
+    (remark,) = remarks
+    assert remark.startswith("2 threads: ")
+    assert remark.endswith(" within 0.38 s")
+    assert len(measure_rates(trouble[1], (2,), _load(images=(0,)), in_threads=True)) == 1
+
+
+@pytest.mark.parametrize("in_threads", [False, True])
+def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProcess], *, in_threads: bool) -> None:
+    wanted: dict[str, Any] = {"do": "pool", "workers": 1, "threads": in_threads, "seconds": 0.0}
+    request = {**wanted, "batch": 4, "limit": 20.0}
     answer = trouble[1].ask({**request, "images": [0, 3]}, 20.0)
     assert answer["failed"] == {"3": "ValueError: no picture"}
     assert answer["images"] == 2
@@ -117,7 +150,7 @@ def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProc
 
 
 def test_workers_die_with_their_parent(tmp_path: Path) -> None:
-    request = {"do": "pool", "workers": 2, "seconds": 60.0, "batch": 1, "limit": 60.0}
+    request = {"do": "pool", "workers": 2, "threads": False, "seconds": 60.0, "batch": 1, "limit": 60.0}
     with _loading(tmp_path, "good") as found:
         asked = threading.Thread(target=lambda: answers.append(_refused(found, request)))
         answers: list[str] = []

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 
 from fastinstall.bench.bottleneck import StageCost
-from fastinstall.bench.report import CandidateResult, LoadingRate, WorkloadResult
+from fastinstall.bench.report import CandidateResult, LoadingEngine, LoadingRate, WorkloadResult
 from fastinstall.bench.wording import format_rate
 from fastinstall.cli.bench import words
 from fastinstall.cli.console import Page
@@ -72,11 +72,11 @@ def stage_table(costs: Sequence[StageCost]) -> Table:
 
 
 def rate_table(rates: Sequence[LoadingRate]) -> Table:
-    """Return images per second by number of workers."""
+    """Return images per second by number of workers, and of threads."""
     most = max(each.images_per_second for each in rates) or 1.0
     rows = [
         (
-            str(each.workers),
+            words.format_count(each.workers, "thread") if each.engine is LoadingEngine.THREADS else str(each.workers),
             format_rate(each.images_per_second),
             f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
             format_bytes(each.peak_bytes) if each.peak_bytes else "",
@@ -92,16 +92,20 @@ def candidate_table(result: WorkloadResult, *, is_detailed: bool = False) -> Tab
 
     Args:
         result: what was measured of one workload.
-        is_detailed: whether bars, titles and versions are shown too.
+        is_detailed: whether threads, bars, titles and versions are shown too.
     """
     shown = words.select_measured((result.baseline, *result.candidates))
     workers = words.find_best_rate_with_workers(result.baseline.rates)
-    head = words.format_count(workers.workers, "worker") if workers is not None else ""
+    threads = words.find_best_rate_with_workers(result.baseline.thread_rates)
+    head, threads_head = (
+        words.format_count(rate.workers, noun) if rate is not None else ""
+        for noun, rate in (("worker", workers), ("thread", threads))
+    )
     most = max((each.gain.high for each in shown if each.gain is not None), default=1.0)
     columns: tuple[str | Column, ...] = ("gain", "images/s", head, "memory", _text("differs", least=10))
     if is_detailed:
-        columns = (*columns, _text(""), _text("what it is"), _text("versions"))
-    rows = [(_name(each), *_list_candidate_cells(each, workers, most))[: 1 + len(columns)] for each in shown]
+        columns = (*columns, threads_head, _text(""), _text("what it is"), _text("versions"))
+    rows = [(_name(each), *_list_candidate_cells(each, (workers, threads), most))[: 1 + len(columns)] for each in shown]
     return _make_table((_text("candidate", least=18), *columns), rows)
 
 
@@ -164,13 +168,17 @@ def _make_table(columns: Iterable[str | Column], rows: Iterable[Sequence[Cell]])
     return Table(columns=tuple(column for column, _ in kept), rows=tuple(cells))
 
 
-def _list_candidate_cells(result: CandidateResult, workers: LoadingRate | None, most: float) -> tuple[Cell, ...]:
+def _list_candidate_cells(
+    result: CandidateResult, best: tuple[LoadingRate | None, LoadingRate | None], most: float
+) -> tuple[Cell, ...]:
+    workers, threads = best
     return (
         words.gain_words(result.gain) if result.gain is not None else "",
         format_rate(result.timing.images_per_second) if result.timing is not None else "",
-        words.format_rate_with_workers(result, workers),
+        words.format_rate_with_workers(result.rates, workers),
         format_bytes(result.timing.peak_bytes) if result.timing is not None and result.timing.peak_bytes else "",
         words.difference_words(result),
+        words.format_rate_with_workers(result.thread_rates, threads),
         Bar(value=result.gain.ratio, most=most, one=True) if result.gain is not None else "",
         result.candidate.title,
         ", ".join(f"{name} {version}" for name, version in result.versions.items()),

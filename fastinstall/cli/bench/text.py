@@ -137,8 +137,8 @@ class _Writer:
         yield from self._indent(told)
 
     def _render_rates(self, baseline: CandidateResult) -> Iterator[str]:
-        """Yield images per second by number of workers."""
-        rates = baseline.rates
+        """Yield images per second by number of workers, and of threads."""
+        rates = (*baseline.rates, *baseline.thread_rates)
         if rates:
             yield from self._lay_out(tables.rate_table(rates))
             yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")

@@ -113,15 +113,15 @@ def describe_unmeasured(results: Iterable[CandidateResult]) -> Iterator[tuple[st
 
 
 def find_best_rate_with_workers(rates: Iterable[LoadingRate]) -> LoadingRate | None:
-    """Find the best of some rates, with workers."""
+    """Find the best of some rates, with workers or threads."""
     return max((each for each in rates if each.workers), key=lambda each: each.images_per_second, default=None)
 
 
-def format_rate_with_workers(result: CandidateResult, workers: LoadingRate | None) -> str:
-    """Return images per second with as many workers; empty if that was not measured."""
+def format_rate_with_workers(rates: Iterable[LoadingRate], workers: LoadingRate | None) -> str:
+    """Return images per second with as many workers or threads; empty if that was not measured."""
     if workers is None:
         return ""
-    alike = (each for each in result.rates if each.workers == workers.workers)
+    alike = (each for each in rates if each.workers == workers.workers)
     return next((format_rate(each.images_per_second) for each in alike), "")
 
 

@@ -88,6 +88,13 @@ def _rates(alone: float) -> tuple[LoadingRate, ...]:
     return rate(0, 0.98), rate(1, 0.93), rate(2, 1.81)
 
 
+def _thread_rates(alone: float) -> tuple[LoadingRate, ...]:
+    usual = replace(_rates(alone)[0], engine=LoadingEngine.THREADS, peak_bytes=320_000_000)
+    return tuple(
+        replace(usual, workers=workers, images_per_second=alone * factor) for workers, factor in ((1, 1.01), (2, 1.92))
+    )
+
+
 def _baseline(timed: Timing, title: str = "pillow 13.0.0 (in place)") -> CandidateResult:
     return CandidateResult(
         candidate=candidate("baseline", CandidateKind.BASELINE, title=title),
@@ -95,6 +102,7 @@ def _baseline(timed: Timing, title: str = "pillow 13.0.0 (in place)") -> Candida
         versions=NUMPY,
         timing=timed,
         rates=_rates(timed.images_per_second),
+        thread_rates=_thread_rates(timed.images_per_second),
     )
 
 
@@ -106,6 +114,7 @@ def _measured(who: Candidate, timed: Timing, brings: Gain, difference: Differenc
         timing=timed,
         gain=brings,
         rates=_rates(timed.images_per_second)[2:3],
+        thread_rates=_thread_rates(timed.images_per_second)[1:],
         difference=difference,
     )
 

@@ -1,8 +1,8 @@
-"""Which numbers of workers are tried, and how large their batches are."""
+"""Which numbers of workers and threads are tried, and how large their batches are."""
 
 import pytest
 
-from fastinstall.bench.loading import PoolWorkload, batch_size, choose_worker_counts
+from fastinstall.bench.loading import PoolWorkload, batch_size, choose_thread_counts, choose_worker_counts
 from fastinstall.model.machine import LoaderLimits
 
 
@@ -27,6 +27,11 @@ def test_in_full_powers_of_two_up_to_the_quota_are_tried(cores: int, quota: floa
 
 def test_in_short_there_are_none_and_as_many_as_can_compute() -> None:
     assert choose_worker_counts(_machine(8, 4.0), quick=True) == (0, 4)
+
+
+@pytest.mark.parametrize(("cores", "quick", "numbers"), [(4, False, (1, 4)), (1, False, (1,)), (4, True, ())])
+def test_one_thread_and_as_many_as_can_compute_are_tried(cores: int, numbers: tuple[int, ...], *, quick: bool) -> None:
+    assert choose_thread_counts(_machine(cores), quick=quick) == numbers
 
 
 @pytest.mark.parametrize(
