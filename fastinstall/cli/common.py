@@ -27,6 +27,7 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, "Page"], st
     """Print a result on stdout: its document with --json, else its text."""
     from fastinstall.core.codec import document, dump  # noqa: PLC0415 (doctor has its own outlet)
 
+    context.closing.close()  # a line that is alive on the terminal goes first
     console = context.console
     console.data(dump(document(name, value)) if console.json else render(value, console.out))
 

@@ -41,7 +41,7 @@ STEPS = """
     build change-conda-packages conda-toolchain create-environment install-guard make-conda-packages pin pin-for-pip
     private-headers prove swap system-packages verify
 """
-EVENTS_TOLD = "finished foretold noted progressed started"
+EVENTS_TOLD = "finished noted progressed started"
 JOURNAL = "adding begun committed committing engaged engaging moved moving spread spreading undoing yielding"
 ERRORS = """
     Archive Command Damaged Document Failed Fastinstall Foreign LaterDocument Refused Undetermined Unproven Usage
@@ -89,7 +89,6 @@ BESIDE = {
 
 SCHEMA_DIGESTS = {
     "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
-    "answers": "535cfef82d6a3e94d6b19d7a26494cff3b1c1a7fc58e2faa5c63b912ddaa84e2",
     "bench": "40e755048bb751ce9b64c5a38bb2ea4fe6623fe8ca57dd6f684b46f5964df0cc",
     "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
     "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
@@ -97,7 +96,6 @@ SCHEMA_DIGESTS = {
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",
     "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
     "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
-    "durations": "311167b8df363f9d76f5a5e093669353bc5190d1ed4a99c09da865061c11f676",
     "facts": "6f5face38d945e2aa0026e8373d1f76d7c9a69e583a345a55feab01880ce7918",
     "fleet": "c6b22cb7b2a83d9dcadff6d661d2cbce58c5878f438d8408eb8c41d2db4c5c7a",
     "guard": "f6a41ce06d56a5feb873c47bd74ad6a7c2533fa623c3c88e34c32edbf081216b",

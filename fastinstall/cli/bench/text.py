@@ -27,15 +27,14 @@ _LEGEND = {
 }
 
 
-def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
+def bench_text(report: BenchReport, page: Page) -> str:
     """Return the report; details where the page is verbose.
 
     Args:
         report: the measurements with verdicts and advice.
         page: how it is laid out; wide tables are broken at its width.
-        unicode: whether bars may be drawn with block characters.
     """
-    writer = _Writer(report, page, unicode=unicode)
+    writer = _Writer(report, page)
     lines = list(page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold"))
     lines += page.lines(f"{words.machine_words(report.machine)}; {words.moment_words(report)}", first="  ", rest="    ")
     for result in report.workloads:
@@ -83,18 +82,14 @@ def _add_gap(lines: list[str]) -> list[str]:
 
 
 class _Writer:
-    """How a report is laid out: on which page, and with which bars."""
+    """How a report is laid out on a page."""
 
-    def __init__(self, report: BenchReport, page: Page, *, unicode: bool) -> None:
+    def __init__(self, report: BenchReport, page: Page) -> None:
         self.report = report
         self.page = page
-        self.unicode = unicode
 
     def _indent(self, text: str, first: str = "  ") -> Iterator[str]:
         return self.page.lines(text, first=first, rest="    ")
-
-    def _lay_out(self, table: tables.Table) -> list[str]:
-        return tables.table_lines(table, self.page, unicode=self.unicode)
 
     def render_workload(self, result: WorkloadResult) -> Iterator[str]:
         yield from _render_verdict(result, self.page)
@@ -123,12 +118,13 @@ class _Writer:
         yield from self._indent(words.pipeline_words(result.pipeline), "  each: ")
 
     def _render_stages(self, result: WorkloadResult) -> Iterator[str]:
-        """Yield milliseconds and share of every stage, with bars; why not, where it was not measured."""
+        """Yield milliseconds and share of every stage; why not, where it was not measured."""
         baseline, timing = result.baseline, result.baseline.timing
         if timing is None:
             yield from self._indent(f"not measured: {baseline.outcome}: {baseline.reason}")
             return
-        yield from self._lay_out(tables.stage_table(list_stage_costs(baseline, result.workload, self.report.machine)))
+        costs = list_stage_costs(baseline, result.workload, self.report.machine)
+        yield from tables.stage_table(costs, self.page)
         told = f"{format_rate(timing.images_per_second)} images/s in one process"
         if timing.peak_bytes:
             told += f", {format_bytes(timing.peak_bytes)} of memory at most"
@@ -140,14 +136,14 @@ class _Writer:
         """Yield images per second by number of workers, how they start, and page cache."""
         rates = (*baseline.rates, *baseline.thread_rates)
         if rates:
-            yield from self._lay_out(tables.rate_table(rates))
+            yield from tables.rate_table(rates, self.page)
             yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")
 
     def _render_candidates(self, result: WorkloadResult) -> Iterator[str]:
         """Yield the baseline, then whatever was measured against it."""
         if words.select_measured(result.candidates):
             yield from self._indent(f"baseline: {result.baseline.candidate.title}")
-            yield from self._lay_out(tables.candidate_table(result))
+            yield from tables.candidate_table(result, self.page)
 
     def _render_unmeasured(self, result: WorkloadResult) -> Iterator[str]:
         """Yield what was not measured, each with what to do to have it measured."""
@@ -185,9 +181,9 @@ class _Writer:
         title = f"operations of PIL: {table.candidate} against {table.baseline}"
         yield from self.page.lines(title, rest="  ", style="bold")
         yield from self._indent(words.summarize_operations(table))
-        yield from self._lay_out(tables.operation_table(shown))
+        yield from tables.operation_table(shown, self.page)
         if len(shown) < len(rows):
-            yield f"  ... and {len(rows) - len(shown)} between them: --verbose, --json or --html FILE"
+            yield f"  ... and {len(rows) - len(shown)} between them: --verbose or --json"
         slower = {row.operation for row in table.slower}
         losses = [f"{row.operation} ({row.ratio:.2f}x)" for row in rows if row.operation in slower]
         if losses:
@@ -213,7 +209,7 @@ def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> I
 
 def candidates_text(known: Sequence[PossibleCandidate], page: Page) -> str:
     """Return every candidate: its name, what it is, the packages that it needs."""
-    titles = (("name", 20), ("what it is", 20), ("needs", 12))
-    table = tables.word_table(titles, [(each.name, each.title, ", ".join(each.requirements)) for each in known])
+    rows = [(each.name, each.title, ", ".join(each.requirements)) for each in known]
+    table = tables.render_table(("name", "what it is", "needs"), rows, page)
     hint = "what needs packages is measured where they are installed, or with --with NAME, which fetches them for this"
-    return join_lines((*tables.table_lines(table, page), *page.lines(hint, first="  ", rest="  ")))
+    return join_lines((*table, *page.lines(hint, first="  ", rest="  ")))

@@ -9,16 +9,12 @@ from pathlib import Path
 
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.bench.bench_request import make_bench_request, pipeline_of
-from fastinstall.cli.bench.html_page import parse_page_path, write_page
-from fastinstall.cli.common import find_target_to_read
-from fastinstall.cli.console import Console
+from fastinstall.cli.common import find_target_to_read, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.run_events import progress_for, session_of
-from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, FailedError
 
 _ADAPTERS = str(Path(__file__).parents[2] / "bench/adapters")
-_BARS = "█▏"
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -29,14 +25,11 @@ def run(arguments: Namespace, context: Context) -> int:
         return _print_code(arguments, context)
     from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list and what is refused)
 
-    request, page = make_bench_request(arguments), parse_page_path(arguments.html)
+    request = make_bench_request(arguments)
     session = session_of(context).listening(progress_for(context))
     with explain_vanished_tool():
         report = bench(session, find_target_to_read(session, arguments, context), request)
-        _tell(report, context.console)
-        if page is not None:
-            write_page(report, page)
-            context.console.talk(f"--html: {page}")
+        _tell(report, context)
     return ExitCode.OK
 
 
@@ -63,25 +56,10 @@ def _identify_own_files() -> list[tuple[int, int] | None]:
     return [(each.st_dev, each.st_ino) if each else None for each in found]
 
 
-def _tell(report: BenchReport, console: Console) -> None:
-    if console.json:
-        console.data(dump(document("bench", report)))
-        return
-    from fastinstall.cli.bench.text import bench_brief, bench_text  # noqa: PLC0415 (only for text)
+def _tell(report: BenchReport, context: Context) -> None:
+    from fastinstall.cli.bench.text import bench_brief, bench_text  # noqa: PLC0415 (not for --list)
 
-    if console.quiet:
-        console.data(bench_brief(report, console.out))
-    else:
-        console.data(bench_text(report, console.out, unicode=_can_print_bars()))
-
-
-def _can_print_bars() -> bool:
-    """Tell whether stdout takes block characters."""
-    try:
-        _BARS.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
+    tell(context, "bench", report, bench_brief if context.console.quiet else bench_text)
 
 
 def _list(context: Context) -> int:
@@ -91,12 +69,9 @@ def _list(context: Context) -> int:
     known = list_known_candidates()
     for problem in adapter_problems():
         context.console.talk(problem)
-    if context.console.json:
-        context.console.data(dump(document("bench-candidates", {"candidates": known})))
-    else:
-        from fastinstall.cli.bench.text import candidates_text  # noqa: PLC0415 (only for text)
+    from fastinstall.cli.bench.text import candidates_text  # noqa: PLC0415 (likewise)
 
-        context.console.data(candidates_text(known, context.console.out))
+    tell(context, "bench-candidates", {"candidates": known}, lambda _, page: candidates_text(known, page))
     return ExitCode.OK
 
 

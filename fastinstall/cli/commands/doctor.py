@@ -170,8 +170,8 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
 
 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
+    from fastinstall.apply.expectations import describe_expectations  # noqa: PLC0415
     from fastinstall.cli.consent import consent  # noqa: PLC0415
-    from fastinstall.cli.progress import describe_expectations  # noqa: PLC0415
     from fastinstall.core.messages import fix_command  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
 

@@ -64,15 +64,12 @@ class WizardConversation:
 CONTINUE, START_OVER, ENVIRONMENT, DETAILS = "continue", "start over", "environment", "details"
 
 
-def customise_request(
-    talk: WizardConversation, request: Request, changed: Callable[[Request], None], show_details: Callable[[], None]
-) -> Request | str:
+def customise_request(talk: WizardConversation, request: Request, show_details: Callable[[], None]) -> Request | str:
     """Return the request, changed one thing at a time; START_OVER or ENVIRONMENT if the person wants that.
 
     Args:
         talk: who is talked to.
         request: what was asked for so far.
-        changed: hears of every change, so that none is lost.
         show_details: shows the whole plan for `request`.
     """
     asked = {option.field: option for option in list_asked_options(talk.facts)}
@@ -100,7 +97,6 @@ def customise_request(
             continue
         if other is not None and other != request:
             request = other
-            changed(request)
             words = ("fastinstall", "setup", flag, prefix, *format_flags(request))
             talk.console.talk(f"as flags: {' '.join(map(quote, words))}")
 

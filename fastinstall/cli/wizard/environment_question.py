@@ -6,7 +6,6 @@ from pathlib import Path
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import Asker, ask_text_or_go_back
-from fastinstall.cli.wizard.answers import read_kept_answers
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.values import immutable
@@ -50,7 +49,7 @@ class EnvironmentChooser:
         there = {str(each.seen.prefix): each for each in found}
         new = str(self.directory / USUAL_NAMES[0])
         answers = {path: self.shorten(Path(path)) for path in there}
-        meanings = {path: self._describe(each) for path, each in there.items()}
+        meanings = {path: describe_found_environment(each) for path, each in there.items()}
         if not os.path.lexists(new):
             answers[new], meanings[new] = self.shorten(Path(new)), "make a new one; nothing else changes"
         answers |= {_OTHER: "Other", _CANCEL: "Cancel"}
@@ -77,10 +76,6 @@ class EnvironmentChooser:
         if home and prefix.is_relative_to(home):
             ways.append(f"~/{prefix.relative_to(home)}")
         return min(ways, key=len)
-
-    def _describe(self, each: FoundEnvironment) -> str:
-        stopped = "; you stopped here before" if read_kept_answers(self.session, each.seen.prefix) is not None else ""
-        return f"{describe_found_environment(each)}{stopped}"
 
     def _read_target(self, text: str) -> NamedTarget:
         place = self.directory / expand_home(text)

@@ -1,27 +1,19 @@
-"""The wizard: what was found, what will change, and Proceed / Customize / Cancel. Only for a person at a terminal.
-
-Answers outlive an interruption: they are kept as they are given, taken up by the next run, and forgotten once they
-have served.
-"""
+"""The wizard: what was found, what will change, and Proceed / Customize / Cancel. Only for a person at a terminal."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.cost import describe_cost
-from fastinstall.apply.eta import describe_expected_gain, estimate_durations
+from fastinstall.apply.expectations import describe_duration, describe_expected_gain
 from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
-from fastinstall.cli.options import format_flags
-from fastinstall.cli.progress import format_rough_duration
 from fastinstall.cli.questions import asker_for
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.plan_page import list_cautions, plan_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
 from fastinstall.cli.text.setup_page import outcome_text
-from fastinstall.cli.wizard import answers
-from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
 from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError, UsageError
@@ -49,7 +41,7 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
 
     Raises:
         RefusedError: they cancelled, or nothing suits this machine or this environment.
-        KeyboardInterrupt: they interrupted a question; nothing was changed, and their answers are kept.
+        KeyboardInterrupt: they interrupted a question; nothing was changed.
     """
     asker, is_named = asker_for(console), bool(target.prefix or target.python or target.new)
     chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
@@ -61,10 +53,6 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
         wizard = _Wizard(talk=talk, before=request, place=chooser.shorten(Path(facts.environment.prefix)))
         try:
             agreed = wizard.agree_on_plan()
-        except KeyboardInterrupt:
-            if answers.read_kept_answers(session, wizard.prefix) is not None:
-                console.complain("\nYour answers are kept. Run the same command to continue.")
-            raise
         except RefusedError as error:
             if is_named or error.message == CANCELLED:
                 raise
@@ -98,7 +86,7 @@ class _Wizard:
     def agree_on_plan(self) -> Plan | None:
         """Return the plan agreed to, possibly without steps, or None if another environment is wanted."""
         try:
-            plan, shown = self._make_first_plan(), None
+            plan, shown = self._plan(self.before), None
         finally:
             self._show_found()
         while plan.steps:
@@ -106,39 +94,23 @@ class _Wizard:
                 self._show_plan(plan)
             shown, answer = plan, self._ask_next(plan)
             if answer == CANCEL:
-                self._forget()
                 raise RefusedError(CANCELLED)
             if answer == CUSTOMIZE:
                 if (other := self._customise(plan)) is None:
                     return None
                 plan = other
             elif (agreed := ask_for_risks(plan, self.talk.asker)) is not None:
-                self._keep(plan.request, at_work=True)
                 return agreed
-        self._forget()
         return plan
-
-    def _make_first_plan(self) -> Plan:
-        """Make the first plan: for the answers of an interrupted run, or without them if they lead nowhere."""
-        kept = answers.read_kept_answers(self.talk.session, self.prefix)
-        request = self.before if kept is None else answers.apply_kept_answers(kept, self.before)
-        if kept is not None and request != self.before:
-            when, flags = kept.kept_at[:16].replace("T", " "), " ".join(format_flags(request))
-            self.talk.say(f"Continuing with your answers of {when} UTC: {flags}. Customize, Start over forgets them.")
-            if (made := self._try_plan(request)) is not None:
-                return made
-            self._forget()
-        return self._plan(self.before)
 
     def _customise(self, plan: Plan) -> Plan | None:
         """Return another plan, by other requests; None if another environment is wanted."""
         request, details = plan.request, lambda: self._tell(plan_text(plan, replace(self._page(), verbose=True)))
         while True:
-            wanted = customise_request(self.talk, request, self._keep, details)
+            wanted = customise_request(self.talk, request, details)
             if wanted == ENVIRONMENT:
                 return None
             request = self.before if isinstance(wanted, str) else wanted
-            self._keep(request)
             if request == plan.request:
                 return plan
             if (made := self._try_plan(request)) is not None:
@@ -156,9 +128,8 @@ class _Wizard:
             return None
 
     def _ask_next(self, plan: Plan) -> str:
-        seconds = estimate_durations(self.talk.session, plan).seconds
         meanings = {
-            PROCEED: f"build, test, install: {format_rough_duration(seconds)}",
+            PROCEED: f"build, test, install: {describe_duration(plan)}",
             CUSTOMIZE: "version, CPU level, libraries, ...",
             CANCEL: "change nothing",
         }
@@ -186,18 +157,6 @@ class _Wizard:
 
     def _tell(self, text: str) -> None:
         self.talk.console.complain(text)  # with --quiet, too: nobody agrees to what was not shown
-
-    def _keep(self, request: Request, *, at_work: bool = False) -> None:
-        """Keep what was answered so far; where that is nothing, forget what was kept."""
-        if request == self.before and not at_work:
-            self._forget()
-            return
-        now = self.talk.session.now().isoformat(timespec="seconds")
-        kept = Answers(target=self.prefix, before=self.before, after=request, kept_at=now, at_work=at_work)
-        answers.keep(self.talk.session, kept)
-
-    def _forget(self) -> None:
-        answers.forget_answers(self.talk.session, self.prefix)
 
 
 def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:

@@ -55,7 +55,7 @@ def test_the_code_of_a_candidate_has_the_wanted_sizes(tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize(
     "words",
-    [("--print-code", "nobody"), ("--samples", "0"), ("--chart", "x.png"), ("--export", "x"), ("--html", "/no/such/x")],
+    [("--print-code", "nobody"), ("--samples", "0"), ("--chart", "x.png"), ("--export", "x")],
     ids=" ".join,
 )
 def test_what_is_wrong_is_said_before_an_environment_is_looked_at(tmp_path: Path, words: tuple[str, ...]) -> None:
