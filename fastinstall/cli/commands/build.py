@@ -26,7 +26,6 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.fleets import fleet_text
 from fastinstall.cli.text.wheel_set import set_text
-from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.fleet.host_plan import plan_hosts
@@ -64,11 +63,9 @@ def run(arguments: Namespace, context: Context) -> int:
             built = publish_channel(session, made, request, output)
         else:
             built = publish_built_wheel(session, made, output)
-    if context.console.json:
-        context.console.data(dump(document("build", _report(built, tool))))
-    else:
-        brought = (tool.directory / tool.wheel,) if tool is not None else ()
-        context.console.data("\n".join(str(path) for path in (*_list_built_files(built), *brought)))
+    brought = (tool.directory / tool.wheel,) if tool is not None else ()
+    files = "\n".join(str(path) for path in (*_list_built_files(built), *brought))
+    tell(context, "build", _report(built, tool), lambda _report, _page: files)
     return ExitCode.OK
 
 

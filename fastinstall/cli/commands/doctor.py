@@ -90,6 +90,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
         if _is_repairable(report):
             _fix(session, environment, arguments, context)
             report, facts = _examine_again(session, environment, again)
+    context.closing.close()  # a line that is alive on the terminal goes first
     code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts)
     if context.console.verbose and not arguments.checks:
         _tell_speed(environment, context.console)
