@@ -6,8 +6,7 @@ Makes throw-away virtual environments with a tiny PIL: no guard (twice: the diff
 healthy guard, one without bytecode, and one over a PIL that was replaced; and for comparison one with the start-up file
 of virtualenv and one with that of setuptools, both brought by uv from the index. Prints minimum and median of each,
 their ratios to the first, and the median of the differences (+us) to the start of the first in the same round: by the
-clock, and of the processor, which is what to look at where the machine has other things to do. The last column is what
-`guard status` tells: the guard alone, timed inside.
+clock, and of the processor, which is what to look at where the machine has other things to do.
 """
 
 import argparse
@@ -22,7 +21,6 @@ import time
 from pathlib import Path
 
 from fastinstall.core import files
-from fastinstall.guard.startup_cost import measure_cost
 from fastinstall.model.receipt import BuiltCore
 from fastinstall.observe.guard_files import GUARD_PACKAGE, render_state, stage_guard
 
@@ -40,7 +38,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as directory:
             kinds = prepare(Path(directory), python)
             print(python, f"{options.starts} starts of each", sep=", ")
-            report(measure(kinds, options.starts), kinds)
+            report(measure(kinds, options.starts))
 
 
 def prepare(directory: Path, python: Path) -> dict[str, Path]:
@@ -137,15 +135,14 @@ def start(prefix: Path) -> tuple[float, float]:
     return taken, (usage.ru_utime + usage.ru_stime) * 1000
 
 
-def report(times: dict[str, list[tuple[float, float]]], kinds: dict[str, Path]) -> None:
-    """One line for each kind: by the clock, then of the processor, each compared with the first; then inside."""
+def report(times: dict[str, list[tuple[float, float]]]) -> None:
+    """One line for each kind: by the clock, then of the processor, each compared with the first."""
     heads = (f"{name + ' min':>10}{'median':>8}{'x min':>7}{'x med':>7}{'+us':>6}" for name in ("clock", "cpu"))
-    print(f"{'':<20}{''.join(heads)}{'inside us':>11}")
+    print(f"{'':<20}{''.join(heads)}")
     base = next(iter(times.values()))
     for kind, values in times.items():
         row = "".join(_compared([value[i] for value in values], [value[i] for value in base]) for i in (0, 1))
-        cost = measure_cost(kinds[kind] / "bin" / "python", site_packages(kinds[kind]))
-        print(f"{kind:<20}{row}{f'{cost.median_us:.0f}' if cost is not None else '':>11}")
+        print(f"{kind:<20}{row}")
 
 
 def _compared(values: list[float], base: list[float]) -> str:

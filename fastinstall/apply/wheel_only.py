@@ -29,12 +29,8 @@ from fastinstall.plan.other_machine import describe_cpu
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
-from fastinstall.wheelbuild.package_index.publish import (
-    lock_directory,
-    publish_wheel,
-    require_wheelhouse,
-    require_writable,
-)
+from fastinstall.wheelbuild.output_directory import lock_directory, require_writable
+from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse
 
 
 @immutable
@@ -74,10 +70,10 @@ def build_wheel_into(
         RefusedError: nothing can prove a wheel for another machine.
         UnprovenError: no version proves; where one was named, that one does not.
         FailedError: it could not be built or written, another wheel of its name lies there, or one that lies there
-            is damaged; then nothing there has changed.
+            is damaged.
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
-    require_wheelhouse(session, directory)
+    require_wheelhouse(directory)
     return publish_built_wheel(session, build_proven_wheel(session, target, request, emulation), directory)
 
 
@@ -85,8 +81,7 @@ def publish_built_wheel(session: Session, made: BuiltWheel, directory: Path) -> 
     """Put a wheel into `directory`, with its sum and the pages of an index.
 
     Raises:
-        FailedError: as `publish_wheel` says; then nothing there has changed.
-        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
+        FailedError: as `publish_wheel` says.
         DocumentError: the directory's SHA256SUMS cannot be read.
     """
     wheel = publish_wheel(session, made.result.wheel, made.result.sha256, directory)
@@ -114,8 +109,7 @@ def publish_channel(session: Session, made: BuiltWheel, request: Request, direct
         directory: of the channel, which may hold packages.
 
     Raises:
-        FailedError: they could not be made or written; then nothing there has changed.
-        EnvironmentDamagedError: they could be written in part only, and that not be taken back.
+        FailedError: they could not be made or written.
     """
     known = _find_microarchitectures(session, request)
     facts = _observe_facts(session, request, made.interpreter)

@@ -63,7 +63,6 @@ class Architecture:
         conda_subdir: of its conda packages.
         target: for which compilers are told to compile, and Debian's directory of its libraries and headers.
         page_sizes: that its kernels have, in bytes.
-        objdump: options by which objdump disassembles its code.
     """
 
     machine: str
@@ -84,7 +83,6 @@ class Architecture:
     conda_subdir: str = ""
     target: str = ""
     page_sizes: tuple[int, ...] = ()
-    objdump: str = ""
 
     @property
     def wheel_platform(self) -> str:
@@ -165,7 +163,6 @@ X86_64 = Architecture(
     conda_subdir="linux-64",
     target="x86_64-linux-gnu",
     page_sizes=(4096,),
-    objdump="-m i386:x86-64 -M intel",
 )
 
 # Documentation/arch/arm64/elf_hwcaps.rst and arch/arm64/kernel/cpuinfo.c of Linux; glibc names the first list alike.
@@ -199,7 +196,6 @@ AARCH64 = Architecture(
     conda_subdir="linux-aarch64",
     target="aarch64-linux-gnu",
     page_sizes=(4096, 16384, 65536),
-    objdump="-m aarch64",
 )
 
 ARCHITECTURES = (X86_64, AARCH64)

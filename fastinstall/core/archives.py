@@ -1,5 +1,7 @@
 """Read and unpack wheels (`.whl`) and sdists (`.tar.gz`) with the standard library, under rules of our own.
 
+What is unpacked goes into directories of ours, through no link and with modes of ours.
+
 `archive_members` judges the names, kinds and sizes of all members before the first one is written. Here an archive is
 held to what a reader may rely on: it ends where it says, nothing stands before or behind it, no member overlaps another
 one, and a content has the declared length and checksum. Whether two readers might read one archive differently is not
@@ -10,18 +12,20 @@ Source: D. Fifield, "A better zip bomb" (WOOT 2019), on members that overlap.
 
 import gzip
 import io
+import itertools
 import os
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from types import TracebackType
+from typing import BinaryIO, Self, cast
 
-from fastinstall.core import foreign
+from fastinstall.core import files, foreign
 from fastinstall.core.archive_members import (
     MOST_MEMBERS,
     ArchiveError,
@@ -31,9 +35,9 @@ from fastinstall.core.archive_members import (
     explain_archive_objection,
     simplify_member_name,
 )
-from fastinstall.core.unpacking import Unpacking
 
 _CHUNK = 1 << 18
+_NO_FOLLOWING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 BROKEN = (
     *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error),
     *(EOFError, UnicodeDecodeError, NotImplementedError, struct.error, OverflowError),
@@ -72,6 +76,70 @@ _MOST_METADATA = 1 << 22
 
 _MOST_AT_ONCE = 1 << 20
 """Bytes that `tarfile` may ask for at once: it reads pax headers and long names whole, whatever length they claim."""
+
+
+class Unpacking:
+    """A tree while it is written. Where the block fails, what it wrote is taken away again.
+
+    Modes are 0755 and 0644 less the umask, whatever the archive says.
+
+    Args:
+        root: the directory that receives it; made if it is not there.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._made: set[str] = set()
+        self._tops: set[str] = set()
+        missing = itertools.takewhile(lambda each: not each.is_dir(), (root, *root.parents))
+        self._outermost = next(reversed(list(missing)), None)
+
+    def directory(self, name: str) -> None:
+        """Make a directory, with those above it."""
+        if name and name not in self._made:
+            self.directory(name.rpartition("/")[0])
+            (self._root / name).mkdir(0o755)
+            self._note_top(name)
+            self._made.add(name)
+
+    def file(self, name: str, content: Iterable[bytes], *, executable: bool, mtime: int | None = None) -> None:
+        """Write a file that is not there yet.
+
+        Args:
+            name: relative to the root, with slashes.
+            content: the content in pieces of any size.
+            executable: whether it may be run.
+            mtime: seconds since 1970; None for now.
+
+        Raises:
+            OSError: as the kernel says.
+        """
+        self.directory(name.rpartition("/")[0])
+        descriptor = os.open(self._root / name, _NO_FOLLOWING, 0o755 if executable else 0o644)
+        self._note_top(name)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.writelines(content)
+        if mtime is not None:
+            os.utime(self._root / name, (mtime, mtime), follow_symlinks=False)
+
+    def __enter__(self) -> Self:
+        """Make the directory where it is missing."""
+        self._root.mkdir(0o755, parents=True, exist_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take away what was written, where the block failed."""
+        if kind is None:
+            return
+        for name in self._tops:
+            files.discard(self._root / name)
+        if self._outermost is not None:
+            files.discard(self._outermost)
+
+    def _note_top(self, name: str) -> None:
+        self._tops.add(name.partition("/")[0])
 
 
 class SoundZip:

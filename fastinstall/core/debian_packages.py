@@ -23,8 +23,7 @@ from fastinstall.core.archive_members import (
     explain_archive_objection,
     simplify_member_name,
 )
-from fastinstall.core.archives import BROKEN, make_tar_member, open_bounded_tar, unpack_tar_member
-from fastinstall.core.unpacking import Unpacking
+from fastinstall.core.archives import BROKEN, Unpacking, make_tar_member, open_bounded_tar, unpack_tar_member
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -39,14 +39,6 @@ def ancestors_of(number: int, processes: Path = PROCESSES) -> Iterator[int]:
         yield number
 
 
-def has_children(number: int, processes: Path = PROCESSES) -> bool:
-    """Return whether a process has started programs that still run; assumed where the kernel does not tell."""
-    try:
-        return bool((processes / str(number) / "task" / str(number) / "children").read_bytes().strip())
-    except OSError:
-        return True
-
-
 def _read_parent(number: int, processes: Path) -> int:
     try:
         text = (processes / str(number) / "stat").read_text("utf-8", "replace")

@@ -29,8 +29,8 @@ from fastinstall.model.version_labels import parse_labelled_levels
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.package_index.publish import SUMS, require_wheelhouse
-from fastinstall.wheelbuild.restored_directory import make_unwritable_error
+from fastinstall.wheelbuild.output_directory import make_unwritable_error
+from fastinstall.wheelbuild.package_index import SUMS, require_wheelhouse
 
 _MADE = ".dist-info/fastinstall.json"
 
@@ -98,7 +98,7 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emu
     """
     if not fleet.artefacts:
         return fleet
-    require_wheelhouse(session, wheelhouse)
+    require_wheelhouse(wheelhouse)
     with _lock_wheelhouse(wheelhouse):
         made = tuple(make_artefacts(session, fleet.artefacts, fleet.request, wheelhouse, emulation))
         needed = {artefact.id: _find_needed_glibc(artefact.wheel) for artefact in made if artefact.wheel is not None}

@@ -1,42 +1,60 @@
 """Pin an environment by a transaction, and take the pin back: by a line for conda, or by pip's configuration.
 
+Resolvers have a trap: held to one Pillow, they silently take older versions of whatever requires another. Measured on
+2026-11-21: with a constraint, and without the wheel that meets it, imageio went back to 2.0.0. So pip is asked for its
+plan with and without the pin before a pin for it is written.
+
 Not the pins of projects, which are changes that others apply: see `pins.pin_project`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core import files, foreign
-from fastinstall.core.errors import RefusedError
-from fastinstall.core.messages import quote
-from fastinstall.guard.pip_trap import (
-    PinTrial,
-    PipPin,
-    list_pip_pin_removal_moves,
-    read_configuration,
-    refuse_unwritable,
-    write_pip_pin,
-)
+from fastinstall.core import files, foreign, temporary_directories
+from fastinstall.core.errors import RefusedError, UndeterminedError
+from fastinstall.core.events import Emit, Noted, Started
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import parse_version_number
+from fastinstall.index.pip import forecast_pip_install
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_packages import is_our_package
 from fastinstall.model.conda_pins import pin_line
 from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Distribution, Facts
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.pin_state import PinKind, PinState, Project
 from fastinstall.model.receipt import Receipt
+from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import is_made_by_uv
 from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
 from fastinstall.observe.pip_pin_conflicts import find_hiding_settings, links_of
-from fastinstall.observe.pip_pins import DIRECTORY, block_in, requirement_of
+from fastinstall.observe.pip_pins import (
+    CONFIGURATION,
+    CONSTRAINTS,
+    DIRECTORY,
+    ENVIRONMENT,
+    WHEELS,
+    block_in,
+    constraints_text,
+    environment_text,
+    insertion,
+    is_heeded,
+    location,
+    remove_pin_block,
+    requirement_of,
+    settings,
+)
 from fastinstall.observe.pip_settings import observe_pip_settings
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of, read_project_pin
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
-_STAGED = "pinned"
+_STAGED_LINE = "pinned"
+_STAGED = "fastinstall-pin"
+_REST = "pip.conf"
 
 AddPin = Callable[[Transaction], None]
 """Puts a pin there."""
@@ -135,9 +153,9 @@ def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
         return of_pip
     left = remove_pin_line(existing)
     if not left:
-        return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED}"), *of_pip)
-    files.write_text(stage / _STAGED, left, mode=(store.prefix / PINNED).stat().st_mode & 0o7777)
-    return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED}"), *of_pip)
+        return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED_LINE}"), *of_pip)
+    files.write_text(stage / _STAGED_LINE, left, mode=(store.prefix / PINNED).stat().st_mode & 0o7777)
+    return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED_LINE}"), *of_pip)
 
 
 def _read_conda_pins(prefix: Path) -> str:
@@ -176,3 +194,221 @@ def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[Pi
     project_of(prefix, named)  # raises if it is none
     pin = read_project_pin(prefix, named)
     return (pin,) if pin is not None and pin.file not in [each.file for each in known] else ()
+
+
+def wants_pip_pin(facts: Facts, request: Request) -> bool:
+    """Tell whether a setup leaves a pin for pip: where it is requested, and where there is one that has to go along."""
+    return facts.environment.kind is EnvironmentKind.VENV and (request.pin or find_pip_pin(facts) is not None)
+
+
+def find_pip_pin(facts: Facts) -> PinState | None:
+    """Find the pin for pip that is there."""
+    return next((pin for pin in facts.pins if pin.kind == PinKind.PIP), None)
+
+
+@immutable
+class PipPin:
+    """A pin that is to be.
+
+    Attributes:
+        prefix: root of the environment that is pinned.
+        requirement: what it holds to.
+        wheel: of our cache, of that very build; it is copied.
+        links: further places of wheels, as of `rules.pip_pins.settings`.
+    """
+
+    prefix: Path
+    requirement: str
+    wheel: Path
+    links: tuple[str, ...] = ()
+
+
+def refuse_unwritable(prefix: Path) -> None:
+    """Raise if pip's configuration of an environment is not a file of its own.
+
+    Raises:
+        RefusedError: it is a link: what is written there would be written elsewhere.
+    """
+    file = prefix / CONFIGURATION
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        where = f"a link to {file.readlink()}" if file.is_symlink() else "no file"
+        word = quote(file)
+        raise RefusedError(
+            f"{file} is {where}, and a pin has to write to it",
+            hint=f"replace it with a regular file: cp --remove-destination $(realpath {word}) {word}",
+        )
+
+
+def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
+    """Put wheel, constraint and exports into the environment, then the lines into pip's configuration.
+
+    Args:
+        pin: the constraint, its wheel and its places.
+        transaction: whose undo takes out the lines alone, and nothing that others write beside them.
+
+    Raises:
+        RefusedError: pip cannot read its configuration, or the lines would change it.
+        OSError: as the kernel says; the caller undoes.
+    """
+    staged = transaction.stage / _STAGED
+    wheel = staged / WHEELS.removeprefix(f"{DIRECTORY}/") / pin.wheel.name
+    wheel.parent.mkdir(parents=True)
+    files.copy_file(pin.wheel, wheel)
+    wheel.chmod(0o644)
+    constraints = constraints_text(pin.requirement, pin.wheel.name)
+    for path, text in ((CONSTRAINTS, constraints), (ENVIRONMENT, environment_text(pin.prefix, pin.links))):
+        files.write_text(staged / path.removeprefix(f"{DIRECTORY}/"), text)
+    kind = MoveKind.EXCHANGE if (pin.prefix / DIRECTORY).exists() else MoveKind.IN
+    transaction.perform((Move(kind=kind, live=DIRECTORY, kept=f"stage/{_STAGED}"),))
+    content = read_configuration(pin.prefix)
+    rest = remove_pin_block(content)
+    if rest != content and is_heeded(content, settings(pin.prefix, pin.links), pin.prefix / CONFIGURATION):
+        return
+    made = insertion(rest, pin.prefix, pin.links)
+    if rest == content:
+        transaction.add(CONFIGURATION, made.text, place=made.place)
+        return
+    renewed = rest[: made.place] + made.text.encode() + rest[made.place :]
+    transaction.perform((_make_exchange(pin.prefix, transaction.stage, renewed),))
+
+
+def list_pip_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
+    """List the moves that remove the pin, its lines first. Yields nothing if there is no pin.
+
+    Args:
+        store: the journal of the environment, which names it.
+        stage: of the transaction; what is left of pip's configuration is put there.
+    """
+    content = read_configuration(store.prefix)
+    left = remove_pin_block(content)
+    moves = []
+    if left != content:
+        out = Move(kind=MoveKind.OUT, live=CONFIGURATION, kept=f"aside/{_REST}")
+        moves.append(out if not left else _make_exchange(store.prefix, stage, left))
+    if (store.prefix / DIRECTORY).exists():
+        moves.append(Move(kind=MoveKind.OUT, live=DIRECTORY, kept=f"aside/{_STAGED}"))
+    return moves
+
+
+def read_configuration(prefix: Path) -> bytes:
+    """Read an environment's pip configuration, or return "" if it has none."""
+    return foreign.bytes_if_there(prefix / CONFIGURATION) or b""
+
+
+def _make_exchange(prefix: Path, stage: Path, content: bytes) -> Move:
+    mode = (prefix / CONFIGURATION).stat().st_mode & 0o7777
+    files.write_bytes(stage / _REST, content, mode=mode)
+    return Move(kind=MoveKind.EXCHANGE, live=CONFIGURATION, kept=f"stage/{_REST}")
+
+
+@immutable
+class PinTrial:
+    """A pin, and where it is tried.
+
+    Attributes:
+        pin: that is to be.
+        facts: what was observed of the environment.
+        variables: the environment variables that pip is run with.
+        space: a directory for temporary files.
+        emit: gets what could not be tried.
+        offline: no index may be asked.
+    """
+
+    pin: PipPin
+    facts: Facts
+    variables: Mapping[str, str]
+    space: Path
+    emit: Emit
+    offline: bool = False
+
+    def refuse_trap(self) -> None:
+        """Raise if pip, held by the pin, would go back on what requires Pillow; nothing is changed.
+
+        Raises:
+            RefusedError: names what would go back, with both versions; where a pin is there already it is a warning.
+        """
+        names = tuple(sorted({dependant.name for dependant in self.facts.stack.dependants}))
+        if not names:
+            return
+        why = "offline" if self.offline else self._try_with_the_index(names)
+        if why:
+            unknown = f"whether pip would downgrade {listing(names)} is unknown"
+            message = f"could not test the pin against the index ({why}): {unknown}"
+            self.emit(Noted(message=message, warning=True))
+
+    def _try_with_the_index(self, names: tuple[str, ...]) -> str:
+        """Return why it could not be tried, or "" if it was tried and passed."""
+        self.emit(Started(stage="pin", message=f"testing the pin: what would pip do with {listing(names)}?"))
+        with temporary_directories.temporary_directory("pin", within=self.space) as space:
+            file, none = space / "constraints.txt", space / "none.txt"
+            file.write_text(constraints_text(self.pin.requirement, self.pin.wheel.name), encoding="utf-8")
+            none.touch()
+            wheels = (*self.pin.links, location(self.pin.wheel.parent))
+            free = {"PIP_CONSTRAINT": location(none), "PIP_FIND_LINKS": " ".join(self.pin.links)}
+            held = {"PIP_CONSTRAINT": location(file), "PIP_FIND_LINKS": " ".join(wheels)}
+            words = ("--upgrade", *names)
+            try:
+                without, with_pin = (
+                    forecast_pip_install(self.facts.interpreter, words, settings, self.variables)
+                    for settings in (free, held)
+                )
+            except UndeterminedError as error:
+                return error.message
+        if not without.impossible:
+            downgrades = find_forced_downgrades(self.facts.distributions, without.installs, with_pin.installs, names)
+            self._object(with_pin.impossible, downgrades)
+        return without.impossible
+
+    def _object(self, impossible: str, downgrades: Mapping[str, str]) -> None:
+        """Refuse, or warn where it was pinned before: then the harm is not of this run's making, and a repair goes on.
+
+        Args:
+            impossible: pip's words, where it finds nothing at all with the pin.
+            downgrades: what `find_forced_downgrades` has found.
+        """
+        if not impossible and not downgrades:
+            return
+        what = f"can install nothing: {impossible}" if impossible else f"takes {listing(downgrades)}"
+        spoken = f"held to {self.pin.requirement}, pip {what}"
+        if find_pip_pin(self.facts) is not None:
+            self.emit(Noted(message=f"{spoken}; the existing pin stays", warning=True))
+            return
+        prefix = self.pin.prefix
+        raise RefusedError(
+            f"{prefix}: not pinned, and nothing was changed: {spoken}",
+            hint=f"leave out --pin, or try a later Pillow: fastinstall setup --upgrade --prefix {quote(prefix)}",
+            details=() if impossible else tuple(downgrades.values()),
+        )
+
+
+def find_forced_downgrades(
+    there: Sequence[Distribution], free: Mapping[str, str], held: Mapping[str, str], names: Sequence[str]
+) -> dict[str, str]:
+    """Find what would be older with the pin than it is, or than it could be.
+
+    Args:
+        there: the distributions that are installed.
+        free: what pip would install without the pin, normalised name to version.
+        held: the same with it.
+        names: of the distributions that matter.
+
+    Returns:
+        For people: "imageio 2.0.0 instead of 2.37.0", and "imageio: 2.37.0 is installed".
+    """
+    installed = {each.name: each.version for each in there}
+    found = {}
+    for name in names:
+        now = installed.get(name, "")
+        comes, could = held.get(name, now), free.get(name, now)
+        for other, where in ((now, "is installed"), (could, "is what comes without the pin")):
+            if _is_older(comes, other):
+                found[f"{name} {comes} instead of {other}"] = f"{name}: {other} {where}"
+                break
+    return found
+
+
+def _is_older(one: str, other: str) -> bool:
+    try:
+        return parse_version_number(one) < parse_version_number(other)
+    except ValueError:
+        return False

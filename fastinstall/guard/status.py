@@ -17,7 +17,7 @@ from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts
-from fastinstall.model.guard_state import GuardCost, GuardEvent
+from fastinstall.model.guard_state import GuardEvent
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.pin_state import PinState
 from fastinstall.model.receipt import Receipt
@@ -36,7 +36,6 @@ class Guards:
         installed_at: when that was, ISO 8601, UTC; empty likewise.
         package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not there.
         pins: ours, of the environment and of its project.
-        cost: what a start of Python takes longer, measured here; None if it was not, or could not be measured.
         events: what the start-up guard has told, the latest first.
         diff: with `guard remove`: what takes the pin of an earlier fastinstall out of the project; empty for nothing.
     """
@@ -48,7 +47,6 @@ class Guards:
     installed_at: str = ""
     package: str = ""
     pins: tuple[PinState, ...] = ()
-    cost: GuardCost | None = None
     events: tuple[GuardEvent, ...] = ()
     diff: str = ""
 

@@ -1,34 +1,29 @@
 """The client of package indexes: it gets pages and files, with retries and a bounded wait.
 
-A page says which files an index offers, with their sizes (PEP 700) and attestations (PEP 740). What is raised names the
-URL without credentials. This is neither a resolver nor a cache.
+A page says which files an index offers, with their sizes (PEP 700). What is raised names the URL without credentials.
+This is neither a resolver nor a cache.
 """
 
 import logging
-import re
 import ssl
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
-from urllib.parse import urljoin
+from typing import TypeVar, cast
 
 import httpx2
-from packaging.utils import canonicalize_name
 from unearth.auth import MultiDomainBasicAuth
-from unearth.collector import IndexHTMLParser, IndexPage, is_secure_origin, parse_html_page, parse_json_response
+from unearth.collector import IndexPage, is_secure_origin, parse_html_page, parse_json_response
 from unearth.fetchers import Fetcher
 from unearth.fetchers.sync import PyPIClient
 from unearth.link import Link
 from unearth.utils import parse_netloc
 
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
 from fastinstall.core.values import immutable
-from fastinstall.index.file_names import parse_filename
 from fastinstall.index.pip_indexes import PipSettings
 
 T = TypeVar("T")
@@ -50,7 +45,6 @@ _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.0
 _SCHEMES = ("http", "https")
 _PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
 logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
-_ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
 
 @immutable
@@ -59,12 +53,10 @@ class OfferedFile:
 
     Attributes:
         link: to the file, with its hashes.
-        provenance: URL of its attestations; empty if none are published.
         size: in bytes; 0 where the index does not say, as none does in HTML.
     """
 
     link: Link
-    provenance: str = ""
     size: int = 0
 
 
@@ -86,12 +78,11 @@ class Web:
         self._client.event_hooks = {"request": [self._require_web], "response": [self._require_secure_way]}
         self.close = self._client.close
 
-    def offers(self, url: str, *, page_of: str = "", forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
+    def offers(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
         """Return what an index page offers, empty if the index lacks the page.
 
         Args:
             url: of the page; may bear credentials.
-            page_of: the distribution whose page it is; empty for a page of any files.
             forbidden_is_absent: read "403 Forbidden" as "not there", as some stores of files mean it.
 
         Raises:
@@ -103,10 +94,7 @@ class Web:
         if response.status_code in _ABSENT or (forbidden_is_absent and response.status_code == _FORBIDDEN):
             return ()
         _require_success(url, response)
-        offered = _parse(url, response)
-        if page_of and _is_login(response, page_of, offered):
-            raise _make_login_error(url, response)
-        return offered
+        return _parse(url, response)
 
     def download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
         """Write what a URL gives to a file, byte for byte as it is stored there.
@@ -189,11 +177,11 @@ def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
         LookupError: its encoding is unknown.
     """
     if not page.content_type.lower().startswith(JSON):
-        published = dict(_list_html_provenance(page))
-        return tuple(OfferedFile(link=link, provenance=published.get(link.url, "")) for link in parse_html_page(page))
-    entries = (entry for entry in json_data(page.content).get("files", []) if entry.get("url"))
+        return tuple(OfferedFile(link=link) for link in parse_html_page(page))
+    sizes = (entry.get("size") for entry in json_data(page.content).get("files", []) if entry.get("url"))
     # unearth makes a link of each entry with a URL, in their order, and leaves out what it does not need itself.
-    return tuple(_read_entry(*pair, page) for pair in zip(parse_json_response(page), entries, strict=True))
+    pairs = zip(parse_json_response(page), sizes, strict=True)
+    return tuple(OfferedFile(link=link, size=max(size, 0) if isinstance(size, int) else 0) for link, size in pairs)
 
 
 @contextmanager
@@ -252,30 +240,6 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
         raise FailedError(f"{remove_credentials(url)}: cannot be parsed as an index page", hint=OFFLINE_HINT) from error
 
 
-def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
-    """Return whether a page is not the index's, but of what stands before it, such as the login of a network.
-
-    Such a page lists no file, and asks for something or is elsewhere.
-
-    A page that lists nothing alone is an index page of a distribution without files.
-    """
-    if not response.headers["Content-Type"].lower().startswith("text/html"):
-        return False
-    if any(parse_filename(each.link.filename) for each in offered):
-        return False
-    is_elsewhere = canonicalize_name(name) not in map(canonicalize_name, response.url.path.split("/"))
-    return is_elsewhere or _ASKS.search(response.content) is not None
-
-
-def _make_login_error(url: str, response: httpx2.Response) -> FailedError:
-    asked, told = remove_credentials(url), remove_credentials(str(response.url.copy_with(query=None)))
-    place = "" if told == asked else f", led on to {told}"
-    return FailedError(
-        f"{asked}: not an index page but another one, such as the login of a network{place}",
-        hint=f"log in with a browser; look at what answers: curl -L {quote(asked)}; {OFFLINE_HINT}",
-    )
-
-
 def _format_status(response: httpx2.Response) -> str:
     return f"{response.status_code} {response.reason_phrase}".rstrip()
 
@@ -292,24 +256,3 @@ def _make_unreachable_error(url: str, error: Exception, timeout: float, place: s
 
 def _describe_error(error: Exception) -> str:
     return redact_text(str(error)) or type(error).__name__
-
-
-def _read_entry(link: Link, entry: Mapping[str, Any], page: IndexPage) -> OfferedFile:
-    provenance, size = entry.get("provenance"), entry.get("size")
-    return OfferedFile(
-        link=link,
-        provenance=urljoin(page.link.url_without_fragment, provenance) if isinstance(provenance, str) else "",
-        size=size if isinstance(size, int) and size > 0 else 0,
-    )
-
-
-def _list_html_provenance(page: IndexPage) -> Iterator[tuple[str, str]]:
-    if b"data-provenance" not in page.content:
-        return
-    parser = IndexHTMLParser()
-    parser.feed(page.content.decode(page.encoding or "utf-8"))
-    base = parser.base_url or page.link.url_without_fragment
-    for anchor in parser.anchors:
-        href, provenance = anchor.get("href"), anchor.get("data-provenance")
-        if href and provenance:
-            yield urljoin(base, href), urljoin(base, provenance)

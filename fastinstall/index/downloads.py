@@ -1,7 +1,7 @@
 """The store of downloaded files, each in a directory named by its hash.
 
-A file is stored whole or not at all. Beside it lies which indexes have offered it, and what is known of its publisher
-(`attestations`). Whoever knows a file's hash may take it; by its name it is found only where its index is configured.
+A file is stored whole or not at all. Beside it lies which indexes have offered it. Whoever knows a file's hash may take
+it; by its name it is found only where its index is configured.
 
 A file that somebody named for one run is not stored: it is copied to where this process alone has it.
 """
@@ -157,7 +157,7 @@ def discarding_refused(path: Path) -> Iterator[None]:
 
 def discard_download(path: Path) -> None:
     """Take a file out of the store, with what was noted of it."""
-    for each in (path, locate_attestation(path), _locate_index_note(path)):
+    for each in (path, _locate_index_note(path)):
         files.discard(each)
 
 
@@ -218,11 +218,3 @@ def writable(cache: Path) -> Iterator[None]:
     except OSError as error:
         message = f"{refused_writes.reason(error, cache)}: cannot save the download"
         raise FailedError(message, hint=advise_on_cache(error, cache)) from error
-
-
-_NOTE = ".attestation.json"
-
-
-def locate_attestation(path: Path) -> Path:
-    """Return where the note of a stored file's attestation lies."""
-    return path.with_name(path.name + _NOTE)

@@ -75,8 +75,7 @@ def _read_place(settings: PipSettings, place: str, *, forbidden_is_absent: bool)
     if path is not None:
         return _read_file(path)
     with closing(Web(settings)) as web:  # one each: a client must not be closed under another thread
-        page_of = "" if place in settings.find_links else place.rstrip("/").rpartition("/")[2]
-        return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
+        return web.offers(place, forbidden_is_absent=forbidden_is_absent)
 
 
 def _read_file(path: Path) -> tuple[OfferedFile, ...]:
@@ -102,7 +101,6 @@ def _describe(offer: OfferedFile, place: str) -> Artefact:
         sha256=(link.hash_option or {}).get("sha256", [""])[0].lower(),
         requires_python=link.requires_python or "",
         size=offer.size,
-        provenance=remove_credentials(offer.provenance),
         index=name_place(place),
     )
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Emit, Noted, Progressed, ignore
+from fastinstall.core.events import Emit, Progressed, ignore
 from fastinstall.core.files import sha256
 from fastinstall.core.messages import listing
 from fastinstall.core.secrets import HIDDEN, remove_credentials
 from fastinstall.core.values import immutable
-from fastinstall.index import attestations, downloads
+from fastinstall.index import downloads
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.index.pip_indexes import PipSettings, local_path
 from fastinstall.model.artefact import Artefact, Releases
@@ -108,29 +108,21 @@ class PackageIndex:
     def fetch(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
         """Bring a file into our cache, unless it is there; its hash is verified either way.
 
-        A file that no index offers was named for this run, and is in the cache no longer than this process runs. Where
-        the index publishes attestations of the file (PEP 740), they are verified too.
+        A file that no index offers was named for this run, and is in the cache no longer than this process runs.
 
         Raises:
-            FailedError: it cannot be had, its hash is wrong, an attestation is invalid, or the cache cannot
-                be written.
+            FailedError: it cannot be had, its hash is wrong, or the cache cannot be written.
             RefusedError: its server is neither encrypted nor trusted.
         """
-        path = downloads.find_stored_file(cache, artefact) or self._bring(artefact, cache, emit)
-        if artefact.provenance and not self.offline:
-            with downloads.writable(cache):
-                self._attest(path, artefact, emit)
-        return path
+        return downloads.find_stored_file(cache, artefact) or self._bring(artefact, cache, emit)
 
     def _bring(self, artefact: Artefact, cache: Path, emit: Emit) -> Path:
         nearby = self._find_nearby(artefact)
-        if nearby is not None and not artefact.index:
-            space = downloads.private_space(cache)
+        if nearby is not None:
+            space = cache if artefact.index else downloads.private_space(cache)
             return downloads.find_stored_file(space, artefact) or downloads.store_download(
                 space, artefact, partial(downloads.copy_local_file, nearby)
             )
-        if nearby is not None:
-            return downloads.store_download(cache, artefact, partial(downloads.copy_local_file, nearby))
         if self.offline:
             place = "the wheelhouse and the cache" if self.wheelhouse else "the cache"
             raise FailedError(f"offline, and {artefact.filename} is not in {place}", hint=_FILL_HINT)
@@ -158,12 +150,6 @@ class PackageIndex:
             return artefact.url
         found = self._ask((artefact.name,), artefact.filename.__eq__)
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
-
-    def _attest(self, path: Path, artefact: Artefact, emit: Emit) -> None:
-        before = attestations.read_recorded_attestation(path)
-        found = attestations.attest(path, artefact, partial(self._download, ignore))
-        if found != before:
-            emit(Noted(message=f"{artefact.filename}: {attestations.describe_attestation(found)}"))
 
     def _list_local_files(self, wanted: partial[bool]) -> Iterable[Artefact]:
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)

@@ -11,11 +11,18 @@ from pathlib import Path, PurePath
 from fastinstall.core.foreign import read_bytes
 from fastinstall.core.values import immutable
 from fastinstall.journal import additions, conda_records, external_changes, moves
-from fastinstall.journal.acts import Batch, Placed, is_metadata, is_of_stack, locate_act, parents_of
+from fastinstall.journal.acts import (
+    Batch,
+    Placed,
+    find_intruding_records,
+    is_metadata,
+    is_of_stack,
+    locate_act,
+    parents_of,
+)
 from fastinstall.journal.entries import Adding, Moving
 from fastinstall.journal.external_changes import LocatedExternalChange
 from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, is_known_file
-from fastinstall.journal.intruding_records import find_intruding_records
 from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore

@@ -3,18 +3,25 @@
 The others can still be undone: rollback leads from the newest to the oldest, so each setup needs only itself and those
 after it. A forgotten transaction is removed as after its undoing (`remove_transaction_directories`), so that a kill
 leaves it whole or leaves what the next command removes.
+
+A transaction whose journal cannot be read would stop all others: it is moved out of the way, and nothing is deleted.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from fastinstall.core.errors import EnvironmentDamagedError, FailedError
-from fastinstall.core.messages import recover_command
+from fastinstall.core import files
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError, LaterDocumentError
+from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.refused_writes import advice, reason
 from fastinstall.journal import transaction_directories
-from fastinstall.journal.path_rules import refuse_ways_out
+from fastinstall.journal.layout import KEPT, TRANSACTIONS
+from fastinstall.journal.path_rules import refuse_outside, refuse_ways_out
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.rollback import list_undoable_transactions, position
 from fastinstall.journal.store import JournalStore, TransactionInfo
+from fastinstall.journal.undo import find_free_place
+from fastinstall.model.history import Unreadable
 
 
 def list_forgettable_transactions(store: JournalStore, identifier: str | None) -> Sequence[TransactionInfo]:
@@ -70,6 +77,40 @@ def forget(store: JournalStore, identifier: str | None) -> tuple[str, ...]:
             raise _make_forgetting_error(store, error, begun.id, gone) from error
         gone.append(begun.id)
     return tuple(info.id for info in older)
+
+
+def unreadable_named(store: JournalStore, identifier: str) -> Unreadable | None:
+    """Find the transaction of that name whose journal cannot be read, or return None."""
+    return next((each for each in store.unreadable() if each.transaction == identifier), None)
+
+
+def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> Path:
+    """Move a transaction that cannot be read out of the way, so that it stops the others no longer; delete nothing.
+
+    Returns:
+        Where it lies now.
+
+    Raises:
+        LaterDocumentError: a later fastinstall wrote it, and understands it.
+        RefusedError: where it lies, or where it would go, is behind a link out of the environment.
+        FailedError: it cannot be moved; nothing has changed.
+    """
+    if damaged.is_later:
+        raise LaterDocumentError(damaged.file, "", "could not be put away", version=damaged.writer)
+    refuse_outside(store.prefix, (TRANSACTIONS, f"{TRANSACTIONS}/{damaged.transaction}", KEPT))
+    home = store.prefix / KEPT / damaged.transaction
+    refuse_outside(store.prefix, (store.relative(home),))
+    target = find_free_place(home / "transaction")
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        files.rename(store.directory(damaged.transaction), target)
+        for directory in (store.transactions_directory, home, home.parent, home.parent.parent):
+            files.sync_directory(directory)
+    except OSError as error:
+        raise FailedError(
+            f"{reason(error, home)}: could not be put away", hint=f"ls -ld {quote(store.root)}"
+        ) from error
+    return target
 
 
 def _make_forgetting_error(

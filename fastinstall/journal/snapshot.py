@@ -5,7 +5,7 @@ there is something to undo. Undoing reads them whole.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.journal.creation_note import creation_interruption
-from fastinstall.journal.layout import JOURNAL, LOOSE, RECEIPT, ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.layout import JOURNAL, LOOSE, PLAN, RECEIPT, ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.whole_lines import split_whole_lines
 from fastinstall.model.history import EnvironmentHistory, Unreadable
@@ -56,6 +56,41 @@ def _measure_held_bytes(holding: "Iterable[_JournalSummary]") -> int:
     from fastinstall.journal.disk_space import measure_freed_bytes  # noqa: PLC0415 (a quick examination measures nothing)
 
     return measure_freed_bytes(path for each in holding for path in {each.file.parent, each.work})
+
+
+@immutable
+class Title:
+    """What a transaction was.
+
+    Attributes:
+        verb: what was called ("setup", "guard install --pin"); empty if nobody wrote it down.
+        stack: what that brought ("pillow 13.0.0+simd.v2.v3"); empty if it brought none.
+    """
+
+    verb: str = ""
+    stack: str = ""
+
+
+def title_of(directory: Path) -> Title:
+    """Read the title of the transaction whose directory this is."""
+    try:
+        plan = json_data(foreign.read_bytes(directory / PLAN))
+    except (OSError, ValueError):
+        return Title()
+    if not isinstance(plan, dict):
+        return Title()
+    return Title(verb=find_verb(plan), stack=_find_stack(plan))
+
+
+def find_verb(plan: Mapping[str, object]) -> str:
+    """Return what was called, as a plan says it.
+
+    A plan of an earlier fastinstall does not say it; that of a guard bears it as its summary.
+    """
+    verb, summary = plan.get("verb"), plan.get("summary")
+    if isinstance(verb, str) and verb:
+        return verb
+    return summary if isinstance(summary, str) and summary.startswith("guard ") else "setup"
 
 
 def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
@@ -196,8 +231,6 @@ def _list_unfinished(summaries: Iterable[_JournalSummary]) -> Iterator[Interrupt
     for each in summaries:
         if each.is_readable and not each.holds:
             cut = UnfinishedRun.ROLLBACK if _COMMITTED in each.events else UnfinishedRun.SETUP
-            from fastinstall.journal.titles import title_of  # noqa: PLC0415 (only of what was interrupted)
-
             verb = title_of(each.file.parent).verb
             yield Interruption(cut=cut, verb=verb, at=each.at, file=each.file, id=each.id)
 
@@ -231,3 +264,11 @@ def _find_unreadable_receipt(prefix: Path) -> Iterator[Unreadable]:
         read_receipt(prefix)
     except DocumentError as error:
         yield unreadable(error, prefix / RECEIPT)
+
+
+def _find_stack(plan: dict[str, Any]) -> str:
+    steps = plan.get("steps")
+    found = (step for step in steps if isinstance(step, dict)) if isinstance(steps, list) else ()
+    build = next((step for step in found if step.get("kind") == "build"), {})
+    parts = (build.get("distribution"), build.get("version"))
+    return " ".join(part for part in parts if isinstance(part, str))

@@ -17,8 +17,7 @@ from fastinstall.journal.journal_file import Journal
 from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS
 from fastinstall.journal.log import Act, Log
 from fastinstall.journal.receipt_file import read_receipt
-from fastinstall.journal.snapshot import sequence_in, unreadable
-from fastinstall.journal.titles import Title, title_of
+from fastinstall.journal.snapshot import Title, sequence_in, title_of, unreadable
 from fastinstall.model.history import Phase, Unreadable
 from fastinstall.model.receipt import Receipt
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from fastinstall.core import codec, files, refused_writes
-from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
+from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
 from fastinstall.journal import additions, external_changes, moves, remembered_directories, transaction_directories
@@ -25,8 +25,7 @@ from fastinstall.journal.path_rules import refuse_outside
 from fastinstall.journal.receipt_file import receipt_data
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
-from fastinstall.journal.takeover import give_way, is_taken_over, undo_taken_over_transaction
-from fastinstall.journal.undo import ForeignError, UndoTerms, undo
+from fastinstall.journal.undo import undo_open_transaction
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
@@ -185,9 +184,8 @@ class Transaction:
             EnvironmentDamagedError: it could not be; says what is where and what to do.
         """
         self._over = True
-        told: FastinstallError | None = None
         try:
-            told = self._undo(reason)
+            told = undo_open_transaction(self._store, self.id, reason)
         except (RefusedError, FailedError) as error:
             raise _make_undoing_error(self._store, error) from error
         if told is not None:
@@ -244,16 +242,6 @@ class Transaction:
         if before is None or before.get("id") != receipt.id:
             return document
         return dict(keep_unknown_keys(migrate_fields("receipt", before), document))
-
-    def _undo(self, reason: str) -> FastinstallError | None:
-        """Undo, and return what has to be told where another program was at work."""
-        if is_taken_over(self._store, self.id):
-            return give_way(self._store, self.id, reason)
-        try:
-            undo(self._store, self.id, UndoTerms(reason=reason))
-        except ForeignError:
-            return undo_taken_over_transaction(self._store, self.id, reason)
-        return None
 
     def _move(self, items: tuple[moves.LocatedMove, ...]) -> int:
         mover = Mover(self._store, self._journal)

@@ -21,10 +21,9 @@ from fastinstall.journal.journal_file import Journal
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE, ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import refuse_ways_out
-from fastinstall.journal.snapshot import find_loose_journals
+from fastinstall.journal.snapshot import find_loose_journals, find_verb
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
-from fastinstall.journal.titles import find_verb
 from fastinstall.model.history import Phase
 
 

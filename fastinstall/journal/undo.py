@@ -10,18 +10,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, refused_writes, signals
-from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
 from fastinstall.core.process_table import PROCESSES, commands
 from fastinstall.core.values import immutable
-from fastinstall.journal import transaction_directories
+from fastinstall.journal import moves, transaction_directories
 from fastinstall.journal.acts import (
     Batch,
     Placed,
     find_conceded_entries,
     find_files_in_the_way,
+    find_intruding_records,
     find_lost_by_acts,
+    is_metadata,
     list_previous_sources,
     locate_act,
     parents_of,
@@ -29,7 +31,7 @@ from fastinstall.journal.acts import (
     take_back,
 )
 from fastinstall.journal.entries import Conceding, TransactionBegun, Undoing
-from fastinstall.journal.intruding_records import find_intruding_records
+from fastinstall.journal.fingerprints import KnownFiles
 from fastinstall.journal.journal_file import Journal
 from fastinstall.journal.layout import ROOT
 from fastinstall.journal.log import Log
@@ -37,6 +39,7 @@ from fastinstall.journal.mover import Mover
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.history import Phase
+from fastinstall.model.move import MoveKind
 from fastinstall.model.request import Risk
 
 _NAMED = 20
@@ -101,6 +104,39 @@ def undo(store: JournalStore, identifier: str, terms: UndoTerms) -> UndoResult:
             return _undo(store, journal, terms)
         except OSError as error:
             raise _make_incomplete_undo_error(store, identifier, error) from error
+
+
+def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> FastinstallError | None:
+    """Undo a transaction that another program may have overrun: either its work stays, or ours is undone whole.
+
+    If the metadata that we brought in is gone or replaced, an installer has taken over: it replaced or removed our
+    files by its own rules and continues from there. Then nothing is restored under its hands, and the former content is
+    kept for the user. Any other alteration is not an installer's: everything is undone, and foreign content is kept.
+
+    Returns:
+        What has to be told where another program was at work.
+
+    Raises:
+        FastinstallError: as `undo` says.
+    """
+    if _is_taken_over(store, identifier):
+        undone = undo(store, identifier, UndoTerms(reason=reason, conceding=True))
+        return RefusedError(
+            f"{store.prefix}: another program replaced the same files: its files stay, and this setup was undone",
+            hint=f"after it has ended, run: fastinstall doctor --prefix {quote(store.prefix)}",
+            details=(*(f"what was there before: {path}" for path in undone.kept), reason),
+        )
+    try:
+        undo(store, identifier, UndoTerms(reason=reason))
+    except ForeignError:
+        undone = undo(store, identifier, UndoTerms(reason=reason, force=True))
+        return FailedError(
+            f"{store.prefix}: another program altered what this setup had installed: "
+            "the environment is as it was before",
+            hint=f"find out what changes files there, then run again: fastinstall setup --prefix {quote(store.prefix)}",
+            details=(*(f"what was altered: {path}" for path in undone.kept), reason),
+        )
+    return None
 
 
 def find_free_place(path: Path) -> Path:
@@ -261,3 +297,34 @@ def _list_running_engines(prefix: Path, processes: Path) -> Iterator[int]:
         change = change_of(RunningProgram(number=number, words=words))
         if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
             yield number
+
+
+def _is_taken_over(store: JournalStore, identifier: str) -> bool:
+    """Return whether an installer has replaced or removed what a transaction brought in, once all was moved."""
+    log = store.journal(identifier).read()
+    if log.begun is None or log.undoing is not None:
+        return False
+    acts = tuple(locate_act(log, act, store.prefix, store.prefix / log.begun.work) for act in log.acts)
+    certain = [item for act in acts if isinstance(act, Batch) for item in act.items if item.certain]
+    replaced = any(_is_replaced(item, log.known) for item in certain)
+    return replaced or any(_list_metadata_beside(certain)) or bool(find_intruding_records(store.prefix, log))
+
+
+def _is_replaced(item: moves.LocatedMove, known: KnownFiles) -> bool:
+    if not is_metadata(item.move.live):
+        return False
+    return moves.is_blocking(item, known) or (item.move.kind is not MoveKind.OUT and not os.path.lexists(item.live))
+
+
+def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]:
+    """Yield metadata of the same distributions that has come beside ours, as conda leaves pip's where it is."""
+    own = {item.live for item in certain if is_metadata(item.move.live) and item.live.suffix != ".json"}
+    names = {_get_distribution_name(path) for path in own}
+    for directory in {path.parent for path in own}:
+        for path in directory.iterdir() if directory.is_dir() else ():
+            if is_metadata(path.name) and _get_distribution_name(path) in names and path not in own:
+                yield path.name
+
+
+def _get_distribution_name(path: Path) -> str:
+    return path.name.partition("-")[0].lower()

@@ -17,8 +17,7 @@ class Artefact:
         sha256: hexadecimal; empty only if the index gives none.
         requires_python: a specifier ("", ">=3.10").
         size: in bytes; 0 if unknown.
-        provenance: address of the attestations that the index publishes (PEP 740), without credentials; empty
-            if there are none.
+        provenance: unused; plans of earlier versions have it.
         index: the index or the `find-links` of pip's settings that offers it, without credentials; empty for a file
             that somebody named for one run.
         mirrors: further addresses of the same file, tried in order.

@@ -14,7 +14,7 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.gpu import Gpu
 from fastinstall.model.guard_state import GuardState
 from fastinstall.model.history import EnvironmentHistory
-from fastinstall.model.live_process import Fault, LiveProcess
+from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.pin_state import PinState
 from fastinstall.model.toolchain import Toolchain
 
@@ -193,7 +193,6 @@ class Runtime:
         operations: each operation's result, in order.
         mapped_by_import: files mapped after the import, in the loader's order, each once.
         mapped: files mapped at the end, likewise; empty if it died before.
-        fault: where the signal struck; None without a signal, or if unknown.
     """
 
     imported: bool
@@ -207,7 +206,6 @@ class Runtime:
     operations: tuple[OperationResult, ...] = ()
     mapped_by_import: tuple[PurePath, ...] = ()
     mapped: tuple[PurePath, ...] = ()
-    fault: Fault | None = None
 
 
 @immutable

@@ -1,4 +1,4 @@
-"""The start-up guard: whether it is in place, what it reported, and what it costs."""
+"""The start-up guard: whether it is in place, and what it reported."""
 
 from fastinstall.core.values import immutable
 
@@ -23,21 +23,6 @@ class GuardEvent:
     tool: str = ""
     stack: str = ""
     found: str = ""
-
-
-@immutable
-class GuardCost:
-    """The measured cost of the start-up guard at each start of an interpreter.
-
-    Attributes:
-        median_us: microseconds, the median of the starts.
-        start_ms: milliseconds of a complete start without it, the median.
-        starts: number of measured starts.
-    """
-
-    median_us: float
-    start_ms: float
-    starts: int
 
 
 @immutable

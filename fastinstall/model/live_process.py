@@ -1,4 +1,4 @@
-"""Processes that use PIL, as their mapped files show them, and where one died."""
+"""Processes that use PIL, as their mapped files show them."""
 
 from collections.abc import Collection
 from pathlib import PurePath
@@ -7,27 +7,6 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.description import Binding, LoadedLibrary
 
 _ROOT = PurePath("/")
-
-
-@immutable
-class Fault:
-    """The instruction at which a signal killed a process.
-
-    Attributes:
-        file: the mapped file that holds it; None if it is outside every file.
-        offset: of the instruction in that file, in bytes.
-        code: its first bytes (up to 15), hexadecimal.
-        instruction: disassembled ("vpmovzxbw ymm0,[rsi]"); empty without the extra `isa`.
-        features: the CPU features that it needs, as in /proc/cpuinfo; empty if unknown.
-        truncated: files shorter than their mappings, after a SIGBUS; PIL's first.
-    """
-
-    file: PurePath | None
-    offset: int
-    code: str
-    instruction: str = ""
-    features: tuple[str, ...] = ()
-    truncated: tuple[PurePath, ...] = ()
 
 
 @immutable

@@ -1,8 +1,8 @@
 """Import PIL and do real work with it. Runs inside the target, never in the tool: what it imports may kill it.
 
-Prints one line of JSON before and after each operation, so that a death by signal names its operation. `_fault`
-records where the signal struck, `_mapped` which files are mapped. Standard library only, for Python 3.7 to 3.14. The
-operations avoid those where a known defect makes Pillow-SIMD compute something else than Pillow.
+Prints one line of JSON before and after each operation, so that a death by signal names its operation; `_mapped`
+lists which files are mapped. Standard library only, for Python 3.7 to 3.14. The operations avoid those where a known
+defect makes Pillow-SIMD compute something else than Pillow.
 
     python _operations.py [--quick] [--stage DIR] [--pixels FILE]
 
@@ -45,7 +45,6 @@ QUICK = frozenset(
 def main(arguments: list[str]) -> None:
     """Run what the arguments ask for and report every step."""
     stage, pixels = _get_option(arguments, "--stage"), _get_option(arguments, "--pixels")
-    _import_sibling("_fault").install()
     if stage:
         sys.path.insert(0, stage)
     report(event="begin", name="import")

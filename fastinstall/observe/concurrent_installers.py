@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.package_managers import Change, ConcurrentInstaller, RunningProgram, change_of, could_change
-from fastinstall.core.process_table import PROCESSES, ancestors_of, commands, has_children, words_of
+from fastinstall.core.process_table import PROCESSES, ancestors_of, commands, words_of
 from fastinstall.observe.running_process import executable_of
 
 _MARKS = ("pyvenv.cfg", "conda-meta")
@@ -30,9 +30,7 @@ def observe_concurrent_installers(prefix: Path, processes: Path = PROCESSES) -> 
     found = []
     for number, words in commands(processes):
         change = change_of(_read_program(number, words, processes)) if could_change(words) else None
-        if change is None or not _is_about_prefix(change, prefix):
-            continue
-        if not (change.until_child and has_children(number, processes)) and not _is_kin(number, processes):
+        if change is not None and _is_about_prefix(change, prefix) and not _is_kin(number, processes):
             found.append(ConcurrentInstaller(process=number, tool=change.tool, action=change.action))
     return tuple(sorted(found, key=lambda each: each.process))
 
@@ -57,8 +55,6 @@ def _read_program(number: int, words: tuple[str, ...], processes: Path) -> Runni
 def _is_about_prefix(change: Change, prefix: Path) -> bool:
     forms = tuple(dict.fromkeys((Path(os.path.abspath(prefix)), Path(os.path.realpath(prefix)))))  # noqa: PTH100 (text)
     if any(fnmatchcase(form.name, name) for form in forms for name in change.names) and _has(prefix, change.mark):
-        return True
-    if any(form.parent in _list_path_forms(holder) for form in forms for holder in change.holders):
         return True
     return any(
         _is_in_prefix(path, form) for form in forms for place in change.places for path in _list_path_forms(place)

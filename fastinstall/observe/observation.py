@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.running_probe import RunningProbe
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import IsaScan

@@ -80,7 +80,7 @@ def constraints_text(requirement: str, wheel: str) -> str:
         requirement: one build, as `requirement_of` writes it.
         wheel: the wheel's file name, which tells its platform.
     """
-    from fastinstall.pins.markers import parse_pinned_build  # noqa: PLC0415 (only where a pin is written)
+    from fastinstall.pins.tool import parse_pinned_build  # noqa: PLC0415 (only where a pin is written)
 
     comment = "# fastinstall, for pip and uv: the wheel of this build is in wheels/ beside this file"
     try:

@@ -1,7 +1,4 @@
-"""Recipes and their shared advisories, from directories; the first directory with a name wins.
-
-Directories that other distributions name by the entry points `fastinstall.recipes` come last.
-"""
+"""Recipes and their shared advisories, from directories; the first directory with a name wins."""
 
 from dataclasses import replace
 from functools import cache
@@ -61,9 +58,7 @@ def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
         DocumentError: a malformed recipe.
         UsageError: a directory or a file that cannot be read.
     """
-    theirs = _list_foreign_directories()
-    files = _list_recipe_files(directories, theirs)
-    return {name: _read(file, (*directories, *theirs)) for name, file in sorted(files.items())}
+    return {name: _read(file, directories) for name, file in sorted(_list_recipe_files(directories).items())}
 
 
 def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
@@ -74,9 +69,6 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
         DocumentError: it is malformed.
     """
     files, name = _list_recipe_files(directories), find_current_name(name)
-    if name not in files:
-        theirs = _list_foreign_directories()
-        files, directories = _list_recipe_files(directories, theirs), (*directories, *theirs)
     if name not in files:
         import difflib  # noqa: PLC0415 (only where a name is wrong)
 
@@ -98,49 +90,13 @@ def load_recipe_file(file: Path) -> Recipe:
     return _read(file, (file.parent, recipes_directory()))
 
 
-def recipe_problems(directories: tuple[Path, ...]) -> tuple[str, ...]:
-    """Return why recipes of other distributions are ignored, one sentence each.
-
-    Args:
-        directories: the directories that come before those of other distributions.
-    """
-    holders = {name: file.parent for name, file in _list_recipe_files(directories).items()}
-    theirs, problems = _find_foreign_directories()
-    for distribution, directory in theirs:
-        for file in sorted(directory.glob("*.toml")):
-            holder = holders.setdefault(file.stem, directory)
-            if holder != directory:
-                told = f"the recipe {file.stem!r} of {distribution} is ignored"
-                problems.append(f"{told}: {holder} already has that name")
-    return tuple(problems)
-
-
-def _list_foreign_directories() -> tuple[Path, ...]:
-    return tuple(directory for _, directory in _find_foreign_directories()[0])
-
-
-def _find_foreign_directories() -> tuple[list[tuple[str, Path]], list[str]]:
-    """Return the directories of other distributions, each with its distribution's name, and why some are ignored."""
-    from fastinstall.core.extensions import RECIPES, find_installed_extensions  # noqa: PLC0415 (rarely needed)
-
-    found: list[tuple[str, Path]] = []
-    problems: list[str] = []
-    for extension in find_installed_extensions(RECIPES):
-        try:
-            found.append((extension.distribution, extension.directory()))
-        except ImportError as error:
-            problems.append(f"the recipes of {extension.distribution} are ignored: {error}")
-    return found, problems
-
-
-def _list_recipe_files(directories: tuple[Path, ...], theirs: tuple[Path, ...] = ()) -> dict[str, Path]:
+def _list_recipe_files(directories: tuple[Path, ...]) -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for directory in (*directories, *theirs):
+    for directory in directories:
         if not directory.is_dir():
             raise UsageError(f"{directory}: not a directory of recipes", hint="check FASTINSTALL_RECIPES")
         for file in sorted(directory.glob("*.toml")):
-            named = "" if directory in theirs else f", or FASTINSTALL_RECIPES={quote(directory)} from your variables"
-            refuse_planted(file, {}, f"remove it{named}")
+            refuse_planted(file, {}, f"remove it, or FASTINSTALL_RECIPES={quote(directory)} from your variables")
             found.setdefault(file.stem, file)
     return found
 

@@ -60,19 +60,12 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
     for event in events:
         first.setdefault(f"mapped by {event['when']}" if event["event"] == "mapped" else event["event"], event)
     nothing: dict[str, Any] = {}
-    imported, fault = first.get("imported", nothing), first.get("fault", nothing)
+    imported = first.get("imported", nothing)
     ended = (event for event in events if event["event"] == "end")
     operations = tuple(OperationResult(name=each["name"], ok=not each["error"], error=each["error"]) for each in ended)
-    own = [event for event in events if event["event"] != "fault"]
     during = next((result.name for result in operations if not result.ok), "")
-    if error and own and own[-1]["event"] == "begin":
-        during = str(own[-1]["name"])
-    struck = None
-    if signal and fault.get("address"):
-        from fastinstall.observe.fault_location import read_fault  # noqa: PLC0415 (only after a crash)
-
-        maps, address = completed.stdout.splitlines(), int(fault["address"], 16)
-        struck = read_fault(address, maps, decode=signal == "SIGILL", truncated=signal == "SIGBUS")
+    if error and events and events[-1]["event"] == "begin":
+        during = str(events[-1]["name"])
     return Runtime(
         imported=bool(imported),
         error=error or first.get("failed", nothing).get("error", ""),
@@ -85,7 +78,6 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
         operations=operations,
         mapped_by_import=tuple(map(PurePath, first.get("mapped by import", nothing).get("files", ()))),
         mapped=tuple(map(PurePath, first.get("mapped by end", nothing).get("files", ()))),
-        fault=struck,
     )
 
 

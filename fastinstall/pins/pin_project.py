@@ -6,6 +6,7 @@ nothing of the project is written here. The build itself goes into a directory o
 finds it.
 """
 
+import difflib
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,15 +24,15 @@ from fastinstall.model.pin_state import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.pins import earlier_pins
 from fastinstall.pins.manifests import merge_lines
-from fastinstall.pins.markers import PinnedBuild, PinnedPackage, parse_pinned_build
 from fastinstall.pins.resolver import LockTrial
-from fastinstall.pins.tool import PinTool
+from fastinstall.pins.tool import PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
 from fastinstall.pins.tools import tools
-from fastinstall.pins.unified_diff import format_diff
 
 _WHEEL = 1 << 30
 """Bytes."""
 _DIGITS = 12
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
+"""Source: GNU diffutils, "Incomplete Lines"."""
 
 
 @immutable
@@ -217,3 +218,35 @@ def _describe_build(tool: PinTool[Any], request: PinRequest, place: PurePath) ->
     if tool.takes_packages and request.receipt.conda is not None:
         return PinnedPackage(package=request.receipt.conda.package, directory=place)
     return parse_pinned_build(request.wheel.name, place)
+
+
+def format_diff(name: str, before: bytes | None, after: bytes | None) -> str:
+    r"""Return the diff of a file, such as `git apply` and patch(1) take; empty if nothing differs.
+
+    Headers have no line `diff --git`: git then takes paths as relative to the directory in which it runs
+    (git-apply(1)), so that a project in a subdirectory of its repository needs no other text.
+
+    Args:
+        name: of the file, relative to the directory in which the diff is applied.
+        before: what it was; None if it was not there.
+        after: what it is to be; None if it is to go.
+
+    Raises:
+        UnicodeDecodeError: it is not UTF-8.
+
+    >>> print(format_diff("uv.lock", None, b"version = 1\n"), end="")
+    --- /dev/null
+    +++ b/uv.lock
+    @@ -0,0 +1 @@
+    +version = 1
+    """
+    old = f"a/{name}" if before is not None else "/dev/null"
+    new = f"b/{name}" if after is not None else "/dev/null"
+    lines = difflib.unified_diff(_split_lines(before), _split_lines(after), old, new)
+    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
+
+
+def _split_lines(content: bytes | None) -> list[str]:
+    """Split into lines and keep their ends; only a line feed ends one, as in git."""
+    *lines, last = (content or b"").decode("utf-8").split("\n")
+    return [f"{line}\n" for line in lines] + ([last] if last else [])

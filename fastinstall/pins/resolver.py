@@ -24,8 +24,7 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.pin_state import Project
 from fastinstall.pins.earlier_pins import HOME
-from fastinstall.pins.markers import PinnedBuild
-from fastinstall.pins.tool import Locking, PinTool
+from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 from fastinstall.pins.tools import tools
 
 _SECONDS = 900.0

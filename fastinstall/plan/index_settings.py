@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
-from fastinstall.core.running_probe import RunningProbe
+from fastinstall.core.process import RunningProbe
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings, pip_settings
 from fastinstall.model.recipe import Recipe

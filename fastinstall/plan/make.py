@@ -13,7 +13,7 @@ from fastinstall.core.errors import FastinstallError, RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import advice, reason
-from fastinstall.guard.pip_trap import wants_pip_pin
+from fastinstall.guard.pinning import wants_pip_pin
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Facts, InstalledStack, Interpreter

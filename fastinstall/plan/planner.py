@@ -9,7 +9,7 @@ from dataclasses import replace
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, pin_command, quote
 from fastinstall.doctor.registry import verifying_checks
-from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
+from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
 from fastinstall.model.facts import Facts
 from fastinstall.model.pin_state import Project
 from fastinstall.model.request import PlanRisk

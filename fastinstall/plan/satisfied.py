@@ -10,7 +10,7 @@ from dataclasses import replace
 from fastinstall.conda.reinstall import has_channel
 from fastinstall.core.messages import listing
 from fastinstall.core.version_numbers import base_version, is_version
-from fastinstall.guard.pip_trap import find_pip_pin, wants_pip_pin
+from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
 from fastinstall.model.conda import CondaInstaller, CondaPackage
 from fastinstall.model.conda_packages import GUARD
 from fastinstall.model.conda_pins import is_pinned

@@ -1,12 +1,11 @@
 """Check a saved plan, which may come from anybody: fastinstall itself must plan the same with its recipe. Pure.
 
-Before consent, its text is checked (`find_plan_problems`), and its downloads are listed (`list_fetched_artefacts`).
-Then the plan is decided again from the files that it names (`select_named_releases`). Both plans must agree
-(`find_differences`), so a saved plan cannot choose its own risks, warnings or steps. The person who applies it accepts
-the risks (`allow_risks`).
+Before consent, its downloads are listed (`list_fetched_artefacts`). Then the plan is decided again from the files that
+it names (`select_named_releases`). Both plans must agree (`find_differences`), so a saved plan cannot choose its own
+risks, warnings or steps, and nothing but its request is ever carried out. The person who applies it accepts the risks
+(`allow_risks`).
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
@@ -15,15 +14,10 @@ from fastinstall.core.codec import encode, open_document
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.recipe import Recipe
-from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.recipe_names import rename_in_plan
 from fastinstall.model.request import Risk
 from fastinstall.plan.plan import Plan
-from fastinstall.steps.kind import ADDRESS, SavedPlanContext
 
-_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+!~-]*")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _UNJUDGED = frozenset(
     {"reason", "jobs", "url", "mirrors", "provenance", "index", "size", "facts_digest", "allow", "allowed", "python"}
 )
@@ -45,20 +39,6 @@ def open_plan(data: object, file: PurePath) -> Plan:
         DocumentError: it is malformed; names the file and the key.
     """
     return open_document(Plan, "plan", rename_in_plan(data), file=file)
-
-
-def find_plan_problems(plan: Plan, recipe: Recipe) -> Iterator[Problem]:
-    """Yield what a saved plan contains and ours never would, as dotted key and problem.
-
-    Args:
-        plan: as it was read.
-        recipe: the one that its request names, in the local version.
-    """
-    saved = SavedPlanContext(environment=plan.environment, request=plan.request, recipe=recipe)
-    for index, step in enumerate(plan.steps):
-        of_files = (problem for each in step.list_artefacts() for problem in _find_artefact_problems(each))
-        for key, problem in (*of_files, *step.find_problems(saved)):
-            yield f"steps[{index}].{key}", problem
 
 
 def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
@@ -142,14 +122,3 @@ def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:
         )
         lines += (f"fetch {each.dist} from {each.url or each.channel}" for each in step.list_conda_packages())
     return tuple(dict.fromkeys(lines))
-
-
-def _find_artefact_problems(artefact: Artefact) -> Iterator[Problem]:
-    key = artefact.filename
-    if not _FILE.fullmatch(artefact.filename):
-        yield "filename", f"{artefact.filename!r} is not the name of a wheel, sdist or package"
-    for url in (artefact.url, *artefact.mirrors):
-        if not ADDRESS.fullmatch(url):
-            yield f"{key}.url", f"{url!r} is neither an address nor an absolute path"
-    if artefact.sha256 and not _SHA256.fullmatch(artefact.sha256):
-        yield f"{key}.sha256", f"{artefact.sha256!r} is not a SHA-256"

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fastinstall.core.concurrency import await_future
-from fastinstall.core.running_probe import RunningProbe
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof.cases import CaseDifference, fail_case, pixels_of
 from fastinstall.proof.runs import (

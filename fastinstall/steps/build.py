@@ -1,14 +1,13 @@
 """Make the wheel, or take it from the cache or the wheelhouse, by hash."""
 
 import os
-import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 from fastinstall.compilers import get_wheel_compiler, list_wheel_compilers
-from fastinstall.compilers.flags import RECORD_SWITCHES, list_probed_flags
+from fastinstall.compilers.flags import list_probed_flags
 from fastinstall.compilers.system import observe_compiler
 from fastinstall.core import files
 from fastinstall.core.architecture import architecture_of
@@ -23,15 +22,11 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
-from fastinstall.model.recipe import Level, Recipe
-from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget, WheelOrder
-from fastinstall.steps.kind import FetchedInputs, SavedPlanContext, StepKind
+from fastinstall.model.wheel_order import WheelOrder
+from fastinstall.steps.kind import FetchedInputs, StepKind
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_cache import directory_of
-
-_VERSION = re.compile(r"[A-Za-z0-9.+!_]+")
 
 
 @tagged("build")
@@ -74,28 +69,6 @@ class Build(WheelOrder, StepKind):
         """List what it is made of, or the wheel that is taken."""
         named = (self.prebuilt, self.source, *self.statics.values(), self.clang, self.base_wheel)
         return tuple(each for each in named if each is not None)
-
-    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find what the recipe would not make, or not so."""
-        recipe = saved.recipe
-        if self.recipe != saved.request.recipe:
-            yield "recipe", f"{self.recipe!r} is not the plan's recipe, {saved.request.recipe!r}"
-        if self.distribution not in recipe.replaces:
-            yield "distribution", f"{self.distribution!r} is not made by {recipe.name}"
-        if not _VERSION.fullmatch(self.version):
-            yield "version", f"{self.version!r} is not a version"
-        for name in {*self.libraries, *self.statics} - recipe.libraries.keys():
-            yield "libraries", f"{recipe.name} has no library {name!r}"
-        kernels = [kernel.name for kernel in recipe.kernels]
-        unknown = (name for name in self.without if name not in kernels)
-        yield from (("without", f"{recipe.name} has no kernel {name!r}") for name in unknown)
-        yield from self._find_origin_problems(recipe)
-        levels = {level.name: level for level in recipe.levels}
-        for index, target in enumerate(self.targets):
-            if target.level not in levels:
-                yield f"targets[{index}].level", f"{recipe.name} has no level {target.level!r}"
-            else:
-                yield from _find_flag_problems(target, levels[target.level], recipe, f"targets[{index}]")
 
     def make(self, interpreter: Interpreter, fetched: FetchedInputs, context: ExecutionContext) -> BuildResult:
         """Make the wheel, or take it.
@@ -179,23 +152,6 @@ class Build(WheelOrder, StepKind):
                 return BuildResult(wheel=wheel, sha256=ready.entry.sha256, from_cache=True)
         return None
 
-    def _find_origin_problems(self, recipe: Recipe) -> Iterator[Problem]:
-        """Find where something else is built than what the recipe names."""
-        expected: list[tuple[str, Artefact | None, str]] = [
-            ("source", self.source, recipe.source.pypi),
-            ("chassis", self.base_wheel, recipe.source.base_wheel),
-        ]
-        if self.clang is not None and self.clang.name not in list_wheel_compilers():
-            expected.append(("clang", self.clang, listing(list_wheel_compilers())))
-        for name, linked in self.statics.items():
-            static = recipe.libraries[name].static if name in recipe.libraries else None
-            expected.append((f"statics.{name}", linked, static.pypi if static else ""))
-        for key, artefact, name in expected:
-            if artefact is not None and artefact.name != name:
-                yield key, f"{recipe.name} takes {name or 'nothing'} here, not {artefact.name!r}"
-        if self.prebuilt is not None and self.prebuilt.name not in recipe.replaces:
-            yield "prebuilt", f"{self.prebuilt.name!r} is not made by {recipe.name}"
-
 
 def refuse_unusable_compiler(variables: Mapping[str, str]) -> NoReturn:
     """Raise what is wrong: there is no compiler, or what the named one says instead of its version."""
@@ -219,13 +175,3 @@ def fetch_wheel(wheel: Artefact, context: ExecutionContext) -> BuildResult:
     """
     path = context.index.fetch(wheel, context.cache, context.emit)
     return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True)
-
-
-def _find_flag_problems(target: LevelTarget, level: Level, recipe: Recipe, key: str) -> Iterator[Problem]:
-    known = {*recipe.base_cflags, *level.cflags, *level.fallback, RECORD_SWITCHES}
-    for flag in target.cflags:
-        if flag not in known:
-            yield f"{key}.cflags", f"{flag!r} is not a flag of {recipe.name} for {level.name}"
-    for flag in target.ldflags:
-        if flag not in level.ldflags:
-            yield f"{key}.ldflags", f"{flag!r} is not a flag of {recipe.name} for {level.name}"

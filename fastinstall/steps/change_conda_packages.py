@@ -1,7 +1,6 @@
 """Have an engine change other packages of a live conda environment: exactly those that were planned."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from fastinstall.conda.live_change import change_conda_packages
@@ -10,11 +9,8 @@ from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import ADDRESS, SavedPlanContext, StepKind, find_word_problems
+from fastinstall.steps.kind import StepKind
 from fastinstall.steps.make_conda_packages import ENGINES
-
-_NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
 
 
 @tagged("change-conda-packages")
@@ -55,13 +51,6 @@ class ChangeCondaPackages(StepKind):
     def list_conda_packages(self) -> tuple[CondaPackage, ...]:
         """List what comes."""
         return self.change.linked
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find packages, coming or going, whose names or addresses are none."""
-        for package in (*self.change.linked, *self.change.unlinked):
-            yield from find_word_problems((package.name, package.build), "change.linked", _NAME, "a name of conda's")
-            if package.url and not ADDRESS.fullmatch(package.url):
-                yield "change.linked.url", f"{package.url!r} is not an address"
 
     def change_packages(self, prefix: Path, transaction: Transaction, context: ExecutionContext) -> None:
         """Carry it out on the live environment.

@@ -1,7 +1,5 @@
 """Make a private prefix with compiler and headers in our cache, of conda packages."""
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
@@ -15,11 +13,7 @@ from fastinstall.core.messages import listing
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import FetchedInputs, PreparingStep, SavedPlanContext, find_word_problems
-
-_SPEC = re.compile(r"[A-Za-z0-9_][^\s'\"$`;|&<>\\]*(?: ?[<>=!~|,.*\w+-]+)*")
-_CHANNEL = re.compile(r"[^\s-]\S*")
+from fastinstall.steps.kind import FetchedInputs, PreparingStep
 
 
 @tagged("conda-toolchain")
@@ -43,11 +37,6 @@ class CondaToolchain(PreparingStep):
         """Return what is done, as a line of a plan."""
         where, what = listing(self.channels), " ".join(self.packages)
         return f"fetch a toolchain of conda packages from {where} into the cache: {what}"
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find words that are neither match specs nor channels."""
-        yield from find_word_problems(self.packages, "packages", _SPEC, "a match spec")
-        yield from find_word_problems(self.channels, "channels", _CHANNEL, "a channel")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
         """Make the prefix, or take the one that was made before.

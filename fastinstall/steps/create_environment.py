@@ -16,8 +16,7 @@ from fastinstall.core.errors import EnvironmentDamagedError, FailedError, Refuse
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable, tagged
 from fastinstall.journal import creation_note
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepKind, find_path_problems
+from fastinstall.steps.kind import StepKind
 
 
 @tagged("create-environment")
@@ -42,13 +41,6 @@ class CreateEnvironment(StepKind):
     def list_details(self) -> Iterable[str]:
         """Yield where, and by which interpreter."""
         yield f"{self.prefix}, by {self.python}"
-
-    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find paths that are not absolute, or another environment than the plan's."""
-        yield from find_path_problems(self.prefix, "prefix")
-        yield from find_path_problems(self.python, "python")
-        if self.prefix != saved.environment.prefix:
-            yield "prefix", f"{self.prefix} is not the plan's environment"
 
     @contextmanager
     def hold_place(self) -> Iterator[None]:

@@ -1,13 +1,11 @@
 """Install the start-up guard: its files come in with the renames of the swap."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.core.values import immutable, tagged
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.model.recipe_documents import Problem
 from fastinstall.observe.guard_files import render_state, stage_guard
-from fastinstall.steps.kind import SavedPlanContext, StepKind
+from fastinstall.steps.kind import StepKind
 
 
 @tagged("install-guard")
@@ -20,10 +18,6 @@ class InstallGuard(StepKind):
     def describe(self) -> str:
         """Return what is done, as a line of a plan."""
         return "add a start-up hook that warns when another tool replaces it"
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find no problem: it says nothing but why."""
-        yield from ()
 
     def stage(self, site_packages: Path, core: BuiltCore, stack_version: str, python: Path) -> None:
         """Put the guard's files beside the staged stack.

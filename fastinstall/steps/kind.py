@@ -1,39 +1,16 @@
 """What every kind of step has, and what those that work at the same stage of a setup have in common."""
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts
-from fastinstall.model.recipe import Recipe
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.model.request import Request
-
-ADDRESS = re.compile(r"(?:https?|file)://[^\s]*|/[^\0\n]*")
-"""Where a file that a saved plan names may lie."""
-
-
-@immutable
-class SavedPlanContext:
-    """What the steps of a saved plan are judged by; none of it is the plan's own word but the environment and request.
-
-    Attributes:
-        environment: the target that the plan names.
-        request: what the plan answers.
-        recipe: the one that the request names, as it is on this machine.
-    """
-
-    environment: Environment
-    request: Request
-    recipe: Recipe
 
 
 @immutable
@@ -61,10 +38,6 @@ class StepKind(ABC):
     @abstractmethod
     def describe(self) -> str:
         """Return what is done, in a line of a plan; "it" is what the plan sets up."""
-
-    @abstractmethod
-    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find what it says, in a saved plan, that none of ours would: the key of the step, and the problem."""
 
     def outline(self) -> Iterable[str]:
         """Return its lines in a short text of a plan."""
@@ -137,25 +110,3 @@ class RecordingStep(ExplainedStep):
         Raises:
             OSError: as the kernel says; the caller undoes.
         """
-
-
-def find_word_problems(words: tuple[str, ...], key: str, pattern: re.Pattern[str], what: str) -> Iterator[Problem]:
-    """Find which of several words are not what they should be.
-
-    Args:
-        words: of a saved plan.
-        key: of the step, that has them.
-        pattern: fits the whole of each.
-        what: each should be, with its article.
-    """
-    yield from (
-        (f"{key}[{index}]", f"{word!r} is not {what}")
-        for index, word in enumerate(words)
-        if not pattern.fullmatch(word)
-    )
-
-
-def find_path_problems(path: PurePath, key: str) -> Iterator[Problem]:
-    """Find paths of a saved plan that depend on where the plan is carried out."""
-    if not path.is_absolute():
-        yield key, f"{path} is not absolute"

@@ -1,6 +1,6 @@
 """Make conda packages of the wheel, in a channel inside the environment, and link them beside it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -8,10 +8,8 @@ from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaStack
-from fastinstall.model.conda_packages import CHANNEL
 from fastinstall.model.facts import Facts
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepKind
+from fastinstall.steps.kind import StepKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 if TYPE_CHECKING:
@@ -61,12 +59,6 @@ class MakeCondaPackages(StepKind):
         """List the guard package, and what it means."""
         if self.guard is not None:
             yield f"{_KEEPING} ({self.guard.dist})"
-
-    def find_problems(self, saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find another channel than that of the environment."""
-        expected = saved.environment.prefix / CHANNEL
-        if self.channel != expected:
-            yield "channel", f"expected {expected}, found {self.channel}"
 
     def link(
         self, built: BuildResult, before: Facts, transaction: Transaction, context: ExecutionContext

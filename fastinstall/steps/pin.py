@@ -1,16 +1,13 @@
 """Pin the stack in a conda environment's own configuration (`conda-meta/pinned`)."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.conda_pins import PINS
 from fastinstall.model.facts import Facts
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import RecordingStep, SavedPlanContext
+from fastinstall.steps.kind import RecordingStep
 
 
 @tagged("pin")
@@ -31,11 +28,6 @@ class Pin(RecordingStep):
     def describe(self) -> str:
         """Return what is done, as a line of a plan."""
         return f"pin it in {self.file}: {self.line}"
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find another file than that of conda's pins, or more than a line for it."""
-        if self.file != PINS or "\n" in self.line.strip("\n"):
-            yield "file", f"expected one line for {PINS}, found {self.line!r} for {self.file!r}"
 
     def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
         """Refuse nothing: the plan was made after conda's solver had been asked about such a pin."""

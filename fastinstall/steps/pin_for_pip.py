@@ -1,16 +1,14 @@
 """Hold pip and uv to the stack by files inside a virtual environment."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from fastinstall.core.values import immutable, tagged
-from fastinstall.guard.pip_trap import PinTrial, PipPin, refuse_unwritable, write_pip_pin
+from fastinstall.guard.pinning import PinTrial, PipPin, refuse_unwritable, write_pip_pin
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY
-from fastinstall.steps.kind import RecordingStep, SavedPlanContext
+from fastinstall.steps.kind import RecordingStep
 
 
 @tagged("pin-for-pip")
@@ -41,11 +39,6 @@ class PinForPip(RecordingStep):
     def list_details(self) -> Iterable[str]:
         """List what is put into pip's configuration."""
         return self.text.splitlines()
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find other places than those of our pins."""
-        if (self.file, self.directory) != (CONFIGURATION, DIRECTORY):
-            yield "file", f"expected {CONFIGURATION} and {DIRECTORY}, found {self.file!r} and {self.directory!r}"
 
     def refuse_harm(self, wheel: Path, before: Facts, context: ExecutionContext, /) -> None:
         """Ask pip what it would take back, held to this pin.

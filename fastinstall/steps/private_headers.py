@@ -1,6 +1,5 @@
 """Unpack C headers of Debian's packages into our cache, on any distribution; the system is not touched."""
 
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,11 +11,9 @@ from fastinstall.core.values import immutable, tagged
 from fastinstall.index.downloads import find_stored_file
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.observe.package_manager import find_package_manager
-from fastinstall.steps.kind import FetchedInputs, PreparingStep, SavedPlanContext, find_word_problems
-from fastinstall.steps.system_packages import PACKAGE
+from fastinstall.steps.kind import FetchedInputs, PreparingStep
 
 
 @tagged("private-headers")
@@ -45,10 +42,6 @@ class PrivateHeaders(PreparingStep):
     def list_artefacts(self) -> tuple[Artefact, ...]:
         """Return the headers' packages."""
         return self.artefacts
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find words that are not names of packages."""
-        yield from find_word_problems(self.packages, "packages", PACKAGE, "the name of a package")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
         """Fetch and unpack them.

@@ -4,7 +4,7 @@ The staged build is timed against what it replaces, once for the same two builds
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +16,11 @@ from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Facts, Runtime
-from fastinstall.model.recipe_documents import Problem
 from fastinstall.model.speed import SpeedTable
 from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.proof.stack_operations import ProvenStack, prove, unpack_official_wheel
 from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
-from fastinstall.steps.kind import SavedPlanContext, StepKind
+from fastinstall.steps.kind import StepKind
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 
@@ -57,10 +56,6 @@ class Prove(StepKind):
     def list_artefacts(self) -> tuple[Artefact, ...]:
         """List the official wheels that it is compared with."""
         return tuple(each for each in (self.reference, self.baseline) if each is not None)
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find no problem but those of its files, which every step's are judged by."""
-        yield from ()
 
     def run_operations(self, stage: Path, built: BuildResult, before: Facts, context: ExecutionContext) -> Runtime:
         """Run real operations on the staged stack, and compare their pixels with the official wheel's.

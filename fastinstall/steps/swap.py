@@ -18,8 +18,7 @@ from fastinstall.core.values import immutable, tagged
 from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.recipe import LIBRARIES
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepKind
+from fastinstall.steps.kind import StepKind
 
 
 @tagged("swap")
@@ -45,12 +44,6 @@ class Swap(StepKind):
         """Return what is done, as a line of a plan."""
         coming, leaving = _name(self.installs), listing(map(_name, self.records or self.removes))
         return f"replace {leaving} with {coming}" if leaving else f"install {coming}"
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find names that are those of no entry of a directory."""
-        for name in (*self.removes, *self.entries, self.installs, *self.records):
-            if not name or "/" in name or name in (".", "..") or name.startswith("-"):
-                yield "removes", f"{name!r} is not the name of an entry"
 
     def list_moves(self, staged: Path, linked: Path | None, before: Facts) -> tuple[Move, ...]:
         """List every rename of the swap, those that Python notices first.

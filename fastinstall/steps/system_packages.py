@@ -1,16 +1,9 @@
 """Install packages of the operating system; by root alone, and only where that was asked for."""
 
-import re
-from collections.abc import Iterator
-
 from fastinstall.core.events import Started
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import FetchedInputs, PreparingStep, SavedPlanContext, find_word_problems
-
-PACKAGE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.+_-]*[A-Za-z0-9+])?")
-"""The name of a package of apt's or dnf's."""
+from fastinstall.steps.kind import FetchedInputs, PreparingStep
 
 
 @tagged("system-packages")
@@ -31,10 +24,6 @@ class SystemPackages(PreparingStep):
     def describe(self) -> str:
         """Return what is done, as a line of a plan."""
         return f"install system packages by {self.manager}: {' '.join(self.packages)}"
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find words that are not names of packages."""
-        yield from find_word_problems(self.packages, "packages", PACKAGE, "the name of a package")
 
     def fetch(self, context: ExecutionContext) -> FetchedInputs:
         """Install them.

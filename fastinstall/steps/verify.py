@@ -1,12 +1,11 @@
 """Observe again and run doctor's checks; an error undoes the swap."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable, tagged
 from fastinstall.model.finding import Finding, Status
-from fastinstall.model.recipe_documents import Problem
-from fastinstall.steps.kind import SavedPlanContext, StepKind
+from fastinstall.steps.kind import StepKind
 
 
 @tagged("verify")
@@ -29,10 +28,6 @@ class Verify(StepKind):
     def outline(self) -> Iterable[str]:
         """Return no line: that a setup is checked goes without saying."""
         return ()
-
-    def find_problems(self, _saved: SavedPlanContext, /) -> Iterator[Problem]:
-        """Find no problem: which checks they are is decided anew when the plan is carried out."""
-        yield from ()
 
 
 def refuse_errors(findings: Iterable[Finding]) -> None:

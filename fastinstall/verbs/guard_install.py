@@ -27,7 +27,6 @@ from fastinstall.guard.pinning import (
     prepare_pin,
     read_pin,
 )
-from fastinstall.guard.startup_cost import measure_cost
 from fastinstall.guard.status import Guards, list_guard_removal_moves, read_events, renew_guard_files
 from fastinstall.journal.conda_records import claims
 from fastinstall.journal.stamp import make_stamp
@@ -62,13 +61,12 @@ def guards_of(
     Args:
         session: variables, directories, clock and event listener of this run.
         environment: where it is, what kind it is and its interpreter, as `find` returns it.
-        measured: also measure the cost of the start-up guard, read what it reported, and say where this shell has pip
-            disobey a pin.
+        measured: also read what the start-up guard reported, and say where this shell has pip disobey a pin.
         project: a project whose pin is also reported, besides that of the environment's own project.
 
     Example:
         guards = guards_of(session, environment, measured=True)
-        print(guards.installed, guards.cost)
+        print(guards.installed, guards.events)
     """
     receipt = receipt_of(environment)
     facts = recorded_facts(session, environment, receipt)
@@ -84,11 +82,9 @@ def guards_of(
     )
     if not measured:
         return guards
-    python, site_packages = Path(facts.interpreter.executable), Path(facts.interpreter.site_packages)
-    cost = measure_cost(python, site_packages) if guards.installed else None
     prefix, is_pinned = Path(facts.environment.prefix), any(pin.kind == PinKind.PIP for pin in facts.pins)
     hidden = find_pin_hidden_by_shell(session, prefix) if is_pinned else ()
-    return replace(guards, cost=cost, events=read_events(prefix), problems=(*guards.problems, *hidden))
+    return replace(guards, events=read_events(prefix), problems=(*guards.problems, *hidden))
 
 
 def install_guard(session: Session, environment: Environment, *, pin: bool = False) -> Guards:

@@ -6,8 +6,12 @@ from fastinstall.apply.exclusive import hold_environment_lock
 from fastinstall.apply.recovery import change_environment
 from fastinstall.core import signals
 from fastinstall.core.messages import format_bytes
-from fastinstall.journal.damaged_transactions import move_damaged_transaction_away, unreadable_named
-from fastinstall.journal.forget import forget, list_forgettable_transactions
+from fastinstall.journal.forget import (
+    forget,
+    list_forgettable_transactions,
+    move_damaged_transaction_away,
+    unreadable_named,
+)
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.environment import Environment
 from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core.running_probe import RunningProbe
+from fastinstall.core.process import RunningProbe
 from fastinstall.model.artefact import Releases
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Facts

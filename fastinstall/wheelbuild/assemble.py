@@ -14,13 +14,11 @@ from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.audit import audit_core
 from fastinstall.wheelbuild.auditwheel import certify_base_wheel, repair_wheel
 from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel, hide_idle_libraries, take_version
-from fastinstall.wheelbuild.bill_of_materials import WheelComponents, bill_of_materials
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import BuildContext, CompiledLevel
 from fastinstall.wheelbuild.core_placement import CorePlacement, place_cores
 from fastinstall.wheelbuild.linking import LinkLocation, make_standalone_location
-from fastinstall.wheelbuild.provenance import provenance, provenance_text
-from fastinstall.wheelbuild.requirements import BuildRequirements
+from fastinstall.wheelbuild.provenance import bill_of_materials, provenance, provenance_text
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, list_global_symbols
 from fastinstall.wheelbuild.wheel_files import (
     PROVENANCE_FILE,
@@ -40,7 +38,6 @@ class BuildInputs:
     Attributes:
         kernels: the names of the kernels that are in the source.
         statics: libraries that are linked into the cores.
-        requirements: the build backend's requirements.
         base_wheel: the unpacked official wheel, if one carries the cores.
         placements: the place of each core in it.
         build_context: what all levels share.
@@ -48,7 +45,6 @@ class BuildInputs:
 
     kernels: tuple[str, ...]
     statics: tuple[StaticLibrary, ...]
-    requirements: BuildRequirements
     base_wheel: BaseWheel | None
     placements: tuple[CorePlacement, ...]
     build_context: BuildContext
@@ -120,20 +116,13 @@ def _label_wheel(inputs: BuildInputs, first: CompiledLevel, tree: Path, platform
     if any(platform.startswith("linux_") for platform in platforms) and step.link is LinkMode.BUNDLE:
         request.emit(Noted(message="the wheel fits no manylinux policy: it only runs on this system", warning=True))
     made = provenance(request, inputs.build_context.headers, first.features, inputs.statics, inputs.kernels)
-    contents = WheelComponents(
-        distribution=step.distribution,
-        version=step.version,
-        made=made,
-        statics=inputs.statics,
-        requirements=inputs.requirements.files,
-    )
-    texts = {PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill_of_materials(contents, tree)}
+    bill = bill_of_materials(made, step.distribution, step.version)
     label = Label(
         distribution=step.distribution,
         version=step.version,
         summary=f"Rebuild of {made.source.name} {made.source.version} by fastinstall for {' and '.join(step.levels)}",
         platforms=platforms,
-        statements=texts,
+        statements={PROVENANCE_FILE: provenance_text(made), SBOM_FILE: bill},
     )
     wheel = inputs.build_context.space / label_tree(tree, label)
     pack_wheel(tree, wheel)

@@ -28,12 +28,7 @@ from fastinstall.wheelbuild.linking import find_linked_libraries, linking
 from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
 from fastinstall.wheelbuild.prepare import prepare_source
 from fastinstall.wheelbuild.ready_wheels import list_known_inputs
-from fastinstall.wheelbuild.requirements import (
-    BuildRequirements,
-    describe_given_wheels,
-    fetch_requirements,
-    install_requirements,
-)
+from fastinstall.wheelbuild.requirements import describe_given_wheels, fetch_requirements, install_requirements
 from fastinstall.wheelbuild.source_archive import NOT_COMPILED, extract_source
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
 from fastinstall.wheelbuild.variables import remove_stray_variables
@@ -75,26 +70,21 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
             kernels = prepare_source(request, site.headers, tree)
             base_wheel = _open_base_wheel(request, space)
             statics = await_future(libraries)
-            fetched = await_future(requirements)
+            await_future(requirements)
         except BaseException:
             process_group.pull()
             raise
     return BuildInputs(
         kernels=kernels,
         statics=tuple(statics.values()),
-        requirements=fetched,
         base_wheel=base_wheel,
         placements=plan_core_placements(request, base_wheel, site.key) if base_wheel is not None else (),
         build_context=_make_build_context(site, tree, installed, base_wheel, statics),
     )
 
 
-def _install_requirements(
-    request: BuildRequest, tree: Path, directory: Path, process_group: ProcessGroup
-) -> BuildRequirements:
-    requirements = fetch_requirements(request, tree, process_group)
-    install_requirements(requirements, request.interpreter, directory)
-    return requirements
+def _install_requirements(request: BuildRequest, tree: Path, directory: Path, process_group: ProcessGroup) -> None:
+    install_requirements(fetch_requirements(request, tree, process_group), request.interpreter, directory)
 
 
 def _build_static_libraries(request: BuildRequest, process_group: ProcessGroup) -> dict[str, StaticLibrary]:

@@ -1,7 +1,14 @@
-"""A wheel's record of its own build: `fastinstall.json` in its metadata."""
+"""A wheel's record of its own build: `fastinstall.json` in its metadata, and the same inputs as a bill of materials.
 
+The bills that are in the wheel already, upstream's and auditwheel's, say what the bundled libraries are; they stay
+(PEP 770).
+"""
+
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from fastinstall import __version__
 from fastinstall.core import codec, files
@@ -13,7 +20,7 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 
-PIPELINE_VERSION = 3
+PIPELINE_VERSION = 4
 
 
 @immutable
@@ -112,3 +119,56 @@ def ingredient(artefact: Artefact | None, path: Path) -> Ingredient:
 def provenance_text(value: Provenance) -> str:
     """Return the text of `fastinstall.json`."""
     return codec.dump(codec.document("provenance", value))
+
+
+def bill_of_materials(made: Provenance, distribution: str, version: str) -> str:
+    """Return the bill of what a wheel is made from; without date and random number.
+
+    CycloneDX 1.6 (ECMA-424, https://cyclonedx.org/docs/1.6/json/).
+
+    Args:
+        made: how the wheel was built.
+        distribution: its name.
+        version: of the wheel, with its local part.
+    """
+    sources = [_describe_package(each) for each in (made.source, made.base_wheel) if each is not None]
+    linked = [_describe_static(each, made.headers[name]) for name, each in made.statics.items()]
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {
+            "tools": {"components": [{"type": "application", "name": "fastinstall", "version": made.tool_version}]},
+            "component": {
+                "type": "library",
+                "name": distribution,
+                "version": version,
+                "purl": f"pkg:pypi/{distribution}@{quote(version)}",
+            },
+        },
+        "components": [*sources, *linked],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _describe_package(value: Ingredient) -> dict[str, Any]:
+    return {
+        "type": "library",
+        "name": value.name,
+        "version": value.version,
+        "hashes": [{"alg": "SHA-256", "content": value.sha256}],
+        "purl": f"pkg:pypi/{value.name}@{quote(value.version)}?file_name={quote(value.filename)}",
+    }
+
+
+def _describe_static(sdist: Ingredient, version: str) -> dict[str, Any]:
+    """Describe a library inside the core, which scanners know by its own version and not by the sdist's."""
+    return {
+        "type": "library",
+        "name": sdist.name,
+        "version": version,
+        "description": "linked into the core",
+        "purl": f"pkg:generic/{sdist.name}@{quote(version)}",
+        "pedigree": {"ancestors": [_describe_package(sdist)]},
+    }

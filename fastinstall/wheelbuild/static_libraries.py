@@ -79,14 +79,12 @@ class StaticLibrary:
         archive: the library, compiled position-independent.
         include: the directory of its headers, to search first.
         version: of the library, from its headers ("2.3.3"); empty if unknown.
-        sha256: of the archive, hexadecimal; the same for the same order.
     """
 
     name: str
     archive: Path
     include: Path
     version: str
-    sha256: str
 
 
 @immutable
@@ -122,14 +120,8 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
             sealed_trees.publish_sealed(space / "entry", place, space / "aside", cache=order.cache)
         seconds = time.monotonic() - started
         order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi} {entry.version}", seconds=seconds))
-    archive = Path(order.source.archive).name
-    return StaticLibrary(
-        name=order.name,
-        archive=place / archive,
-        include=place / _INCLUDE,
-        version=entry.version,
-        sha256=entry.files[archive],
-    )
+    archive = place / Path(order.source.archive).name
+    return StaticLibrary(name=order.name, archive=archive, include=place / _INCLUDE, version=entry.version)
 
 
 def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:

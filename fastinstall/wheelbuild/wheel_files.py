@@ -153,8 +153,6 @@ def label_tree(tree: Path, label: Label) -> str:
     files.write_text(
         metadata / "WHEEL", _make_wheel_file(tuple(f"{tags.python}-{tags.abi}-{p}" for p in label.platforms))
     )
-    for stale in metadata.glob("sboms/*"):
-        files.discard(stale)
     for name, text in label.statements.items():
         files.write_text(metadata / name, text)
     return f"{stem}-{tags.python}-{tags.abi}-{'.'.join(label.platforms)}.whl"

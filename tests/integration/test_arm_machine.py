@@ -1,15 +1,11 @@
 """fastinstall on aarch64, run by qemu: what it says of the machine is true, and a wheel made elsewhere is set up."""
 
 import json
-import os
-import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.elf.zig import find_zig
 from support.environments.interpreters import of_version
 from support.machine.arm_python import VERSION, ArmPython, arm_python
 from support.machine.needs import require_system
@@ -17,19 +13,10 @@ from support.sandbox import NewSandbox, tree_hash
 
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import ExitCode
-from fastinstall.observe import _fault, _operations
-from fastinstall.observe.fault_location import read_fault
 
 pytestmark = pytest.mark.slow
 
 STOCK = "pillow==13.0.0"
-DATA = """
-.org {}
-text: .ascii "\\n{{\\"event\\": \\"fault\\", \\"address\\": \\""
-digits: .ascii "0123456789abcdef\\"}}\\n"
-maps: .asciz "/proc/self/maps"
-buffer: .fill 2048
-"""
 VERSION_IN_USE = "import importlib.metadata as m, PIL.Image; print(PIL.__version__, m.version('pillow'))"
 
 
@@ -82,34 +69,6 @@ def test_a_level_of_x86_is_refused_in_words(machine: ArmPython, environment: Pat
     assert code == ExitCode.REFUSED
     assert "x86-64-v3 is for x86-64 only" in out + err
     assert "armv8-a" in out + err
-
-
-def test_where_a_signal_strikes_is_recorded(machine: ArmPython, tmp_path: Path) -> None:
-    (tmp_path / "PIL").mkdir()
-    (tmp_path / "PIL/__init__.py").touch()
-    (tmp_path / "PIL/Image.py").write_text("import ctypes\nctypes.CDLL(None).strlen(ctypes.c_void_p(8))\n")
-    operations = Path(str(_operations.__file__))
-    done = machine.run("-I", "-B", operations, "--stage", tmp_path)
-    lines = done.stdout.splitlines()
-    fault = next(json.loads(line) for line in lines if '"fault"' in line)
-    struck = read_fault(int(fault["address"], 16), lines, decode=False)
-    assert struck is not None
-    assert struck.file is not None
-    assert struck.file.name.startswith("libc.so")
-    assert done.returncode != 0
-
-
-def test_the_listing_of_the_handler_is_what_the_assembler_makes_of_it(shared_cache: Path, tmp_path: Path) -> None:
-    distance, listing = _fault.CODES[AARCH64.machine]
-    code = _fault.machine_code(listing)
-    lines = (re.sub(r"^[0-9a-f]+ +| +# .*", "", line) for line in listing.splitlines())
-    source, made = tmp_path / "handler.s", tmp_path / "handler.o"
-    source.write_text("\n".join(lines) + DATA.format(distance))
-    variables = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(tmp_path), "ZIG_LOCAL_CACHE_DIR": str(tmp_path)}
-    assembler = (find_zig(shared_cache), "cc", "-target", "aarch64-linux-gnu", "-c", source, "-o", made)
-    subprocess.run(assembler, env=variables, check=True)
-    wanted = code + bytes(distance - len(code)) + _fault.TEXT + _fault.MAPS
-    assert made.read_bytes().count(wanted) == 1
 
 
 @pytest.fixture(scope="module")

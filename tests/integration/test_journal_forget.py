@@ -20,8 +20,12 @@ from support.journal.environments import (
 )
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError, RefusedError, UsageError
-from fastinstall.journal.damaged_transactions import move_damaged_transaction_away, unreadable_named
-from fastinstall.journal.forget import forget, list_forgettable_transactions
+from fastinstall.journal.forget import (
+    forget,
+    list_forgettable_transactions,
+    move_damaged_transaction_away,
+    unreadable_named,
+)
 from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.recover import recover
 from fastinstall.journal.rollback import rollback

@@ -10,8 +10,7 @@ import pytest
 from support.journal.environments import FIRST, SITE, make_environment, open_transaction, picture, set_up, write_tree
 
 from fastinstall.core.errors import DocumentError, ExitCode, FastinstallError, RefusedError, UsageError
-from fastinstall.journal.damaged_transactions import move_damaged_transaction_away
-from fastinstall.journal.forget import forget
+from fastinstall.journal.forget import forget, move_damaged_transaction_away
 from fastinstall.journal.layout import JOURNAL, KEPT, ROOT, TRANSACTIONS
 from fastinstall.journal.recover import recover
 from fastinstall.journal.rollback import rollback

@@ -11,7 +11,7 @@ from support.index.server import SimpleIndex, serving
 from support.sandbox import UNREACHABLE, UV, NewSandbox, run, tree_hash
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.guard.pip_trap import PipPin, write_pip_pin
+from fastinstall.guard.pinning import PipPin, write_pip_pin
 from fastinstall.guard.status import Guards
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.store import JournalStore

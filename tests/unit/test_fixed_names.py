@@ -77,7 +77,7 @@ LOCATED = """
     _rattler_worker.py _runner.py _storage.py _survey.py _worker.py
 """
 BESIDE = {
-    "_operations.py": "_fault.py _mapped.py",
+    "_operations.py": "_mapped.py",
     "_loading.py": """
         _batches.py _cache.py _loader.py _storage.py _timing.py _values.py adapters
     """,
@@ -96,9 +96,9 @@ SCHEMA_DIGESTS = {
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",
     "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
     "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
-    "facts": "6f5face38d945e2aa0026e8373d1f76d7c9a69e583a345a55feab01880ce7918",
+    "facts": "87e6caa11782fcbba562b04b5f960debb845aaf5178f9391df721c550af19337",
     "fleet": "c6b22cb7b2a83d9dcadff6d661d2cbce58c5878f438d8408eb8c41d2db4c5c7a",
-    "guard": "f6a41ce06d56a5feb873c47bd74ad6a7c2533fa623c3c88e34c32edbf081216b",
+    "guard": "6f995ccd14ae28e69aa7c185ac37ae1419f877126c664c7a0fa3a89b3b654669",
     "locks": "95964dc601e4e5a512dad1ada1aff31f63b468f1d9db54f09e0072a46cc64f44",
     "pin": "b01714da50d38762979fa9fec76651efc8f152bcfcde7397958501d75d644f3e",
     "plan": "a6268105fa5d8ffd8c968aafb4fa47f3093440c71b136bd5118a598892cc1806",

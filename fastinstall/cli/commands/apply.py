@@ -15,10 +15,9 @@ from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
-from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
-from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_plan_problems, list_fetched_artefacts, open_plan
+from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, list_fetched_artefacts, open_plan
 from fastinstall.verbs.saved_plan import decide_saved_plan_again, refuse_another_environment
 
 
@@ -26,7 +25,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Read, check, consent, carry out."""
     session = session_of(context).listening(progress_for(context))
     saved = read_plan(Path(arguments.file), context)
-    refuse_foreign(session, saved, Path(arguments.file))
+    _refuse_another_environment(session, saved, Path(arguments.file))
     if Path(saved.environment.prefix).is_dir():
         recover_or_report(session, saved.environment, arguments, context)
     asked = allow_risks(saved, read_allowed(arguments, context.sources))
@@ -42,16 +41,8 @@ def run(arguments: Namespace, context: Context) -> int:
         return finish(session, outcome, context, wizard=False)
 
 
-def refuse_foreign(session: Session, saved: Plan, path: Path) -> None:
-    """Raise if a plan asks for what no plan of ours would; nothing that it names is run for that.
-
-    Raises:
-        DocumentError: names the file and the key.
-        RefusedError: the environment is not what the plan says.
-        UndeterminedError: there is none.
-    """
-    for key, problem in find_plan_problems(saved, recipe_named(session, saved.request.recipe)):
-        raise DocumentError(path, key, problem, hint=PLAN_AGAIN)
+def _refuse_another_environment(session: Session, saved: Plan, path: Path) -> None:
+    """Raise if the environment is not what the plan says; nothing that the plan names is run for that."""
     try:
         refuse_another_environment(session, saved)
     except UndeterminedError as error:

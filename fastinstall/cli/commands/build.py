@@ -35,7 +35,7 @@ from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, To
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
+from fastinstall.wheelbuild.package_index import require_wheelhouse
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -54,7 +54,7 @@ def run(arguments: Namespace, context: Context) -> int:
     if as_conda:
         require_channel(session, request, output)
     else:
-        require_wheelhouse(session, output)
+        require_wheelhouse(output)
     target = replace(target_of(arguments), machine=_read_machine(arguments))
     made = build_proven_wheel(session, target, request, _read_emulation(arguments))
     served = ((made.interpreter.version, made.interpreter.machine),) if arguments.with_tool else ()
@@ -75,7 +75,7 @@ def _bring_tool(
 ) -> Iterator[ToolWheels | None]:
     """Put fastinstall itself beside what the block publishes, for its Pythons too; nothing without Pythons.
 
-    All of it is fetched before, and taken back where the block fails.
+    All of it is fetched before anything is written.
 
     Args:
         session: where variables and caches come from.

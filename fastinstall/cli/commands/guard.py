@@ -25,7 +25,7 @@ from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
 from fastinstall.model.environment import Environment
 from fastinstall.model.finding import Status
-from fastinstall.model.guard_state import GuardCost, GuardEvent
+from fastinstall.model.guard_state import GuardEvent
 from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
@@ -216,7 +216,7 @@ def run_check(arguments: Namespace, context: Context) -> int:
 
 
 def guards_text(guards: Guards, page: Page) -> str:
-    """Return the guards one by one, what is wrong with them, what they cost, and what they have told."""
+    """Return the guards one by one, what is wrong with them, and what they have told."""
     return "\n".join(_render_guards(guards, page))
 
 
@@ -224,8 +224,6 @@ def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
     yield f"start-up guard: {f'installed, version {guards.version}' if guards.installed else 'not installed'}"
     if guards.installed and guards.installed_by:
         yield f"by {guards.installed_by}, {guards.installed_at}"
-    if guards.cost is not None:
-        yield _describe_cost(guards.cost)
     if guards.package:
         yield f"in conda: {guards.package}"
     for pin in guards.pins:
@@ -235,11 +233,6 @@ def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
     problems = (*guards.problems, *(problem for pin in guards.pins for problem in pin.problems))
     yield from (page.paint(f"problem: {problem}", "warning") for problem in problems)
     yield from (f"told {_describe_event(event)}" for event in guards.events)
-
-
-def _describe_cost(cost: GuardCost) -> str:
-    ratio = 1 + cost.median_us / (1000 * cost.start_ms)
-    return f"costs {cost.median_us:.0f} us at each start of Python: {ratio:.3f} times a bare one ({cost.starts} starts)"
 
 
 def _describe_event(event: GuardEvent) -> str:

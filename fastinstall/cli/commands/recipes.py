@@ -11,7 +11,7 @@ from fastinstall.cli.run_events import session_of
 from fastinstall.core.codec import dump, encode
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.model.recipe import Recipe
-from fastinstall.observe.recipes import load_recipe_file, load_recipes, recipe_named, recipe_problems
+from fastinstall.observe.recipes import load_recipe_file, load_recipes, recipe_named
 from fastinstall.observe.session import Session
 
 
@@ -24,8 +24,6 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _list(session: Session, _arguments: Namespace, context: Context) -> int:
     recipes = load_recipes(session.recipe_directories).values()
-    for problem in recipe_problems(session.recipe_directories):
-        context.console.talk(problem)
     if context.console.json:
         context.console.data(
             dump({"schema": "fastinstall.recipes/1", "recipes": [encode(recipe) for recipe in recipes]})

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.core.messages import quote
 from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet
-from fastinstall.wheelbuild.package_index.publish import FRONT_PAGE
+from fastinstall.wheelbuild.package_index import PAGES
 
 _BELOW = " " * 4
 
 
 def set_text(made: WheelSet, page: Page) -> str:
-    """Return a line for each wheel, then the page that tells others how to install from the directory."""
+    """Return a line for each wheel, then where the index is."""
     lines = [page.paint(made.summary, "bold")]
     for wheel in made.wheels:
         lines += _render_wheel(wheel, page)
     if any(wheel.outcome is WheelOutcome.THERE for wheel in made.wheels):
-        lines += page.lines(f"how to install from it: {made.directory / FRONT_PAGE}")
+        lines += page.lines(f"a package index for pip and others: {made.directory / PAGES}")
         lines.append(f"try it: python3 -m http.server --directory {quote(made.directory)}")
     return join_lines(lines)
 

@@ -66,8 +66,6 @@ _ENCODINGS = (
 # PTRUE, WHILE, CNT and INC, RDVL: code for vectors of unknown length cannot do without, and constants hardly have them
 _SCALABLE = ((0xFF3FFC10, 0x2518E000), (0xFF20E000, 0x25200000), (0xFF20F000, 0x0420E000), (0xFFFFF800, 0x04BF5000))
 
-_INSTRUCTION = 4
-
 # MRS of a register that names the CPU's features
 _QUESTION = (0xFFFFF000, 0xD5380000)
 
@@ -83,12 +81,6 @@ def count_features(code: bytes) -> Counter[str]:
     if found["sve"] and not any(word & mask == value for word in words for mask, value in _SCALABLE):
         del found["sve"]
     return +found
-
-
-def name_first_extension(code: bytes) -> tuple[str, ...]:
-    """Name the extension that the first instruction of some machine code belongs to; empty if it is none of these."""
-    words = (word for (word,) in struct.iter_unpack("<I", code[:4] if len(code) >= _INSTRUCTION else b""))
-    return tuple(filter(None, map(_find_extension, words)))
 
 
 def _find_extension(word: int) -> str:

@@ -126,21 +126,6 @@ def trampolines(content: bytes, address: int) -> dict[int, int]:
     return found
 
 
-def disassemble_first(content: bytes, address: int = 0) -> tuple[str, tuple[str, ...]]:
-    """Disassemble the first instruction of some bytes, with what it asks for in the kernel's spelling.
-
-    Returns:
-        Empty if the bytes are no instruction.
-    """
-    from iced_x86 import Decoder, Formatter, FormatterSyntax  # noqa: PLC0415 (takes 11 ms)
-
-    instruction = Decoder(64, content, ip=address).decode()
-    features, style = demand_of(instruction.code)
-    if style is Style.NONE:
-        return "", ()
-    return Formatter(FormatterSyntax.INTEL).format(instruction), tuple(sorted(features))
-
-
 @cache
 def _list_names(enumeration: type) -> dict[int, str]:
     return {value: name for name, value in vars(enumeration).items() if isinstance(value, int)}

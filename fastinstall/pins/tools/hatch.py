@@ -13,8 +13,7 @@ from typing import Any
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import BY, format_array, quote_toml
-from fastinstall.pins.markers import PinnedBuild
-from fastinstall.pins.tool import PinTool
+from fastinstall.pins.tool import PinnedBuild, PinTool
 
 
 class Hatch(PinTool[PinnedBuild]):

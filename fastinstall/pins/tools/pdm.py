@@ -8,8 +8,7 @@ together: it says itself who asks for another Pillow.
 from pathlib import PurePath
 
 from fastinstall.pins.manifests import BY, format_array, quote_toml
-from fastinstall.pins.markers import PinnedBuild
-from fastinstall.pins.tool import Locking, PinTool
+from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 
 
 class Pdm(PinTool[PinnedBuild]):

@@ -10,8 +10,7 @@ from pathlib import PurePath
 from fastinstall.core.parsing import toml_data
 from fastinstall.model.conda_pins import pin_line
 from fastinstall.pins.manifests import BY, MARK, quote_toml
-from fastinstall.pins.markers import PinnedPackage
-from fastinstall.pins.tool import PinTool
+from fastinstall.pins.tool import PinnedPackage, PinTool
 
 
 class Pixi(PinTool[PinnedPackage]):

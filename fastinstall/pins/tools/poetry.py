@@ -6,8 +6,7 @@ wheel runs, the group asks for nothing but a version that is not ours.
 """
 
 from fastinstall.pins.manifests import format_array, quote_toml
-from fastinstall.pins.markers import PinnedBuild
-from fastinstall.pins.tool import Locking, PinTool
+from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 
 
 class Poetry(PinTool[PinnedBuild]):

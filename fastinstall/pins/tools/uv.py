@@ -8,8 +8,7 @@ directory is a registry to uv, so that `uv sync` finds the stack in place satisf
 """
 
 from fastinstall.pins.manifests import BY, format_array, quote_toml
-from fastinstall.pins.markers import PinnedBuild
-from fastinstall.pins.tool import Locking, PinTool
+from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 
 
 class Uv(PinTool[PinnedBuild]):

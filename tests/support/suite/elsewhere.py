@@ -32,7 +32,7 @@ _BY_SYSTEM_PYTHON = (
     *("tests/integration/test_levels_loaded.py", "tests/integration/test_libraries_real.py"),
     *("tests/integration/test_power_loss_setup.py", "tests/integration/test_interpreter_real.py"),
     *("tests/integration/test_history_verbs.py", "tests/integration/test_history_recovery.py"),
-    *("tests/integration/test_index_taken_back.py", "tests/integration/test_journal_lock.py"),
+    *("tests/integration/test_output_directory.py", "tests/integration/test_journal_lock.py"),
     "tests/integration/test_shared_memory.py",
 )
 _IN_DEBIAN = (*_IN_BOTH, "tests/integration/test_journal_lock.py")

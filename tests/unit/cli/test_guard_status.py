@@ -1,4 +1,4 @@
-"""`guard status` as text: what is there, what is wrong with it, what it costs and what it has told."""
+"""`guard status` as text: what is there, what is wrong with it, and what it has told."""
 
 from pathlib import PurePath
 
@@ -7,7 +7,7 @@ from support.suite.golden import Golden
 from fastinstall.cli.commands.guard import guards_text
 from fastinstall.cli.console import Page
 from fastinstall.guard.status import Guards
-from fastinstall.model.guard_state import GuardCost, GuardEvent
+from fastinstall.model.guard_state import GuardEvent
 from fastinstall.model.pin_state import PinKind, PinState
 
 PIN = PinState(kind=PinKind.PIP, file=PurePath("/env/pip.conf"), requirement="pillow==13.0.0+simd.v2.v3")
@@ -17,13 +17,12 @@ def test_an_environment_without_guards_says_so() -> None:
     assert guards_text(Guards(installed=False), Page()) == "start-up guard: not installed"
 
 
-def test_a_guard_is_told_with_its_origin_and_its_cost(golden: Golden) -> None:
+def test_a_guard_is_told_with_its_origin(golden: Golden) -> None:
     guards = Guards(
         installed=True,
         version="2",
         installed_by="fastinstall 0.6.0",
         installed_at="2026-11-21T22:00:00Z",
-        cost=GuardCost(median_us=180.4, start_ms=9.02, starts=20),
     )
     golden(guards_text(guards, Page()))
 

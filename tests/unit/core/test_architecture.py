@@ -19,7 +19,6 @@ NAMES = re.compile(r"x86[-_]64|amd64|i386|aarch64|arm64|armv8|linux-64")
 
 ELSEWHERE = {
     "core/architecture.py": "the table",
-    "observe/_fault.py": "machine code, in the target's interpreter, which cannot import the table",
     "cli/options.py": "help for people, with levels as examples",
     "cli/wizard/choices.py": "what each level means for people",
 }

@@ -6,7 +6,6 @@ import pytest
 from support.elf.writer import Elf, each_damaged
 
 from fastinstall.elf.description import Confidence, IsaScan
-from fastinstall.elf.isa.instructions import disassemble_first
 from fastinstall.elf.isa.verdict import scan_isa
 
 RET = bytes.fromhex("c3")
@@ -144,15 +143,6 @@ def test_switches_that_differ_from_part_to_part_say_nothing(tmp_path: Path) -> N
     elf = Elf(switches=switches, exported={"function": RET})
     found = scan_isa(elf.write(tmp_path / "module.so"), decode=False)
     assert (found.requires, found.level) == ((), None)
-
-
-def test_an_instruction_is_told_in_words_with_what_it_asks_for() -> None:
-    assert disassemble_first(bytes.fromhex(CODE["vpaddb ymm0, ymm1, ymm2"]) + RET) == (
-        "vpaddb ymm0,ymm1,ymm2",
-        ("avx2",),
-    )
-    assert disassemble_first(bytes.fromhex("e800000000"), 0x1000) == ("call 0000000000001005h", ())
-    assert disassemble_first(b"\x06") == ("", ())
 
 
 def test_code_for_other_machines_is_a_problem(tmp_path: Path) -> None:

@@ -2,18 +2,14 @@
 
 import json
 import os
-from base64 import urlsafe_b64encode
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fastinstall.core.package_managers import ConcurrentInstaller
 from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 
 CASES = json.loads((Path(__file__).parents[2] / "cases/rivals/commands.json").read_text(encoding="utf-8"))
-POETRY = urlsafe_b64encode(sha256(b"/srv/project").digest()).decode()[:8]
 PID = 4_194_305
 """No process has it: the kernel's numbers end at 2**22."""
 
@@ -30,13 +26,11 @@ class Machine:
             "project": root / "work/project/.venv",
             "conda": base / "envs/sci",
             "base": base,
-            "poetry": root / f"pypoetry/virtualenvs/app-{POETRY}-py3.11",
-            "pixi": root / "work/pixi/.pixi/envs/default",
         }
-        self.names = {"root": base, "project": root / "work/project", "pixi": root / "work/pixi"}
+        self.names = {"root": base, "project": root / "work/project"}
         for kind, place in self.places.items():
             (place / "bin").mkdir(parents=True, exist_ok=True)
-            self._mark(place, "conda" if kind in ("conda", "base", "pixi") else "venv")
+            self._mark(place, "conda" if kind in ("conda", "base") else "venv")
         self._mark(root / "venv/inner", "venv")
 
     def start(self, words: list[str], directory: str, variables: dict[str, str], number: int = PID) -> None:
@@ -46,8 +40,6 @@ class Machine:
         for name, content in (("cmdline", words), ("environ", entries)):
             (place / name).write_bytes(b"".join(word.encode() + b"\0" for word in content))
         (place / "cwd").symlink_to(directory)
-        (place / "task" / str(number)).mkdir(parents=True)
-        (place / "task" / str(number) / "children").touch()
         (place / "stat").write_text(f"{number} (a (strange) name) S 1 1 1 0")
         program = next((path for path in self._called(words[0], directory, variables) if path.exists()), None)
         (place / "exe").symlink_to(program or words[0])
@@ -131,16 +123,6 @@ def test_our_own_family_is_no_rival(machine: Machine, family: str) -> None:
     assert observe_concurrent_installers(environment, machine.processes) == ()
 
 
-def test_a_runner_that_has_started_its_program_has_done_its_work(machine: Machine) -> None:
-    machine.start(["uv", "run", "serve"], str(machine.names["project"]), {})
-    children = machine.processes / str(PID) / "task" / str(PID) / "children"
-    assert observe_concurrent_installers(machine.places["project"], machine.processes) == (
-        ConcurrentInstaller(process=PID, tool="uv", action="uv run serve"),
-    )
-    children.write_text("4711 ")
-    assert observe_concurrent_installers(machine.places["project"], machine.processes) == ()
-
-
 def test_processes_that_vanish_or_belong_to_others_are_passed_over(machine: Machine) -> None:
     machine.start(["/srv/other/python", "-m", "pip", "install", "x"], "/", {})
     (machine.processes / str(PID) / "exe").unlink()
@@ -162,6 +144,6 @@ def test_another_user_is_told_by_the_command_line_alone(machine: Machine) -> Non
 
 def test_names_that_are_no_text_do_no_harm(machine: Machine) -> None:
     strange = os.fsdecode(b"/srv/\xff")
-    machine.start(["poetry", "install", "-C", "x"], "/srv", {})
-    (machine.processes / str(PID) / "cmdline").write_bytes(b"poetry\0install\0-C\0" + os.fsencode(strange) + b"\0")
+    machine.start(["uv", "sync", "--project", "x"], "/srv", {})
+    (machine.processes / str(PID) / "cmdline").write_bytes(b"uv\0sync\0--project\0" + os.fsencode(strange) + b"\0")
     assert observe_concurrent_installers(machine.places["venv"], machine.processes) == ()

@@ -12,8 +12,7 @@ from support.values.builders import conda_stack
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.pins.manifests import merge_lines
-from fastinstall.pins.markers import PinnedBuild, PinnedPackage, parse_pinned_build
-from fastinstall.pins.tool import PinTool
+from fastinstall.pins.tool import PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
 from fastinstall.pins.tools import tools
 
 WHEEL = "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl"

@@ -16,7 +16,6 @@ from fastinstall.plan.planner import make_plan
 from fastinstall.plan.saved_plan import (
     allow_risks,
     find_differences,
-    find_plan_problems,
     list_fetched_artefacts,
     select_named_releases,
 )
@@ -32,33 +31,23 @@ def _planned(name: str) -> tuple[Plan, Situation]:
     return make_plan(situation), situation
 
 
-def test_every_plan_that_we_make_is_one_that_we_carry_out() -> None:
-    seen = 0
-    for path in CASES:
-        case = json.loads(path.read_text("utf-8"))
-        if "refusal" in case:
-            continue
-        situation = _situation(case)
-        plan = make_plan(situation)
-        assert list(find_plan_problems(plan, situation.recipe)) == [], path.stem
-        seen += bool(plan.steps)
-    assert seen
+def _anew(plan: Plan, situation: Situation) -> Plan:
+    """The plan that is made now, of the files that a saved one names."""
+    return make_plan(replace(situation, releases=select_named_releases(plan, situation.releases)))
 
 
-HOSTILE: list[tuple[str, str, dict[str, Any]]] = [
-    ("build", "recipe", {"recipe": "other"}),
-    ("build", "distribution", {"distribution": "requests"}),
-    ("build", "version", {"version": "1/../../x"}),
-    ("build", "libraries", {"libraries": ["../x"]}),
-    ("build", "without", {"without": ["x"]}),
-    ("build", "source", {"source": {"name": "evil"}}),
-    ("build", "chassis", {"chassis": {"name": "evil"}}),
-    ("build", "filename", {"source": {"filename": "../../x.tar.gz"}}),
-    ("build", "pillow", {"chassis": {"url": "ftp://x/y"}}),
-    ("swap", "removes", {"removes": ["../../home"]}),
-    ("swap", "removes", {"entries": ["/etc"]}),
-    ("swap", "removes", {"installs": ".."}),
-    ("swap", "removes", {"records": ["../x"]}),
+HOSTILE: list[tuple[str, dict[str, Any]]] = [
+    ("build", {"recipe": "other"}),
+    ("build", {"distribution": "requests"}),
+    ("build", {"version": "1/../../x"}),
+    ("build", {"libraries": ["../x"]}),
+    ("build", {"without": ["x"]}),
+    ("build", {"source": {"name": "evil"}}),
+    ("build", {"chassis": {"name": "evil"}}),
+    ("swap", {"removes": ["../../home"]}),
+    ("swap", {"entries": ["/etc"]}),
+    ("swap", {"installs": ".."}),
+    ("swap", {"records": ["../x"]}),
 ]
 
 
@@ -71,13 +60,20 @@ def _with(plan: Plan, kind: str, changes: dict[str, Any]) -> Plan:
     return decode(Plan, data, file="plan.json")
 
 
-@pytest.mark.parametrize(("kind", "key", "changes"), HOSTILE)
-def test_what_no_plan_of_ours_would_say_is_refused_by_its_key(kind: str, key: str, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("kind", "changes"), HOSTILE)
+def test_what_no_plan_of_ours_would_say_is_refused_by_its_key(kind: str, changes: dict[str, Any]) -> None:
     plan, situation = _planned("stock-of-the-same-version")
-    found = list(find_plan_problems(_with(plan, kind, changes), situation.recipe))
+    altered = _with(plan, kind, changes)
+    found = list(find_differences(altered, _anew(altered, situation)))
     assert found
     assert found[0][0].startswith("steps[")
-    assert key in found[0][0]
+    assert next(iter(changes)) in found[0][0]
+
+
+def test_another_address_of_a_file_is_not_taken() -> None:
+    plan, situation = _planned("stock-of-the-same-version")
+    altered = _with(plan, "build", {"chassis": {"url": "ftp://x/y"}})
+    assert encode(_anew(altered, situation)) == encode(plan)
 
 
 @pytest.mark.parametrize("flag", ["-fplugin=/tmp/x.so", "-B/tmp", "@/tmp/x", "-march=x86-64-v4", "-O0"])
@@ -87,9 +83,10 @@ def test_flags_of_a_plan_are_those_of_its_recipe(field: str, flag: str) -> None:
     data = encode(plan)
     build = next(step for step in data["steps"] if step["kind"] == "build")
     build["targets"][0][field].append(flag)
-    ((key, problem),) = find_plan_problems(decode(Plan, data, file="plan.json"), situation.recipe)
-    assert key.endswith(f"targets[0].{field}")
-    assert flag in problem
+    altered = decode(Plan, data, file="plan.json")
+    ((key, problem),) = find_differences(altered, _anew(altered, situation))
+    assert f"targets[0].{field}" in key
+    assert problem
 
 
 def test_packages_of_the_system_are_names() -> None:
@@ -98,19 +95,15 @@ def test_packages_of_the_system_are_names() -> None:
     step = next(step for step in data["steps"] if step["kind"] == "system-packages")
     for name in ("-oDpkg::Pre-Invoke::=id", "./x.deb", "gcc-", "gcc;id", "--purge", ""):
         step["packages"] = ["gcc", name]
-        ((key, _),) = find_plan_problems(decode(Plan, data, file="plan.json"), situation.recipe)
-        assert key.endswith("packages[1]")
+        altered = decode(Plan, data, file="plan.json")
+        ((key, _),) = find_differences(altered, _anew(altered, situation))
+        assert key.startswith("steps[0].packages")
 
 
 def test_everything_that_is_fetched_is_told_with_address_and_hash() -> None:
     plan, _ = _planned("stock-of-the-same-version")
     told = list_fetched_artefacts(plan)
     assert any("pillow-" in line and " from " in line and "sha256" in line for line in told)
-
-
-def _anew(plan: Plan, situation: Situation) -> Plan:
-    """The plan that is made now, of the files that a saved one names."""
-    return make_plan(replace(situation, releases=select_named_releases(plan, situation.releases)))
 
 
 def test_every_plan_of_ours_is_decided_again_as_it_was() -> None:

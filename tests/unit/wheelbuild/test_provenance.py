@@ -2,14 +2,17 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from support.values.build_requests import build_request, build_step
 
 from fastinstall.model.artefact import Artefact
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
-from fastinstall.wheelbuild.provenance import provenance, provenance_text
+from fastinstall.wheelbuild.provenance import bill_of_materials, provenance, provenance_text
+from fastinstall.wheelbuild.static_libraries import StaticLibrary
 
 HEADERS = Headers(directories=(), digest="d" * 64, versions={"jpeg": "2.1.5"}, jpeg_abi="62", gcc=True)
 FEATURES = {"JPEG": "", "LIBTIFF": None}
@@ -40,3 +43,41 @@ def test_provenance_is_the_same_for_the_same_inputs(tmp_path: Path) -> None:
     texts = {provenance_text(provenance(request, HEADERS, FEATURES, (), ("turn",))) for _ in range(2)}
     assert len(texts) == 1
     assert str(tmp_path) not in texts.pop()
+
+
+def bill(directory: Path) -> dict[str, Any]:
+    """Of a wheel with an official wheel around its core and a library inside it."""
+    request = chassis_request(directory)
+    sdist = directory / "zlib_ng-1.1.0.tar.gz"
+    sdist.write_bytes(b"zlib")
+    artefact = Artefact(name="zlib-ng", version="1.1.0", filename=sdist.name, url=sdist.as_uri(), sha256="")
+    step = replace(request.step, statics={"zlib": artefact})
+    request = replace(request, statics={"zlib": sdist}, step=step)
+    zlib = StaticLibrary(name="zlib", archive=directory / "libz.a", include=directory, version="2.3.3")
+    made = provenance(request, HEADERS, FEATURES, (zlib,), ("turn",))
+    text = bill_of_materials(made, "pillow", "13.0.0+simd.v2.v3")
+    assert text == bill_of_materials(made, "pillow", "13.0.0+simd.v2.v3")
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+def test_the_bill_is_valid_by_the_schema_of_the_standard(tmp_path: Path) -> None:
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill(tmp_path))) is None
+
+
+def test_the_bill_names_the_wheel_and_all_that_it_is_made_from_by_purl_and_hash(tmp_path: Path) -> None:
+    document = bill(tmp_path)
+    assert document["metadata"]["component"]["purl"] == "pkg:pypi/pillow@13.0.0%2Bsimd.v2.v3"
+    source, base_wheel, _zlib = document["components"]
+    assert source["hashes"][0]["content"] == hashlib.sha256(b"not unpacked by these tests").hexdigest()
+    assert base_wheel["hashes"] == [{"alg": "SHA-256", "content": hashlib.sha256(b"official").hexdigest()}]
+    assert base_wheel["purl"].startswith("pkg:pypi/pillow@12.1.1?file_name=pillow-12.1.1-cp311-")
+
+
+def test_the_bill_names_a_library_inside_the_core_by_its_own_version_and_its_sdist(tmp_path: Path) -> None:
+    zlib = bill(tmp_path)["components"][-1]
+    assert (zlib["version"], zlib["purl"]) == ("2.3.3", "pkg:generic/zlib-ng@2.3.3")
+    assert zlib["pedigree"]["ancestors"][0]["purl"].startswith("pkg:pypi/zlib-ng@1.1.0?")

@@ -4,13 +4,13 @@ import doctest
 
 import pytest
 
-from fastinstall.pins import unified_diff
-from fastinstall.pins.unified_diff import format_diff
+from fastinstall.pins import pin_project
+from fastinstall.pins.pin_project import format_diff
 
 
 def test_the_example_in_its_docstring_is_true() -> None:
-    assert doctest.testmod(unified_diff).attempted == 1
-    assert doctest.testmod(unified_diff).failed == 0
+    assert doctest.testmod(pin_project).attempted == 1
+    assert doctest.testmod(pin_project).failed == 0
 
 
 @pytest.mark.parametrize("content", [None, b"", b"a\n"])

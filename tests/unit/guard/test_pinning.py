@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.guard.pip_trap import find_forced_downgrades
+from fastinstall.guard.pinning import find_forced_downgrades
 from fastinstall.model.facts import Distribution
 
 WITHOUT = "is what comes without the pin"

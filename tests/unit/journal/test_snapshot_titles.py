@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.journal.layout import PLAN
-from fastinstall.journal.titles import Title, title_of
+from fastinstall.journal.snapshot import Title, title_of
 
 BUILD = {"kind": "build", "distribution": "pillow", "version": "13.0.0+simd.v3"}
 
