@@ -4,11 +4,11 @@
 
 Lines of JSON in, a line of JSON out for each. The first line is the job:
 
-    {"site": [DIR...], "adapter": NAME, "file": PATH or "", "loader": "FILE[:FUNCTION]" or "",
+    {"site": [DIR...], "adapter": NAME, "loader": "FILE[:FUNCTION]" or "",
      "images": [PATH...], "store": {"kind": KIND, "path": PATH} or null,
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
 
-`site` is put at the front of the path; `file` is the adapter's, if it is not in `adapters/`. Answer:
+`site` is put at the front of the path. Answer:
 `{"ready": true, "versions": {...}}`, or `{"missing": MODULE}`, `{"unsuited": WHY}`
 or `{"error": TEXT}`, after which the program ends. Then:
 
@@ -96,8 +96,7 @@ class Pipeline:
         return self._load_in_one_stage(load, values)
 
     def _load_adapter_stages(self, values: Any) -> Stages:
-        file = self.job.get("file")
-        adapter = module_of("fastinstall_adapter", file) if file else adapter_of(self.job["adapter"])
+        adapter = adapter_of(self.job["adapter"])
         for module in adapter.MODULES:
             if not there(module):
                 raise Unsuited({"missing": module})

@@ -4,13 +4,13 @@
 
 Lines of JSON in, a line of JSON out for each, as of `_loading.py`: the job, then requests:
 
-    {"do": "pool", "workers": N (0: in the process itself), "start": "none", "fork", "spawn" or "thread",
+    {"do": "pool", "workers": N (0: in the process itself), "start": "none", "fork" or "spawn",
      "seconds": to count, "batch": images per batch, "limit": seconds before giving up,
-     "cold": one pass over files dropped from the page cache, "images": indexes; default all}
+     "images": indexes; default all}
 
 Answer: `images_per_second` after every worker's first batch, `images` that were counted,
 `first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, if tensors are made;
-"batched": an adapter's own threads; "threads": of one process; else "own") and `failed` (index of an image to its
+"batched": an adapter's own threads; else "own") and `failed` (index of an image to its
 problem); or `error`.
 
 Like a training script, this process imports what the pipeline needs and never loads an image itself: libraries that
@@ -21,7 +21,6 @@ request, so that all start alike. Under "spawn", workers import this file as the
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import multiprocessing
 import os
 import random
@@ -38,7 +37,6 @@ sys.modules["_loading"] = loading
 spec.loader.exec_module(loading)
 processes = loading.sibling("_pool_processes")
 ENGINES = {"own": loading.sibling("_pool_own"), "torch": loading.sibling("_pool_torch")}
-ENGINES["threads"] = loading.sibling("_pool_threads")
 ENGINES["batched"] = loading.sibling("_batches")
 
 
@@ -76,51 +74,28 @@ def reply(parent: int, pipeline: Any, request: Dict[str, Any], connection: Any) 
 
 def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     """Count images for the seconds of a request. Raises Trouble if there is no rate."""
-    cold = bool(request.get("cold"))
-    if cold and not loading.sibling("_cache").drop(pipeline.source):
-        raise processes.Trouble("this filesystem does not let files leave the page cache")
     images = request.get("images") or list(range(len(pipeline.source)))
-    engine = engine_of(pipeline, request)
-    lists = batches_of(images, batch_size(request, len(images)), once=cold)
+    engine = "batched" if pipeline.batches else "torch" if pipeline.torch else "own"
+    lists = batches_of(images, request["batch"])
     givers = 1 if pipeline.batches else max(1, request["workers"])
     found = count(ENGINES[engine].batches(pipeline, request, lists), givers, request["seconds"])
     return {**found, "engine": engine}
 
 
-def engine_of(pipeline: Any, request: Dict[str, Any]) -> str:
-    """Return which code makes the batches: "batched", "threads", "torch" or "own"."""
-    if pipeline.batches:
-        return "batched"
-    if request["start"] == "thread":
-        return "threads"
-    return "torch" if pipeline.torch else "own"
+def batches_of(images: List[int], size: int) -> Iterator[List[int]]:
+    """Yield the indexes of batch after batch, without end.
 
-
-def batch_size(request: Dict[str, Any], images: int) -> int:
-    """Return the images per batch: as requested, or fewer so that one pass gives four batches from every worker."""
-    wanted: int = request["batch"]
-    if request.get("cold"):
-        wanted = min(wanted, images // (4 * max(1, request["workers"])))
-    return max(1, wanted)
-
-
-def batches_of(images: List[int], size: int, *, once: bool) -> Iterator[List[int]]:
-    """Return the indexes of batch after batch: endless, or every image once."""
-    stream = shuffled(images, once=once)
-    batch = list(itertools.islice(stream, size))
-    while batch:
-        yield batch
-        batch = list(itertools.islice(stream, size))
-
-
-def shuffled(images: List[int], *, once: bool) -> Iterator[int]:
-    """Yield a different order in each pass, to spread the large images over workers; the same in each run."""
+    Each pass has another order, to spread the large images over workers; the same in each run.
+    """
     order, chance = list(images), random.Random(0)
+    batch: List[int] = []
     while True:
         chance.shuffle(order)
-        yield from order
-        if once:
-            return
+        for index in order:
+            batch.append(index)
+            if len(batch) == size:
+                yield batch
+                batch = []
 
 
 def count(flow: Any, workers: int, seconds: float) -> Dict[str, Any]:

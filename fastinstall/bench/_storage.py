@@ -4,14 +4,14 @@
 
 On stdin the job, a line of JSON:
 
-    {"kind": KIND, "images": [PATH...], "indexes": [I...], "out": DIR, "site": [DIR...], "limit_bytes": N,
-     "wanted": {"shorter": 256, "filter": "bilinear", "processes": 2}}
+    {"kind": KIND, "images": [PATH...], "out": DIR, "site": [DIR...], "limit_bytes": N,
+     "wanted": {"shorter": 256, "filter": "bilinear"}}
 
-On stdout `{"bytes": N, "skipped": {INDEX: WHY}}`, or `{"missing": MODULE}`,
-`{"limit": BYTES}` (it would have needed more), `{"error": TEXT}`. The caller removes what was written.
+On stdout `{"bytes": N, "held": [INDEX...], "skipped": [WHY...]}`, or `{"missing": MODULE}`, `{"error": TEXT}`. The
+caller removes what was written.
 
-`_stores/` describes the kinds. This file adds what only a measurement needs: it stops at a limit, and an image in a
-store keeps the index that it has among all measured images.
+`_stores/` describes the kinds. This file adds what only a measurement needs: it stops soon after a limit, and the name
+of an image in a store begins with the index that it has among all measured images.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import importlib.util
 import json
 import os
 import sys
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, List
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = "fastinstall_stores"
 KEEP_FREE = 1 << 30
 """Free bytes to leave for other programs; half of a small disk."""
-INDEXES = "indexes.json"
-"""Beside a store for a measurement: how many images there are, and which of them it holds."""
+DIGITS = 8
+"""Of the index that a name begins with."""
 
 
 def main() -> None:
@@ -39,16 +39,10 @@ def main() -> None:
     sys.path[:0] = job.get("site", [])
     try:
         answer = made(job)
-    except LimitReached:
-        answer = {"limit": job["limit_bytes"]}
     except Exception as error:  # noqa: BLE001 (whatever goes wrong is an answer)
         answer = {"error": "%s: %s" % (type(error).__name__, error)}
     answers.write(json.dumps(answer) + "\n")
     answers.flush()
-
-
-class LimitReached(Exception):
-    """The store would exceed its limit."""
 
 
 def open_store(kind: str, path: str) -> Store:
@@ -68,28 +62,27 @@ class Store:
     def __init__(self, kind: str, path: str) -> None:
         self.place = kind, path
         self.reader = kind_of(kind).Reader(path)
-        self.count, self.positions = indexes_in(path, self.reader)
+        self.positions = {index: position for position, index in enumerate(held(self.reader))}
 
     def __reduce__(self) -> Any:
         return Store, self.place
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.positions)
 
     def read(self, index: int) -> bytes:
         """Return the bytes of an image's file."""
-        found: bytes = self.reader.read(self._find_position(index))
+        found: bytes = self.reader.read(self.positions[index])
         return found
 
     def path(self, index: int) -> str:
         """Return the file of an image, in a store with one for each."""
-        found: str = self.reader.path(self._find_position(index))
+        found: str = self.reader.path(self.positions[index])
         return found
 
     def suffix(self, index: int) -> str:
         """Return what separates images read by different code: the extension of the name."""
-        position = self.positions.get(index)
-        name: str = "" if position is None else self.reader.name(position)
+        name: str = self.reader.name(self.positions[index])
         return os.path.splitext(name)[1].lower()
 
     def files(self) -> List[str]:
@@ -97,10 +90,10 @@ class Store:
         self.reader.close()
         return list(self.reader.paths)
 
-    def _find_position(self, index: int) -> int:
-        if index not in self.positions:
-            raise IndexError("this image is not in the store")
-        return self.positions[index]
+
+def held(reader: Any) -> List[int]:
+    """Return the indexes of the images that a reader has, in its order."""
+    return [int(reader.name(position)[:DIGITS]) for position in range(len(reader))]
 
 
 def kind_of(name: str) -> Any:
@@ -115,51 +108,25 @@ def kind_of(name: str) -> Any:
 
 
 def made(job: Dict[str, Any]) -> Dict[str, Any]:
-    """Make a store; return its size in bytes and the skipped images. Raises LimitReached if it is too large."""
-    kind, out, limit = kind_of(job["kind"]), job["out"], job["limit_bytes"]
+    """Make a store; return its size in bytes, the images in it, and why others were left out."""
     absent = missing(job["kind"])
     if absent:
         return {"missing": absent}
-    skipped = dict(unstored(kind, job))
-    size = sum(os.path.getsize(each) for each in files_below(out))
-    if size > limit:
-        raise LimitReached
-    held = [index for index in job["indexes"] if index not in skipped]
-    with open(os.path.join(out, INDEXES), "w", encoding="utf-8") as stream:
-        json.dump([len(job["images"]), held], stream)
-    return {"bytes": size, "skipped": skipped}
-
-
-def unstored(kind: Any, job: Dict[str, Any]) -> Iterator[Tuple[int, str]]:
-    """Store the images, and yield those that failed."""
-    out, limit, written = job["out"], job["limit_bytes"], 0
+    kind, out, written, skipped = kind_of(job["kind"]), job["out"], 0, []
     disk = os.statvfs(out)
     wanted = {**job["wanted"], "keep_free": min(KEEP_FREE, disk.f_bavail * disk.f_frsize // 2)}
-    paths = [(index, job["images"][index]) for index in job["indexes"]]
-    named = [("%08d%s" % (index, os.path.splitext(path)[1]), path) for index, path in paths]
-    for name, size, trouble in kind.make(named, out, wanted):
+    numbered = enumerate(job["images"])
+    images = [("%0*d%s" % (DIGITS, index, os.path.splitext(path)[1]), path) for index, path in numbered]
+    outcomes = kind.make(images, out, wanted)
+    for _, size, trouble in outcomes:
         written += size
-        if written > limit:
-            raise LimitReached
         if trouble:
-            yield int(name[:8]), trouble
-
-
-def files_below(place: str) -> Iterator[str]:
-    """Yield the path of every file in a directory and those below it."""
-    for directory, _, files in os.walk(place):
-        for each in files:
-            yield os.path.join(directory, each)
-
-
-def indexes_in(place: str, reader: Any) -> Tuple[int, Dict[int, int]]:
-    """Return how many images are measured, and where each is in the store."""
-    path = os.path.join(place, INDEXES)
-    count, held = len(reader), list(range(len(reader)))
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as stream:
-            count, held = json.load(stream)
-    return count, {index: position for position, index in enumerate(held)}
+            skipped.append(trouble)
+        if written > job["limit_bytes"]:
+            break
+    outcomes.close()
+    size = sum(os.path.getsize(os.path.join(place, each)) for place, _, names in os.walk(out) for each in names)
+    return {"bytes": size, "held": held(kind.Reader(out)), "skipped": skipped}
 
 
 if __name__ == "__main__":

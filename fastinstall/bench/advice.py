@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fastinstall.bench import wording as words
 from fastinstall.bench.adoption import AdviceContext, disk_need, rank_simplicity, ways_of
-from fastinstall.bench.bottleneck import find_best_rate, reads_from_disk, stays_in_memory
+from fastinstall.bench.bottleneck import find_best_rate, measure_cold_delay, reads_from_disk, stays_in_memory
 from fastinstall.bench.report import (
     BottleneckVerdict,
     CandidateOutcome,
@@ -18,8 +18,6 @@ from fastinstall.bench.report import (
     LoadingLimit,
     LoadingRate,
     SpeedAdvice,
-    Stage,
-    WorkerStart,
 )
 from fastinstall.model.finding import Remedy
 
@@ -262,8 +260,7 @@ def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]
     if timing is None or timing.cold_read_ms is None or gain is None or result.candidate.storage != "files":
         return
     if reads_from_disk(context.workload, context.machine):
-        read = sum(each.ms for each in timing.stages if each.stage is Stage.READ)
-        longer = max(0.0, timing.cold_read_ms - read)
+        longer = measure_cold_delay(timing)
         left = (timing.ms + longer) / (timing.ms / gain.ratio + longer)
         yield f"measured with the files in memory; from disk, as in training, about {left:.2f} times as fast"
 
@@ -275,9 +272,7 @@ _SLOW_START = 1.0
 
 def advice_on_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
     """Yield the number of workers that pays, compared with loading in the process itself; nothing if none does."""
-    rates, is_cold = context.baseline.rates, reads_from_disk(context.workload, context.machine)
-    rates = tuple(rate for rate in rates if rate.cold == is_cold) or tuple(rate for rate in rates if not rate.cold)
-    timing = context.baseline.timing
+    rates, timing = context.baseline.rates, context.baseline.timing
     alone = max(
         (rate.images_per_second for rate in rates if not rate.workers),
         default=timing.images_per_second if timing else 0.0,
@@ -308,9 +303,7 @@ def fewest_that_pay(rates: Sequence[LoadingRate]) -> LoadingRate | None:
 
 def _list_rates(context: AdviceContext) -> Iterator[str]:
     for rate in context.baseline.rates:
-        cache = ", files not in the page cache" if rate.cold else ""
-        start = f" ({rate.start}{cache})" if rate.workers or cache else ""
-        yield f"{words.describe_worker_rate(rate)}{start}"
+        yield words.describe_worker_rate(rate) + (f" ({rate.start})" if rate.workers else "")
     quota = context.machine.quota
     if quota is not None and quota < context.machine.cores:
         yield f"{context.machine.cores} CPUs exist, {quota:g} are granted"
@@ -318,25 +311,15 @@ def _list_rates(context: AdviceContext) -> Iterator[str]:
 
 def _advise_persistent_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
     """Advise to keep workers if starting them takes a second or more, which every epoch repeats."""
-    warm = (rate for rate in context.baseline.rates if rate.workers and not rate.cold)
-    most = {rate.start: rate for rate in sorted(warm, key=lambda rate: rate.workers)}
-    slow = [rate for rate in most.values() if rate.first_batch_seconds >= _SLOW_START]
-    if not slow:
+    slow = max((rate for rate in context.baseline.rates if rate.workers), key=_get_start_seconds, default=None)
+    if slow is None or slow.first_batch_seconds < _SLOW_START:
         return
-    slow.sort(key=lambda rate: -rate.first_batch_seconds)
-    started = tuple(f"{rate.start}: {rate.first_batch_seconds:.1f} s to the first batch" for rate in slow)
-    first = slow[0]
-    workers = f"{first.workers} worker{'s' if first.workers > 1 else ''} started by {first.start}"
-    message = f"the first batch of {workers} takes {first.first_batch_seconds:.1f} s, in every epoch"
-    text = "keep them between epochs; they also keep their memory"
-    yield _make_pointer(message, "persistent_workers=True", text, started)
-    quick = {rate.start for rate in context.baseline.rates} - {rate.start for rate in slow}
-    if WorkerStart.FORK in quick:
-        text = "only if neither CUDA nor threads start before them"
-        yield _make_pointer("forked workers start sooner here", 'multiprocessing_context="fork"', text)
+    workers = f"{slow.workers} worker{'s' if slow.workers > 1 else ''} started by {slow.start}"
+    message = f"the first batch of {workers} takes {slow.first_batch_seconds:.1f} s, in every epoch"
+    remedy = Remedy(text="keep them between epochs; they also keep their memory")
+    finding = words.SAY.hint(message, remedy=remedy)
+    yield SpeedAdvice(candidate="", gain=None, finding=finding, code="persistent_workers=True")
 
 
-def _make_pointer(message: str, code: str, text: str, evidence: tuple[str, ...] = ()) -> SpeedAdvice:
-    """Create advice with measured evidence, but without a measured effect."""
-    finding = words.SAY.hint(message, evidence=evidence, remedy=Remedy(text=text))
-    return SpeedAdvice(candidate="", gain=None, finding=finding, code=code)
+def _get_start_seconds(rate: LoadingRate) -> float:
+    return rate.first_batch_seconds

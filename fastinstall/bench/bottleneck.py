@@ -107,7 +107,7 @@ def verdict_of(
     return BottleneckVerdict(
         bound=bound,
         sentence=f"{where}{words.describe_worker_rate(best)}{wanted}",
-        evidence=tuple(_describe_files(baseline, timing, workload, machine)),
+        evidence=tuple(_describe_files(timing, workload, machine)),
         target_rate=target_rate,
         reached_rate=best.images_per_second,
     )
@@ -137,35 +137,34 @@ def stays_in_memory(size: float, machine: LoaderLimits) -> bool:
     return not machine.memory_bytes or size <= machine.memory_bytes * _PART_FOR_FILES
 
 
-def find_best_rate(rates: tuple[LoadingRate, ...], *, is_cold: bool = False) -> LoadingRate | None:
-    """Return the highest rate measured with a cold (or a warm) page cache, or None if none was measured."""
-    wanted = (rate for rate in rates if rate.cold == is_cold)
-    return max(wanted, key=lambda rate: rate.images_per_second, default=None)
+def find_best_rate(rates: tuple[LoadingRate, ...]) -> LoadingRate | None:
+    """Return the highest rate, or None if none was measured."""
+    return max(rates, key=lambda rate: rate.images_per_second, default=None)
 
 
 def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> LoadingRate:
-    """Return the best rate with workers; from disk, the warm rate plus the extra time of a cold read if needed.
+    """Return the best rate with workers; from disk, with the extra time of a cold read.
 
     Each worker waits for its own read. If no workers were tried, it is the process itself.
     """
-    measured_cold = find_best_rate(baseline.rates, is_cold=True)
-    if is_cold and measured_cold is not None:
-        return measured_cold
-    warm = find_best_rate(baseline.rates) or LoadingRate(
+    best = find_best_rate(baseline.rates) or LoadingRate(
         workers=0,
         start=WorkerStart.NONE,
         engine=LoadingEngine.OWN,
-        cold=False,
         images_per_second=timing.images_per_second,
         first_batch_seconds=0.0,
     )
     if not is_cold:
-        return warm
+        return best
+    processes = max(1, best.workers)
+    slowed = processes * 1000 / (processes * 1000 / best.images_per_second + measure_cold_delay(timing))
+    return replace(best, images_per_second=slowed)
+
+
+def measure_cold_delay(timing: Timing) -> float:
+    """Return by how many milliseconds reading an image takes longer from disk; 0 if that was not measured."""
     read = sum(each.ms for each in timing.stages if each.stage is Stage.READ)
-    longer = max(0.0, (timing.cold_read_ms or 0.0) - read)
-    processes = max(1, warm.workers)
-    slowed = processes * 1000 / (processes * 1000 / warm.images_per_second + longer)
-    return replace(warm, images_per_second=slowed, cold=True)
+    return max(0.0, (timing.cold_read_ms or 0.0) - read)
 
 
 def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float:
@@ -174,19 +173,17 @@ def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float
     Both rates are measured like a loader, one after the other: collecting a batch is no handing over, and the CPU's
     speed may have drifted since the stages were timed.
     """
-    warm = sorted((each.images_per_second, each.workers) for each in baseline.rates if not each.cold)
-    best = {workers: rate for rate, workers in warm if rate}
+    rates = sorted((each.images_per_second, each.workers) for each in baseline.rates)
+    best = {workers: rate for rate, workers in rates if rate}
     return max(0.0, 1000 / best[1] - (1000 / best[0] if 0 in best else timing.ms)) if 1 in best else 0.0
 
 
-def _describe_files(
-    baseline: CandidateResult, timing: Timing, workload: Workload, machine: LoaderLimits
-) -> Iterator[str]:
+def _describe_files(timing: Timing, workload: Workload, machine: LoaderLimits) -> Iterator[str]:
     """Yield where the files come from, if it matters."""
     if reads_from_disk(workload, machine):
         files, memory = map(words.format_size, (workload.files * workload.mean_bytes, machine.memory_bytes))
         yield f"{files} of files, {memory} of memory: every epoch reads them from disk"
-        if timing.cold_read_ms is None and find_best_rate(baseline.rates, is_cold=True) is None:
+        if timing.cold_read_ms is None:
             yield "reading from disk could not be measured: the figures apply to files in the page cache"
     if workload.filesystem is not None and workload.filesystem.network:
         yield f"the files are on a network filesystem ({workload.filesystem.type}): the first epoch waits for it"

@@ -5,25 +5,20 @@ Their files are read; nothing of a target is imported.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_origin
 
 from fastinstall.bench import _stores, adapters
-from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core.errors import UsageError
-from fastinstall.core.extensions import ADAPTERS, choose, find_installed_extensions
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
 USUAL_PRIORITY = 1000
 """Of a candidate without a stated priority: the lower, the earlier one is measured."""
-
-Room = Callable[[SurveyedImage, Mapping[str, Any]], int]
-"""Returns the most bytes that an image takes in a store, from the pipeline."""
 
 
 @immutable
@@ -41,7 +36,6 @@ class StoreKind:
         in_files: whether every image has its own file, so that any loader can read it.
         settings: the parts of the pipeline that affect its content: "shorter", "filter".
         priority: the lower, the earlier it is measured.
-        most_bytes: the most bytes that an image takes.
         code: the line of code that reads the result of its script.
         file: path of the module that implements it.
     """
@@ -56,7 +50,6 @@ class StoreKind:
     in_files: bool = False
     settings: tuple[str, ...] = ()
     priority: int = USUAL_PRIORITY
-    most_bytes: Room
     code: str
     file: Path
 
@@ -91,7 +84,6 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
     reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
     return StoreKind(
         code=folder if getattr(module, "IN_FILES", False) else reader,
-        most_bytes=getattr(module, "most_bytes", lambda image, _wanted: image.size_bytes),
         **_read_description(StoreKind, module),
     )
 
@@ -185,7 +177,6 @@ class Adapter:
         code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned before it.
         file: path of the module that implements it.
-        distribution: name and version of its distribution; empty for those of fastinstall.
     """
 
     name: str
@@ -202,44 +193,13 @@ class Adapter:
     code: str
     loader: str
     file: Path
-    distribution: str = ""
-
-
-def all_adapters() -> tuple[Adapter, ...]:
-    """Return every adapter: Pillow's own first, the others by name, those of other distributions last."""
-    return (*_load_own_adapters(), *(each for each in _load_foreign_adapters() if isinstance(each, Adapter)))
-
-
-def adapter_problems() -> tuple[str, ...]:
-    """Return why adapters of other distributions are ignored, one sentence each."""
-    _, ignored = choose(find_installed_extensions(ADAPTERS), _list_own_names())
-    broken = (each for each in _load_foreign_adapters() if isinstance(each, str))
-    return (*(f"the adapter {each}" for each in ignored), *broken)
 
 
 @cache
-def _load_own_adapters() -> tuple[Adapter, ...]:
-    found = map(_make_adapter, _import_modules(adapters))
+def all_adapters() -> tuple[Adapter, ...]:
+    """Return every adapter: Pillow's own first, the others by name."""
+    found = (Adapter(**_read_description(Adapter, each), code=each.CODE) for each in _import_modules(adapters))
     return tuple(sorted(found, key=lambda each: (not each.name.startswith("pillow"), each.name)))
-
-
-def _list_own_names() -> frozenset[str]:
-    """Return the names already taken."""
-    decoders = frozenset(each.name for each in _load_own_adapters())
-    return decoders | {each.name for each in all_kinds()} | {each.name for each in SETTINGS}
-
-
-def _load_foreign_adapters() -> Iterator[Adapter | str]:
-    """Yield each adapter of another distribution, or its problem."""
-    for extension in choose(find_installed_extensions(ADAPTERS), _list_own_names())[0]:
-        try:
-            yield replace(_make_adapter(extension.load()), name=extension.name, distribution=extension.distribution)
-        except (ImportError, AttributeError, TypeError) as error:
-            yield f"the adapter {extension.name!r} of {extension.distribution} is ignored: {error}"
-
-
-def _make_adapter(module: ModuleType) -> Adapter:
-    return Adapter(**_read_description(Adapter, module), code=module.CODE)
 
 
 def _read_description(kind: type[StoreKind | Adapter], module: ModuleType) -> dict[str, Any]:
@@ -252,7 +212,7 @@ def _read_description(kind: type[StoreKind | Adapter], module: ModuleType) -> di
     found: dict[str, Any] = {"file": Path(str(module.__file__))}
     for each in fields(kind):
         name = each.name.upper()
-        if each.name not in ("file", "code", "most_bytes") and (each.default is MISSING or hasattr(module, name)):
+        if each.name not in ("file", "code") and (each.default is MISSING or hasattr(module, name)):
             value = getattr(module, name)
             found[each.name] = tuple(value) if get_origin(each.type) is tuple else value
     return found

@@ -11,7 +11,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.catalogue import all_adapters
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine, LoadingRate, WorkerStart
 from fastinstall.core import process
 from fastinstall.core.codec import encode
@@ -208,12 +207,9 @@ def start_loading(job: Job, patience: float = START_SECONDS, *, with_workers: bo
 
 
 def _encode_job(job: Job) -> dict[str, Any]:
-    # the target does not have the adapters of other distributions
-    foreign = (str(each.file) for each in all_adapters() if each.distribution and each.name == job.adapter)
     return {
         "site": [str(each) for each in job.site],
         "adapter": job.adapter,
-        "file": next(foreign, ""),
         "loader": job.loader,
         "images": [str(each) for each in job.images],
         "store": encode(job.store),
@@ -287,12 +283,10 @@ class PoolRequest:
     Attributes:
         workers: how many; 0 loads in the process itself.
         start: how to start them.
-        cold: whether to drop the files from the page cache first; then every image is loaded once.
     """
 
     workers: int
     start: WorkerStart = WorkerStart.FORK
-    cold: bool = False
 
 
 @immutable
@@ -333,7 +327,8 @@ def measure_rates(
             found.append(_measure_rate(loading, pool, load))
         except NotLoadedError as error:
             if remark is not None:
-                remark(f"{_format_pool_title(pool)}: not measured: {error.reason}")
+                count = f"{pool.workers} workers by {pool.start}" if pool.workers else "no workers"
+                remark(f"{count}: not measured: {error.reason}")
             if error.outcome is not CandidateOutcome.FAILED:
                 break  # the process is gone
     return tuple(found)
@@ -343,7 +338,7 @@ def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequenc
     """Choose the workers to try on a machine.
 
     A quick run tries none, and one per usable CPU. A full run also tries 1, 2, 4, ... workers; the highest number also
-    spawned, which changes start time and memory, and once with a cold page cache.
+    spawned, which changes start time and memory.
 
     Args:
         machine: its usable CPUs bound the number.
@@ -353,28 +348,10 @@ def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequenc
     cpus = machine.usable_cpus
     powers = () if quick else (1 << exponent for exponent in range(cpus.bit_length()))
     numbers = tuple(dict.fromkeys(workers)) or (0, *(each for each in powers if each < cpus), cpus)
-    found = tuple(_make_pool_request(number) for number in numbers)
-    if quick:
-        return found
-    most = max(numbers)
-    spawned = (PoolRequest(workers=most, start=WorkerStart.SPAWN),) if most else ()
-    return (*found, *spawned, _make_pool_request(most, cold=True))
-
-
-def choose_thread_requests(
-    machine: LoaderLimits, *, quick: bool, threads: Sequence[int] = ()
-) -> tuple[PoolRequest, ...]:
-    """Choose the threads of one process to try, as a server that loads images has them.
-
-    A full run tries one, and one per usable CPU; a quick one none.
-
-    Args:
-        machine: its usable CPUs bound the number.
-        quick: whether to try few.
-        threads: the numbers to try instead.
-    """
-    numbers = threads or (() if quick else (1, machine.usable_cpus))
-    return tuple(PoolRequest(workers=number, start=WorkerStart.THREAD) for number in dict.fromkeys(numbers))
+    starts = [(number, WorkerStart.FORK if number else WorkerStart.NONE) for number in numbers]
+    if not quick and max(numbers):
+        starts.append((max(numbers), WorkerStart.SPAWN))
+    return tuple(PoolRequest(workers=number, start=start) for number, start in starts)
 
 
 def batch_size(load: PoolWorkload) -> int:
@@ -384,17 +361,12 @@ def batch_size(load: PoolWorkload) -> int:
     return max(1, min(_LARGEST_BATCH, int(1000 * load.seconds / load.ms / _BATCHES)))
 
 
-def _make_pool_request(workers: int, *, cold: bool = False) -> PoolRequest:
-    return PoolRequest(workers=workers, start=WorkerStart.FORK if workers else WorkerStart.NONE, cold=cold)
-
-
 def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload) -> LoadingRate:
     limit = load.patience + 4 * load.seconds
     request = {
         "do": "pool",
         "workers": pool.workers,
         "start": pool.start.name.lower(),
-        "cold": pool.cold,
         "seconds": load.seconds,
         "batch": batch_size(load),
         "images": list(load.images),
@@ -405,14 +377,7 @@ def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload
         workers=pool.workers,
         start=pool.start,
         engine=LoadingEngine[answer["engine"].upper()],
-        cold=pool.cold,
         images_per_second=answer["images_per_second"],
         first_batch_seconds=answer["first_batch_seconds"],
         peak_bytes=answer["peak_bytes"],
     )
-
-
-def _format_pool_title(pool: PoolRequest) -> str:
-    count = f"{pool.workers} workers by {pool.start.value}" if pool.workers else "no workers"
-    count = f"{pool.workers} threads" if pool.start is WorkerStart.THREAD else count
-    return f"{count}, cold" if pool.cold else count

@@ -28,7 +28,6 @@ from fastinstall.bench.catalogue import (
     SETTINGS,
     Adapter,
     StoreKind,
-    adapter_problems,
     all_adapters,
     all_kinds,
 )
@@ -97,8 +96,6 @@ def choose_candidate_runs(
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no candidate is named {unknown[0]!r}", hint=f"choose from: {', '.join(known)}")
-    for problem in adapter_problems():
-        context.remark(problem)
     materials = Materials(
         machine=context.machine,
         variables=context.session.variables,

@@ -4,10 +4,8 @@ It is a module with `load(path)`, or a script that makes a store, `python prepar
 of `_stores/` that made the measured store, with its neighbours' code included.
 """
 
-import ast
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, all_kinds
@@ -55,11 +53,11 @@ FILTER = "{pipeline.filter}"  # "bilinear", "bicubic" or "lanczos"
 '''
 
 
-_ABOUT = (
-    *("NAME", "TITLE", "CAVEAT", "MODULES", "BRINGS", "IN_FILES", "SETTINGS", "PRIORITY"),
-    "most_bytes",
+_LEFT_OUT = re.compile(
+    r"^(NAME|TITLE|CAVEAT|MODULES|BRINGS|IN_FILES|SETTINGS|PRIORITY) = .*\n|^from \.\w+ import .*\n|  # noqa.*$",
+    re.MULTILINE,
 )
-"""Text that a file says only to us."""
+"""What a file says only to us, and imports of its neighbours, whose code stands in the script."""
 
 
 def _write_script(kind: StoreKind, pipeline: ImagePipeline) -> str:
@@ -68,57 +66,16 @@ def _write_script(kind: StoreKind, pipeline: ImagePipeline) -> str:
     It continues after an interruption and overwrites nothing; as a module it has `Reader`. Its part of the pipeline is
     assigned to `WANTED`.
     """
-    parts = [_Part(each) for each in _list_files(kind.file)]
     wanted = json.dumps({"kind": kind.name, **{setting: getattr(pipeline, setting) for setting in kind.settings}})
-    start = f'"""{parts[-1].docstring}"""\n\n{_merge_imports(parts)}\n\nWANTED = {wanted}'
+    parts = [each.read_text(encoding="utf-8").split('"""', 2) for each in _list_files(kind.file)]
+    start = f'"""{parts[-1][1]}"""\n\nWANTED = {wanted}'
     ending = 'if __name__ == "__main__":\n    main(make, WANTED)\n'
-    return "\n\n\n".join((start, *(part.body for part in parts), ending))
-
-
-class _Part:
-    """A parsed file."""
-
-    def __init__(self, file: Path) -> None:
-        text = file.read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        self.docstring = ast.get_docstring(tree, clean=False) or ""
-        imports = [each for each in tree.body if isinstance(each, ast.Import | ast.ImportFrom)]
-        self.imports = [each for each in imports if not getattr(each, "level", 0)]
-        self.body = _remove_statements(text, [*tree.body[:1], *imports, *_find_metadata(tree)])
-
-
-def _merge_imports(parts: list[_Part]) -> str:
-    """Merge the imports of all parts, each name once."""
-    whole: set[str] = set()
-    named: dict[str, set[str]] = {}
-    for each in (line for part in parts for line in part.imports):
-        if isinstance(each, ast.ImportFrom):
-            named.setdefault(each.module or "", set()).update(name.name for name in each.names)
-        else:
-            whole.update(name.name for name in each.names)
-    froms = (f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(named.items()))
-    return "\n".join((*(f"import {each}" for each in sorted(whole)), *froms))
+    return "\n\n\n".join((start, *(_LEFT_OUT.sub("", code).strip() for _, _, code in parts), ending))
 
 
 def _list_files(file: Path) -> list[Path]:
     """Return a file after everything that it imports from its directory."""
     found: list[Path] = []
-    for each in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(each, ast.ImportFrom) and each.level:
-            found.extend(path for path in _list_files(file.with_name(f"{each.module}.py")) if path not in found)
+    for name in re.findall(r"^from \.(\w+) import", file.read_text(encoding="utf-8"), re.MULTILINE):
+        found.extend(path for path in _list_files(file.with_name(f"{name}.py")) if path not in found)
     return [*found, file]
-
-
-def _find_metadata(tree: ast.Module) -> Iterator[ast.stmt]:
-    for each in tree.body:
-        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id in _ABOUT:
-            yield each
-        if isinstance(each, ast.FunctionDef) and each.name in _ABOUT:
-            yield each
-
-
-def _remove_statements(text: str, statements: list[ast.stmt]) -> str:
-    lines = text.splitlines()
-    gone = {number for each in statements for number in range(each.lineno - 1, each.end_lineno or each.lineno)}
-    kept = (line.partition("  # noqa")[0] for number, line in enumerate(lines) if number not in gone)
-    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(kept)).strip()

@@ -86,7 +86,6 @@ class WorkerStart(StrEnum):
     NONE = "in the process itself"
     FORK = "fork"
     SPAWN = "spawn"
-    THREAD = "thread"
 
 
 class LoadingEngine(StrEnum):
@@ -94,7 +93,6 @@ class LoadingEngine(StrEnum):
 
     TORCH = "torch DataLoader"
     OWN = "processes, as a DataLoader uses them"
-    THREADS = "threads of one process, which end in arrays"
     BATCHED = "a pipeline of batches, by threads of its own"
 
 
@@ -103,10 +101,9 @@ class LoadingRate:
     """A loader with some number of workers, batches counted as they arrive.
 
     Attributes:
-        workers: worker processes; 0 loads in the process itself; threads, of one process or of a pipeline of batches.
+        workers: worker processes, or threads of a pipeline of batches; 0 loads in the process itself.
         start: how the workers are started, such as by fork.
         engine: who collects the batches.
-        cold: whether the files were out of the page cache.
         images_per_second: after the first batches.
         first_batch_seconds: from the start of the workers to the first batch.
         peak_bytes: the peak memory of the process and its workers together (each its own share).
@@ -115,7 +112,6 @@ class LoadingRate:
     workers: int
     start: WorkerStart
     engine: LoadingEngine
-    cold: bool
     images_per_second: float
     first_batch_seconds: float
     peak_bytes: int = 0
@@ -192,7 +188,6 @@ class CandidateResult:
         timing: of one process; for a candidate, converted to the time when the baseline ran alone.
         gain: over the baseline, one process; None for the baseline itself.
         rates: with worker processes, if measured.
-        thread_rates: with threads of one process, up to an array, if measured.
         difference: of the arrays; None if they were not compared.
         stored_bytes: size of the measured images in its storage; None for files.
         stored_ratio: the same, as a multiple of the files'.
@@ -206,7 +201,6 @@ class CandidateResult:
     timing: Timing | None = None
     gain: Gain | None = None
     rates: tuple[LoadingRate, ...] = ()
-    thread_rates: tuple[LoadingRate, ...] = ()
     difference: Difference | None = None
     stored_bytes: int | None = None
     stored_ratio: float | None = None
@@ -400,7 +394,6 @@ class BenchRequest:
         quick: whether to answer in 20 seconds.
         samples: number of images to measure; None for what fits the time.
         workers: numbers of workers to try; empty for 0, 1, ... up to the usable CPUs.
-        threads: numbers of threads of one process to try; empty for 1 and the usable CPUs, of a quick run for none.
         target_rate: images per second that training consumes.
         loader: FILE[:FUNCTION] of the user's loader (path in, array out); it becomes the baseline.
         candidates: names; empty for all that fit.
@@ -416,7 +409,6 @@ class BenchRequest:
     quick: bool = False
     samples: int | None = None
     workers: tuple[int, ...] = ()
-    threads: tuple[int, ...] = ()
     target_rate: float | None = None
     loader: str = ""
     candidates: tuple[str, ...] = ()

@@ -14,12 +14,11 @@ from fastinstall.bench.loading import (
     PoolRequest,
     PoolWorkload,
     choose_pool_requests,
-    choose_thread_requests,
     measure_rates,
     start_loading,
 )
 from fastinstall.bench.report import CandidateKind, CandidateOutcome, CandidateResult, WorkerStart, Workload
-from fastinstall.bench.temporary_store import Maker, temporary_store
+from fastinstall.bench.temporary_store import temporary_store
 from fastinstall.bench.wording import describe_picture_difference
 from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started
@@ -44,7 +43,6 @@ class WorkloadComparison:
         self._spent = self._expected = 0.0
         request = context.request
         self.requests = choose_pool_requests(context.machine, quick=request.quick, workers=request.workers)
-        self.threads = choose_thread_requests(context.machine, quick=request.quick, threads=request.threads)
 
     def choose_workload(self) -> Workload:
         """Return the images that take part: all that the baseline can load in the time."""
@@ -79,19 +77,17 @@ class WorkloadComparison:
         return f"your loader, {self.context.request.loader}" if self.context.request.loader else self.context.label
 
     def measure_rates(self, job: Job, requests: Sequence[PoolRequest], result: CandidateResult) -> CandidateResult:
-        """Measure with workers and threads, in a separate process after the comparison: they take memory, may hang."""
+        """Measure with workers, in a separate process after the comparison: they take memory, may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
         ms = result.timing.ms if result.timing else None
         load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
             with start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
-                rates = measure_rates(own, (*requests, *self.threads), load, self.context.remark)
+                return replace(result, rates=measure_rates(own, requests, load, self.context.remark))
         except NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")
             return result
-        by_threads = tuple(each for each in rates if each.start is WorkerStart.THREAD)
-        return replace(result, rates=tuple(each for each in rates if each not in by_threads), thread_rates=by_threads)
 
     def measure_candidate(self, candidate_run: CandidateRun) -> CandidateResult:
         """Compare a candidate with the baseline; its store, if any, exists only meanwhile.
@@ -104,18 +100,9 @@ class WorkloadComparison:
         self.context.session.emit(Started(stage="measure", message=candidate_run.candidate.title))
         if candidate_run.store is None:
             return self.run.measure_candidate(candidate_run)
-        job = self.run.job
-        maker = Maker(
-            python=job.python,
-            variables=job.variables,
-            directory=self.context.space,
-            pipeline=job.pipeline,
-            site=candidate_run.site,
-            processes=self.context.machine.usable_cpus,
-            emit=self.context.session.emit,
-        )
+        job = job_of(self.run.job, candidate_run)
         try:
-            with temporary_store(candidate_run.store, self.task.images, maker) as made:
+            with temporary_store(candidate_run.store, job, self.context.space, self.context.session.emit) as made:
                 result = self.run.measure_candidate(candidate_run, made)
                 return replace(result, stored_bytes=made.bytes, stored_ratio=round(made.ratio, 3))
         except NotLoadedError as error:
@@ -142,7 +129,7 @@ class WorkloadComparison:
         """Return the time reserved for workers."""
         loaders = 1 if self.context.request.quick else LOADERS_RATED
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
-        return loaders * (2 * self.start_seconds + (len(self.requests) + len(self.threads)) * each)
+        return loaders * (2 * self.start_seconds + len(self.requests) * each)
 
     def _measure_cold_read_ms(self) -> float | None:
         """Measure reading a file that is not in the page cache; None if files are in memory.
@@ -232,8 +219,7 @@ class WorkloadComparison:
         """Return whether there is time to measure another with workers; always if numbers were requested."""
         loaders = 1 if self.context.request.quick else LOADERS_RATED
         seconds = self._estimate_rating_seconds() / loaders
-        has_numbers = bool(self.context.request.workers or self.context.request.threads)
-        return has_numbers or seconds < 1.2 * max(0.0, self.end - time.monotonic())
+        return bool(self.context.request.workers) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
 
     def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
         """Return the names to measure with workers too: the best few, the named ones, and `batched`.
@@ -244,7 +230,7 @@ class WorkloadComparison:
         whole = [each for each in ranked if each.outcome is CandidateOutcome.MEASURED and not each.left_out]
         ratable = [each for each in whole if each.candidate.storage == "files" and not each.is_control]
         able = [each.candidate.name for each in ratable]
-        if request.workers or request.threads:
+        if request.workers:
             return able
         alike = [each for each in ratable if not describe_picture_difference(each)]
         few = [*[each.candidate.name for each in alike][: LOADERS_RATED - 1], *batched]
@@ -278,13 +264,13 @@ def compare_candidates(
         baseline = comparison.baseline()
         by_name, results = comparison.compare_all(candidate_runs, workload)
     baseline = comparison.measure_rates(run.job, comparison.requests, baseline)
-    warm = [each for each in comparison.requests if not each.cold and each.start is not WorkerStart.SPAWN]  # like most
+    usual = [each for each in comparison.requests if each.start is not WorkerStart.SPAWN]
     results.sort(key=_get_gain_ratio, reverse=True)
     rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):
         if result.candidate.name in rated and (index == 0 or comparison.can_rate()):
             job = job_of(run.job, by_name[result.candidate.name])
-            results[index] = comparison.measure_rates(job, warm, result)
+            results[index] = comparison.measure_rates(job, usual, result)
     return workload, baseline, tuple(results)
 
 

@@ -331,8 +331,6 @@ def _add_loading_flags(parser: argparse.ArgumentParser) -> None:
     filters = ("bilinear", "bicubic", "lanczos")
     group.add_argument("--filter", choices=filters, help="of the resize (default: bilinear)")
     group.add_argument("--workers", metavar="N,...", help="how many worker processes to try")
-    threads = "how many threads of one process to try, each up to an array"
-    group.add_argument("--threads", metavar="N,...", help=threads)
     group.add_argument("--target-rate", metavar="N", help="images per second that training takes")
     loader = "your own loader, to compare with; path in, array out"
     group.add_argument("--loader", metavar="FILE[:FUNCTION]", help=loader)

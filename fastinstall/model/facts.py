@@ -14,7 +14,6 @@ from fastinstall.model.environment import Environment
 from fastinstall.model.gpu import Gpu
 from fastinstall.model.guard_state import GuardState
 from fastinstall.model.history import EnvironmentHistory
-from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.pin_state import PinState
 from fastinstall.model.toolchain import Toolchain
 
@@ -243,7 +242,6 @@ class Facts:
         linkage: what a process that imports PIL would load; None if not requested.
         isa: CPU features that PIL's extension modules need, including the core's copies.
         runtime: None if nothing was executed.
-        process: a running process, if named.
         toolchain: None if not requested.
         gpu: NVIDIA GPUs and the CUDA of frameworks; None if there is neither.
         loading: how memory is allocated; None without an installed training framework.
@@ -266,7 +264,6 @@ class Facts:
     linkage: Linkage | None = None
     isa: tuple[IsaScan, ...] = ()
     runtime: Runtime | None = None
-    process: LiveProcess | None = None
     toolchain: Toolchain | None = None
     gpu: Gpu | None = None
     loading: LoadingFacts | None = None

@@ -14,7 +14,6 @@ class Filesystem:
         type: as the kernel names it: "ext4", "nfs4", "tmpfs".
         network: whether another machine serves the files.
         memory: whether the files are in memory, so that there is no cold cache.
-        rotational: whether the disk rotates; None if unknown.
         free_bytes: space left for this user.
     """
 
@@ -22,7 +21,6 @@ class Filesystem:
     type: str
     network: bool = False
     memory: bool = False
-    rotational: bool | None = None
     free_bytes: int = 0
 
 

@@ -5,15 +5,14 @@ with the same filesystem, and only the command line of other users' processes.
 """
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import chain, takewhile
 from pathlib import Path, PurePath
 
-from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.package_managers import Change, ConcurrentInstaller, RunningProgram, change_of, could_change
 from fastinstall.core.process_table import PROCESSES, ancestors_of, commands, words_of
-from fastinstall.observe.running_process import executable_of
 
 _MARKS = ("pyvenv.cfg", "conda-meta")
 """Files that make a directory an environment."""
@@ -47,9 +46,25 @@ def _read_program(number: int, words: tuple[str, ...], processes: Path) -> Runni
     directory, interpreter = PurePath("/"), PurePath(words[0])
     with suppress(OSError):  # not readable for us
         directory = (place / "cwd").readlink()
-    with suppress(UndeterminedError):
-        interpreter = executable_of(place, words, variables, Path("/"))
+    with suppress(OSError):
+        interpreter = _find_program(place, words[0], variables)
     return RunningProgram(number=number, words=words, variables=variables, directory=directory, interpreter=interpreter)
+
+
+def _find_program(place: Path, name: str, variables: Mapping[str, str]) -> Path:
+    """Return a process's program, by the name that started it if possible: a virtual environment's is a link.
+
+    Raises:
+        OSError: the process has ended, or is not readable for us.
+    """
+    running = Path(str((place / "exe").readlink()).removesuffix(" (deleted)"))
+    directories = [""] if "/" in name else variables.get("PATH", "").split(":")
+    for directory in directories:  # where a shell would have found the program
+        with suppress(OSError):
+            path = (place / "cwd").readlink() / directory / name
+            if path.samefile(place / "exe"):
+                return path
+    return running
 
 
 def _is_about_prefix(change: Change, prefix: Path) -> bool:

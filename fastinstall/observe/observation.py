@@ -22,7 +22,6 @@ from fastinstall.journal.snapshot import find_unfinished_transaction, read_envir
 from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.gpu import Gpu
-from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.toolchain import Toolchain
@@ -56,7 +55,6 @@ class ObservationRequest:
         runtime: also import and use PIL, in a subprocess of the target.
         started: that subprocess, if it is already running.
         binaries: how deeply to examine PIL's extension modules.
-        process: a running process, whose environment decides what the loader finds.
         toolchain: also look for compiler, libraries and package manager.
         interpreter: the target's Python, if already asked or being asked.
         cpu: the processor, if already observed.
@@ -67,7 +65,6 @@ class ObservationRequest:
     runtime: bool = False
     started: RunningProbe[Runtime] | None = None
     binaries: Binaries = Binaries.CORE
-    process: LiveProcess | None = None
     toolchain: bool = False
     interpreter: Interpreter | RunningProbe[Interpreter] | None = None
     cpu: Cpu | None = None
@@ -92,10 +89,10 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     from fastinstall.observe.stack import observe_distributions, observe_stack
     from fastinstall.observe.torch_build import observe_frameworks
 
-    tunables = _get_tunables(request.process, variables)
+    tunables = variables.get("GLIBC_TUNABLES", "")
     cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
     interpreter = answer.result() if isinstance(answer, RunningProbe) else answer
-    settings = _make_process_settings(cpu, interpreter, request.process, variables)
+    settings = _make_process_settings(cpu, interpreter, variables)
     prefix, site_packages = Path(environment.prefix), Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)
     names, symbols = _list_replaced_names(request.recipe), request.recipe.expect.symbols
@@ -146,7 +143,6 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         past=past,
         linkage=linkage,
         isa=isa,
-        process=request.process,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
         gpu=join_gpu_facts(hardware.result(), frameworks),
@@ -178,29 +174,23 @@ def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 
 
-def _make_process_settings(
-    cpu: Cpu, interpreter: Interpreter, process: LiveProcess | None, variables: Mapping[str, str]
-) -> "ProcessSettings":
-    """Return the loader's inputs, in a new process or in a running one."""
+def _make_process_settings(cpu: Cpu, interpreter: Interpreter, variables: Mapping[str, str]) -> "ProcessSettings":
+    """Return the loader's inputs in a process of the target."""
     from fastinstall.elf.cpu_levels import find_offered_level
     from fastinstall.elf.loader.platforms import platform_of
     from fastinstall.elf.loader.process_settings import ProcessSettings
 
-    platform, capabilities = platform_of(cpu, _get_tunables(process, variables))
+    platform, capabilities = platform_of(cpu, variables.get("GLIBC_TUNABLES", ""))
     return ProcessSettings(
         program=Path(os.path.realpath(interpreter.executable)),
-        library_path=process.library_path if process is not None else variables.get("LD_LIBRARY_PATH", ""),
-        preload=process.preload if process is not None else variables.get("LD_PRELOAD", ""),
+        library_path=variables.get("LD_LIBRARY_PATH", ""),
+        preload=variables.get("LD_PRELOAD", ""),
         hwcaps=list_searched_levels(cpu, interpreter),
         level=find_offered_level(cpu),
         platform=platform,
         capabilities=capabilities,
         page_size=os.sysconf("SC_PAGE_SIZE"),
     )
-
-
-def _get_tunables(process: LiveProcess | None, variables: Mapping[str, str]) -> str:
-    return process.tunables if process is not None else variables.get("GLIBC_TUNABLES", "")
 
 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from fastinstall.elf.cpu import Cpu, Host
 from fastinstall.model.environment import Environment
 from fastinstall.model.facts import Facts, Interpreter, Runtime
 from fastinstall.model.finding import EnvironmentReport
-from fastinstall.model.live_process import LiveProcess
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of, read_earlier_receipt
@@ -29,7 +28,6 @@ class Examination:
         quick: from files alone; nothing runs in the target.
         started: the use of the target's PIL, where it is under way already.
         hosts: other machines to judge the code for.
-        process: a process that runs already, to be judged instead of a fresh one.
         interpreter: the target's Python, where it was asked already, or is being asked.
         cpu: the processor, where it was observed already.
         recipes: those that were read already, by name.
@@ -39,7 +37,6 @@ class Examination:
     quick: bool = False
     started: RunningProbe[Runtime] | None = None
     hosts: tuple[Host, ...] = ()
-    process: LiveProcess | None = None
     interpreter: Interpreter | RunningProbe[Interpreter] | None = None
     cpu: Cpu | None = None
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
@@ -68,7 +65,7 @@ def examine_facts(
     Example:
         report, facts = examine_facts(session, environment, Examination())
     """
-    asked, process, started = examination.checks, examination.process, examination.started
+    asked, started = examination.checks, examination.started
     names = check_names(asked)
     receipt = read_earlier_receipt(environment)
     followed = receipt.recipe if receipt is not None else Request().recipe
@@ -76,14 +73,12 @@ def examine_facts(
     binaries = Binaries.DECODED
     if examination.quick:
         # What is preloaded comes before what files ask for, so that the core's own needs do not tell what it gets.
-        deep = process is not None or session.variables.get("LD_PRELOAD")
-        binaries = Binaries.LINKED if deep else Binaries.CORE
+        binaries = Binaries.LINKED if session.variables.get("LD_PRELOAD") else Binaries.CORE
     request = ObservationRequest(
         recipe=recipe,
-        runtime=process is None and not examination.quick and (started is not None or needs_runtime(asked)),
+        runtime=not examination.quick and (started is not None or needs_runtime(asked)),
         started=started,
         binaries=binaries,
-        process=process,
         interpreter=examination.interpreter,
         cpu=examination.cpu,
         thorough=not examination.quick,

@@ -16,7 +16,7 @@ from fastinstall.bench.effort import (
     minimum_workload_seconds,
     share_of,
 )
-from fastinstall.bench.loading import choose_pool_requests, choose_thread_requests
+from fastinstall.bench.loading import choose_pool_requests
 from fastinstall.bench.materials import choose_candidate_runs
 from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
@@ -83,7 +83,6 @@ def _announce(context: BenchContext, count: int, candidate_runs: Sequence[Candid
         emit(Noted(message=f"measuring takes at most {round(effort.seconds):d} s"))
         return context
     pools = len(choose_pool_requests(context.machine, quick=False, workers=request.workers))
-    pools += len(choose_thread_requests(context.machine, quick=False, threads=request.threads))
     seconds = count * estimate_loading_seconds(effort, candidate_runs, pools) * (BUSY_FACTOR if context.busy else 1.0)
     seconds += effort.operations_seconds if request.operations else 0.0
     emit(Noted(message=f"measuring takes about {format_duration(seconds)}"))

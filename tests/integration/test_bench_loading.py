@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -338,11 +339,11 @@ def batches(lists, threads, size, ahead):
 
 @pytest.fixture
 def by_batches(images: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
-    """An adapter of another distribution, that loads whole batches."""
-    file = tmp_path / "by_batches.py"
-    file.write_text(BATCHED, encoding="utf-8")
-    foreign = replace(adapter_named("pillow"), name="by-batches", file=file, batched=True, distribution="acme 1")
-    monkeypatch.setattr(loading, "all_adapters", lambda: (foreign,))
+    """An adapter that loads whole batches, in a copy of what runs in the target."""
+    programs = shutil.copytree(Path(loading.__file__).parent, tmp_path / "programs")
+    (programs / "adapters/by_batches.py").write_text(BATCHED, encoding="utf-8")
+    for name in ("_PROGRAM", "_POOL_PROGRAM"):
+        monkeypatch.setattr(loading, name, programs / getattr(loading, name).name)
     return Job(python=PYTHON, images=images, adapter="by-batches", tensor=False)
 
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from support.environments import interpreters
 
 from fastinstall.bench import _pool_own
-from fastinstall.bench.filesystem import filesystem_of
 from fastinstall.bench.loading import (
     Job,
     LoadingProcess,
@@ -28,7 +26,7 @@ from fastinstall.bench.loading import (
 from fastinstall.bench.report import LoadingEngine, WorkerStart
 
 LOADER = """
-import os, signal, threading, time
+import os, signal, time
 
 def load(path):
     name = os.path.basename(path)
@@ -40,22 +38,12 @@ def load(path):
         time.sleep(600)
     if name == "corrupt":
         raise ValueError("no picture")
-    if name == "together":
-        meet(os.path.dirname(path))
     return b"pixels" * 1000
 
-def meet(place):
-    open(os.path.join(place, "thread-%d" % threading.get_ident()), "w").close()
-    until = time.monotonic() + 10
-    while sum(name.startswith("thread-") for name in os.listdir(place)) < 2:
-        if time.monotonic() > until:
-            raise ValueError("no other thread came")
-        time.sleep(0.001)
 """
 FORKED = PoolRequest(workers=2)
 SPAWNED = PoolRequest(workers=1, start=WorkerStart.SPAWN)
 ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
-THREADS = PoolRequest(workers=2, start=WorkerStart.THREAD)
 SOON = 4.0
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 
@@ -123,62 +111,13 @@ def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProc
     assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
 
 
-@pytest.mark.parametrize("version", ["3.8", "3.13"])
-def test_threads_load_at_the_same_time_in_one_process(tmp_path: Path, version: str) -> None:
-    python = interpreters.of_version(version) or interpreters.running()
-    remarks: list[str] = []
-    with _loading(tmp_path, "together", python=python.executable) as found:
-        (measured,) = measure_rates(found, (THREADS,), _load(), remarks.append)
-    assert remarks == []
-    assert (measured.workers, measured.start, measured.engine) == (2, WorkerStart.THREAD, LoadingEngine.THREADS)
-    assert measured.images_per_second > 0
-    assert len({pid for pid, _, _ in _seen(tmp_path)}) == 1
-
-
-def test_threads_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
-    remarks: list[str] = []
-    assert measure_rates(trouble[1], (THREADS,), _load(images=(2,), patience=0.3), remarks.append) == ()
-    (remark,) = remarks
-    assert remark.startswith("2 threads: ")
-    assert remark.endswith(" within 0.38 s")
-    assert len(measure_rates(trouble[1], (THREADS,), _load(images=(0,)))) == 1
-
-
-@pytest.mark.parametrize("start", ["fork", "thread"])
-def test_an_image_that_fails_is_counted_nowhere(start: str, trouble: tuple[Path, LoadingProcess]) -> None:
-    request: dict[str, Any] = {"do": "pool", "workers": 1, "start": start, "seconds": 0.0, "batch": 4, "limit": 20.0}
+def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProcess]) -> None:
+    request: dict[str, Any] = {"do": "pool", "workers": 1, "start": "fork", "seconds": 0.0, "batch": 4, "limit": 20.0}
     answer = trouble[1].ask({**request, "images": [0, 3]}, 20.0)
     assert answer["failed"] == {"3": "ValueError: no picture"}
     assert answer["images"] == 2
     with pytest.raises(NotLoadedError, match=r"^ValueError: no picture$"):
         trouble[1].ask({**request, "images": [3]}, 20.0)
-
-
-def test_cold_files_are_loaded_once(tmp_path: Path) -> None:
-    if filesystem_of(tmp_path).memory:
-        pytest.skip("the directory of temporary files lies in memory, which is never cold")
-    names = tuple(f"image{number}" for number in range(16))
-    with _loading(tmp_path, *names) as found:
-        (measured,) = measure_rates(found, (PoolRequest(workers=2, cold=True),), _load())
-    assert measured.cold
-    assert sorted(name for _, _, name in _seen(tmp_path)) == sorted(names)
-
-
-def test_files_in_memory_are_not_called_cold(tmp_path: Path) -> None:
-    place = Path("/dev/shm")  # noqa: S108 (what is made there has a name of its own)
-    if not os.access(place, os.W_OK):
-        pytest.skip("no /dev/shm to write to")
-    image = place / f"fastinstall-{tmp_path.name}-{os.getpid()}"
-    image.write_bytes(b"pixels")
-    (tmp_path / "cold").symlink_to(image)
-    remarks: list[str] = []
-    try:
-        with _loading(tmp_path, "cold") as found:
-            assert measure_rates(found, (replace(ALONE, cold=True),), _load(), remarks.append) == ()
-    finally:
-        image.unlink()
-    told = "this filesystem does not let files leave the page cache"
-    assert remarks == [f"no workers, cold: not measured: {told}"]
 
 
 def test_workers_die_with_their_parent(tmp_path: Path) -> None:

@@ -31,10 +31,7 @@ from fastinstall.bench.loading import (
 )
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, WorkerStart
-from fastinstall.bench.surveyed_image import SurveyedImage
-from fastinstall.bench.temporary_store import MadeStore, Maker
-from fastinstall.bench.temporary_store import temporary_store as temporary_store_stores
-from fastinstall.core.events import Event, Noted
+from fastinstall.bench.temporary_store import MadeStore
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 PYTHON = Path(sys.executable)
@@ -62,14 +59,16 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def images(photos: Path) -> tuple[SurveyedImage, ...]:
-    return tuple(_judged(path) for path in sorted(photos.rglob("*.*")) if path.is_file() and path.suffix != ".txt")
+def images(photos: Path) -> tuple[Path, ...]:
+    return tuple(path for path in sorted(photos.rglob("*.*")) if path.is_file() and path.suffix != ".txt")
 
 
 @pytest.fixture(scope="module")
-def measured_copies(images: tuple[SurveyedImage, ...], tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+def measured_copies(images: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     """The files of a temporary store, in the order of the images."""
-    with temporary_store_stores(kind_named("resized"), images, _maker(tmp_path_factory.mktemp("copies"))) as made:
+    with temporary_store.temporary_store(
+        kind_named("resized"), _job(images), tmp_path_factory.mktemp("copies")
+    ) as made:
         return _contents(made)
 
 
@@ -83,27 +82,20 @@ def prepared(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def _judged(path: Path) -> SurveyedImage:
-    with Image.open(path) as image:
-        return SurveyedImage(path=path, width=image.width, height=image.height, size_bytes=path.stat().st_size)
+def _job(images: Sequence[Path], python: Path = PYTHON) -> Job:
+    return Job(python=python, images=tuple(images), pipeline=PIPELINE, tensor=False, variables=VARIABLES)
 
 
-def _maker(directory: Path, python: Path = PYTHON) -> Maker:
-    return Maker(python=python, variables=VARIABLES, directory=directory, pipeline=PIPELINE)
-
-
-def _make_store(kind: StoreKind, images: Sequence[SurveyedImage], maker: Maker) -> None:
-    with temporary_store_stores(kind, images, maker):
+def _make_store(kind: StoreKind, job: Job, directory: Path) -> None:
+    with temporary_store.temporary_store(kind, job, directory):
         pass
 
 
 @contextmanager
 def _loading(
-    images: Sequence[SurveyedImage], store: ImageStore, python: Path, *, with_workers: bool = False
+    images: Sequence[Path], store: ImageStore, python: Path, *, with_workers: bool = False
 ) -> Iterator[LoadingProcess]:
-    paths = tuple(each.path for each in images)
-    job = Job(python=python, images=paths, store=store, pipeline=PIPELINE, tensor=False, variables=VARIABLES)
-    with start_loading(job, with_workers=with_workers) as found:
+    with start_loading(replace(_job(images, python), store=store), with_workers=with_workers) as found:
         yield found
 
 
@@ -138,42 +130,40 @@ def _files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
-def test_a_store_of_originals_gives_the_bytes_of_every_file(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
+def test_a_store_of_originals_gives_the_bytes_of_every_file(images: tuple[Path, ...], tmp_path: Path) -> None:
     python = (interpreters.of_version("3.8") or interpreters.running()).executable
-    with temporary_store_stores(kind_named("webdataset"), images, _maker(tmp_path, python)) as made:
+    with temporary_store.temporary_store(kind_named("webdataset"), _job(images, python), tmp_path) as made:
         assert made.indexes == tuple(range(len(images)))
-        assert _read(python, made.store, made.indexes) == [each.path.read_bytes() for each in images]
-        assert made.ratio == made.bytes / sum(each.size_bytes for each in images)
-        assert made.bytes == sum(len(each) for name, each in _files(made.store.path).items() if name != "indexes.json")
+        assert _read(python, made.store, made.indexes) == [each.read_bytes() for each in images]
+        assert made.ratio == made.bytes / sum(each.stat().st_size for each in images)
+        assert made.bytes == sum(map(len, _files(made.store.path).values()))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no interpreter with lmdb")
 def test_a_store_of_a_package_gives_the_bytes_of_every_file(
-    photos: Path, images: tuple[SurveyedImage, ...], tmp_path: Path
+    photos: Path, images: tuple[Path, ...], tmp_path: Path
 ) -> None:
     python, out = Path(LIBRARIES or ""), tmp_path / "out"
-    originals = [each.path.read_bytes() for each in images]
-    with temporary_store_stores(kind_named("lmdb"), images, _maker(tmp_path, python)) as made:
-        assert _read(python, made.store, made.indexes) == originals
+    with temporary_store.temporary_store(kind_named("lmdb"), _job(images, python), tmp_path) as made:
+        assert _read(python, made.store, made.indexes) == [each.read_bytes() for each in images]
+        _workers_load(images, made.store, python)
     for _ in ("made", "and gone on with"):
         assert _prepared(tmp_path, "lmdb", photos, out, python).returncode == 0
-    store = ImageStore(kind="lmdb", path=out)
-    assert _read(python, store, range(len(images))) == originals
-    _workers_load(images, store, python)
+    code = "import prepare_lmdb, sys; images = prepare_lmdb.Reader(sys.argv[1]); print(len(images), images.name(0))"
+    done = subprocess.run((python, "-c", code, out), cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{len(images)} {images[0].relative_to(photos)}\n"
 
 
 @pytest.mark.skipif(bool(LIBRARIES), reason="FASTINSTALL_TEST_LIBRARIES has the package")
-def test_a_store_whose_package_is_missing_names_it_and_leaves_nothing(
-    images: tuple[SurveyedImage, ...], tmp_path: Path
-) -> None:
+def test_a_store_whose_package_is_missing_names_it_and_leaves_nothing(images: tuple[Path, ...], tmp_path: Path) -> None:
     with pytest.raises(NotLoadedError) as caught:
-        _make_store(kind_named("lmdb"), images, _maker(tmp_path))
+        _make_store(kind_named("lmdb"), _job(images), tmp_path)
     assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, "lmdb")
     assert list(tmp_path.iterdir()) == []
 
 
-def _workers_load(images: Sequence[SurveyedImage], store: ImageStore, python: Path) -> None:
+def _workers_load(images: Sequence[Path], store: ImageStore, python: Path) -> None:
     """In workers of both kinds."""
     remarks: list[str] = []
     requests = PoolRequest(workers=1), PoolRequest(workers=1, start=WorkerStart.SPAWN)
@@ -187,9 +177,9 @@ def _workers_load(images: Sequence[SurveyedImage], store: ImageStore, python: Pa
 
 
 def test_copies_are_smaller_pictures_of_the_same_form_with_their_orientation(
-    images: tuple[SurveyedImage, ...], measured_copies: list[bytes]
+    images: tuple[Path, ...], measured_copies: list[bytes]
 ) -> None:
-    copies = dict(zip([each.path.name for each in images], measured_copies, strict=True))
+    copies = dict(zip([each.name for each in images], measured_copies, strict=True))
     shown = {name: Image.open(io.BytesIO(content)) for name, content in copies.items()}
     found = {name: (each.format, each.mode, each.size) for name, each in shown.items()}
     assert found == {
@@ -201,104 +191,52 @@ def test_copies_are_smaller_pictures_of_the_same_form_with_their_orientation(
         "a.png": ("PNG", "RGBA", (33, 21)),
     }
     assert shown["a.b.jpg"].getexif()[0x0112] == 6
-    assert copies["small.jpg"] == images[[each.path.name for each in images].index("small.jpg")].path.read_bytes()
+    assert copies["small.jpg"] == next(each for each in images if each.name == "small.jpg").read_bytes()
 
 
-def test_uncompressed_files_show_what_they_take_before_and_after(
-    images: tuple[SurveyedImage, ...], tmp_path: Path
+def test_uncompressed_files_take_what_they_hold(images: tuple[Path, ...], tmp_path: Path) -> None:
+    sizes = [(320, 200), (320, 200), (40, 30), (33, 21), (320, 200), (50, 400)]
+    with temporary_store.temporary_store(kind_named("bmp"), _job(images), tmp_path) as made:
+        assert made.bytes == sum(54 + (3 * width + 3) // 4 * 4 * height for width, height in sizes)
+
+
+@pytest.mark.parametrize("kind", ["bmp", "webdataset"])
+def test_a_store_without_room_for_all_holds_the_first_ones(
+    kind: str, images: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard: list[Event] = []
-    with temporary_store_stores(kind_named("bmp"), images, replace(_maker(tmp_path), emit=heard.append)) as made:
-        exactly = sum(54 + (3 * each.width + 3) // 4 * 4 * each.height for each in images)
-        assert made.bytes == exactly
-    (told,) = heard
-    assert isinstance(told, Noted)
-    for part in ("6 images", "781.8 kB", str(tmp_path)):
-        assert part in told.message
-
-
-def test_a_store_without_room_for_all_holds_some_that_are_spread_evenly(
-    images: tuple[SurveyedImage, ...], tmp_path: Path
-) -> None:
-    with temporary_store_stores(kind_named("bmp"), images, replace(_maker(tmp_path), most_bytes=310_000)) as made:
-        assert made.indexes == (0, 3)
-        assert made.bytes <= 310_000
-        store = _storage.open_store("bmp", str(made.store.path))
-        assert (len(store), store.suffix(3), store.suffix(4)) == (len(images), ".bmp", "")
-        with Image.open(store.path(3)) as stored, Image.open(images[3].path) as original:
+    many = images * 10
+    monkeypatch.setattr(temporary_store, "MOST_BYTES", 10_000)
+    with temporary_store.temporary_store(kind_named(kind), _job(many), tmp_path) as made:
+        assert made.indexes == tuple(range(len(made.indexes)))
+        assert 0 < len(made.indexes) < len(many)
+        store = _storage.open_store(kind, str(made.store.path))
+        assert len(store) == len(made.indexes)
+        with Image.open(io.BytesIO(store.read(0))) as stored, Image.open(images[0]) as original:
             assert stored.tobytes() == original.convert("RGB").tobytes()
-        with pytest.raises(IndexError, match="not in the store"):
-            store.read(4)
+        with pytest.raises(KeyError):
+            store.read(len(many))
 
 
-def test_a_store_without_room_for_any_says_what_it_would_take(
-    images: tuple[SurveyedImage, ...], tmp_path: Path
-) -> None:
-    with pytest.raises(NotLoadedError) as caught:
-        _make_store(kind_named("bmp"), images, replace(_maker(tmp_path), most_bytes=1000))
-    assert caught.value.outcome is CandidateOutcome.UNSUITED
-    assert caught.value.reason.startswith("6 images ")
-    assert "781.8 kB" in caught.value.reason
-    assert "1.0 kB" in caught.value.reason
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_files_that_have_grown_since_end_a_store_at_its_limit(
-    images: tuple[SurveyedImage, ...], tmp_path: Path
-) -> None:
-    shrunk = [replace(each, width=1, height=1) for each in images]
-    large = tmp_path / "large.png"
-    Image.effect_noise((400, 300), 90).save(large)
-    room = tmp_path / "room"
-    room.mkdir()
-    with pytest.raises(NotLoadedError) as caught:
-        _make_store(kind_named("bmp"), [*shrunk, replace(shrunk[0], path=large)], _maker(room))
-    assert caught.value.outcome is CandidateOutcome.UNSUITED
-    assert "more than 151" in caught.value.reason
-    assert list(room.iterdir()) == []
-
-
-def test_nothing_is_written_after_the_limit(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
-    job = {
-        "kind": "webdataset",
-        "images": [str(each.path) for each in images],
-        "indexes": list(range(len(images))),
-        "out": str(tmp_path),
-        "limit_bytes": images[0].size_bytes,
-        "wanted": {},
-    }
-    words = (PYTHON, "-I", "-B", Path(temporary_store.__file__).with_name("_storage.py"))
-    done = subprocess.run(words, input=json.dumps(job) + "\n", capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == {"limit": images[0].size_bytes}
-    assert len(_storage.kind_of("webdataset").Reader(str(tmp_path))) == 2
-
-
-def test_images_that_cannot_be_stored_are_told_and_keep_no_place(
-    images: tuple[SurveyedImage, ...], tmp_path: Path
-) -> None:
+def test_images_that_cannot_be_stored_keep_no_place(images: tuple[Path, ...], tmp_path: Path) -> None:
     corrupt = tmp_path / "corrupt.jpg"
     corrupt.write_bytes(b"\xff\xd8 no image")
-    gone = replace(images[0], path=tmp_path / "gone.jpg")
-    mixed = (images[0], replace(images[1], path=corrupt), images[2], gone)
-    with temporary_store_stores(kind_named("resized"), mixed, _maker(tmp_path)) as made:
+    gone = tmp_path / "gone.jpg"
+    mixed = (images[0], corrupt, images[2], gone)
+    with temporary_store.temporary_store(kind_named("resized"), _job(mixed), tmp_path) as made:
         assert made.indexes == (0, 2)
-        assert {index: why.partition(":")[0] for index, why in made.skipped.items()} == {
-            1: "UnidentifiedImageError",
-            3: "FileNotFoundError",
-        }
-        assert made.ratio == made.bytes / (images[0].size_bytes + images[2].size_bytes)
+        assert made.ratio == made.bytes / (images[0].stat().st_size + images[2].stat().st_size)
     with pytest.raises(NotLoadedError, match="any image: FileNotFoundError"):
-        _make_store(kind_named("resized"), (gone,), _maker(tmp_path))
+        _make_store(kind_named("resized"), _job((gone,)), tmp_path)
 
 
-def test_a_place_where_nothing_can_be_written_is_an_outcome(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
+def test_a_place_where_nothing_can_be_written_is_an_outcome(images: tuple[Path, ...], tmp_path: Path) -> None:
     with pytest.raises(NotLoadedError) as caught:
-        _make_store(kind_named("bmp"), images, _maker(tmp_path / "gone"))
+        _make_store(kind_named("bmp"), _job(images), tmp_path / "gone")
     assert caught.value.outcome is CandidateOutcome.FAILED
     assert caught.value.reason.startswith("cannot write the store: ")
 
 
-def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[SurveyedImage, ...], tmp_path: Path) -> None:
+def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[Path, ...], tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     words = ("mount", "-t", "tmpfs", "-o", "size=256k", "none", disk)
@@ -307,7 +245,7 @@ def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[SurveyedI
         pytest.skip("a small disk needs the right to mount one")
     try:
         with pytest.raises(NotLoadedError) as caught:
-            _make_store(kind_named("bmp"), images, replace(_maker(disk), most_bytes=10_000_000))
+            _make_store(kind_named("bmp"), _job(images), disk)
         assert caught.value.outcome is CandidateOutcome.FAILED
         assert "free disk space" in caught.value.reason
         assert list(disk.iterdir()) == []
@@ -316,11 +254,11 @@ def test_a_full_disk_ends_a_store_and_gets_its_room_back(images: tuple[SurveyedI
 
 
 def test_a_printed_script_makes_the_files_that_were_measured(
-    photos: Path, images: tuple[SurveyedImage, ...], prepared: Path, measured_copies: list[bytes]
+    photos: Path, images: tuple[Path, ...], prepared: Path, measured_copies: list[bytes]
 ) -> None:
     found = _files(prepared / "resized")
     assert json.loads(found.pop("prepared.json"))["kind"] == "resized"
-    names = [str(each.path.relative_to(photos)) for each in images]
+    names = [str(each.relative_to(photos)) for each in images]
     named = [name.replace(".webp", ".webp.png") for name in names]
     assert found == dict(zip(named, measured_copies, strict=True))
 
@@ -338,9 +276,9 @@ def test_a_printed_script_goes_on_where_it_was_killed(photos: Path, prepared: Pa
 
 def _damage(path: Path) -> None:
     """What a kill leaves: some files are missing, others end anywhere."""
-    if path.name in ("index.u64", "images-00000.tar", "names.txt"):
+    if path.name == "images-00000.tar":
         os.truncate(path, path.stat().st_size * 2 // 3)
-    elif path.name == "palette.png":
+    elif path.name in ("images-00000.tar.json", "palette.png"):
         path.rename(f"{path}.partial")
 
 
@@ -376,17 +314,17 @@ def test_a_printed_script_refuses_to_mix_sizes(photos: Path, prepared: Path, tmp
     assert _files(prepared / "resized") == before
 
 
-def test_what_printed_scripts_make_is_read_by_others(images: tuple[SurveyedImage, ...], prepared: Path) -> None:
+def test_what_printed_scripts_make_is_read_by_others(images: tuple[Path, ...], prepared: Path) -> None:
     with tarfile.open(prepared / "webdataset/images-00000.tar") as archive:
         members = {each.name: archive.extractfile(each) for each in archive.getmembers()}
         contents = {name: stream.read() for name, stream in members.items() if stream is not None}
     cats = ("cats/a_b.jpg", "cats/grey.jpeg", "cats/small.jpg")
     names = (*cats, "dogs.x/a.png", "dogs.x/palette.png", "dogs.x/tall.webp")
-    assert contents == {name: each.path.read_bytes() for name, each in zip(names, images, strict=True)}
+    assert contents == {name: each.read_bytes() for name, each in zip(names, images, strict=True)}
 
 
 def test_a_printed_script_is_a_module_that_reads_what_it_has_made(
-    photos: Path, images: tuple[SurveyedImage, ...], prepared: Path
+    photos: Path, images: tuple[Path, ...], prepared: Path
 ) -> None:
     code = (
         "import importlib, os, pickle, sys; sys.path.insert(0, os.getcwd())\n"
@@ -396,5 +334,5 @@ def test_a_printed_script_is_a_module_that_reads_what_it_has_made(
     )
     kinds = ("webdataset", "bmp")
     done = subprocess.run((PYTHON, "-c", code, *kinds), cwd=prepared, capture_output=True, text=True, check=True)
-    names = [str(each.path.relative_to(photos)) for each in images]
+    names = [str(each.relative_to(photos)) for each in images]
     assert [line.split() for line in done.stdout.splitlines()] == [names, [f"{name}.bmp" for name in names]]

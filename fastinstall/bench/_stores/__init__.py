@@ -9,8 +9,6 @@ standard library and names of its neighbours (`from .preparing import ...`), and
 - `IN_FILES = True`, if each image has its own file, so that any loader can read it;
 - `SETTINGS`, if any: which of "shorter" and "filter" affect its content;
 - `PRIORITY`: its place among all candidates when time is short, the lowest first; the largest stores come last;
-- `most_bytes(image, wanted)`, unless images stay unchanged: the most bytes that an image takes, computed in advance
-  from `image.width`, `image.height` and `image.size_bytes`; it is not part of the script;
 - `make(images, out, wanted)`: puts images into the directory `out`, and continues after an interruption; yields
   (name, bytes, trouble) for each, with an empty trouble unless it was left out;
 - `Reader(path)`: `len()`, `read(index)`, `name(index)`, `path(index)` if it has files, `paths` (its files),

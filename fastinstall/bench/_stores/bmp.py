@@ -24,10 +24,6 @@ IN_FILES = True
 PRIORITY = 1060
 
 
-def most_bytes(image: Any, _wanted: Dict[str, Any]) -> int:
-    return int((3 * image.width + 3) // 4 * 4 * image.height)
-
-
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
     return make_files(images, out, wanted, (named, encode))
 

@@ -6,7 +6,7 @@ from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from typing import Any, BinaryIO, Callable, Deque, Dict, Iterator, List, Optional, Tuple
+from typing import Any, BinaryIO, Callable, Deque, Dict, Iterator, List, Tuple
 
 from .preparing import Outcome, Source, leave_room, trouble_of, write_file
 
@@ -16,7 +16,7 @@ Encode = Callable[[str, Dict[str, Any]], Encoded]
 
 def make_files(images: List[Source], out: str, wanted: Dict[str, Any], kind: Tuple[Any, Encode]) -> Iterator[Outcome]:
     """Write a file for each image: `kind` derives its name from the image's, and encodes it."""
-    return in_parallel(partial(make_file, out, wanted, kind), images, wanted.get("processes"))
+    return in_parallel(partial(make_file, out, wanted, kind), images)
 
 
 def make_file(out: str, wanted: Dict[str, Any], kind: Tuple[Any, Encode], source: Source) -> Outcome:
@@ -36,12 +36,12 @@ def make_file(out: str, wanted: Dict[str, Any], kind: Tuple[Any, Encode], source
     return name, size, ""
 
 
-def in_parallel(function: Callable[[Source], Any], images: List[Source], processes: Optional[int]) -> Iterator[Any]:
+def in_parallel(function: Callable[[Source], Any], images: List[Source]) -> Iterator[Any]:
     """Yield a function's result for each image, in order, only slightly ahead of the consumer, to save memory.
 
     Where no semaphore can be made (a container without a /dev/shm to write to, sem_open(3)), one process does it all.
     """
-    processes = processes or len(os.sched_getaffinity(0))
+    processes = len(os.sched_getaffinity(0))
     ahead: Deque["Future[Any]"] = deque()
     deaf = (signal.SIGINT, signal.SIG_IGN)  # the parent handles an interruption
     try:

@@ -34,13 +34,6 @@ ORIENTATION = 0x0112
 FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
 
-def most_bytes(image: Any, wanted: Dict[str, Any]) -> int:
-    scale = min(1.0, wanted["shorter"] / max(1, min(image.width, image.height)))
-    pixel = 3.4  # no JPEG of quality 90 and no PNG takes more bytes: three, plus headers
-    kept = image.size_bytes if scale == 1.0 else 0
-    return max(kept, int(pixel * (image.width * scale + 1) * (image.height * scale + 1)))
-
-
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
     return make_files(images, out, wanted, (named, encode))
 

@@ -8,7 +8,7 @@ memory buffer:
     webdataset.WebDataset(sorted(glob.glob("OUT/*.tar")), shardshuffle=100).shuffle(1000).decode("pil")
 
 The key of an image is its path without the extension, so it contains the directory as a label. A dot in a name becomes
-"_", because WebDataset takes what follows the first dot as the extension; duplicate keys get a number. With the index
+"_", because WebDataset takes what follows the first dot as the extension; duplicate keys get a number. With the indexes
 beside them, you can read the files in any order:
 
     from prepare import Reader                 # this file
@@ -27,35 +27,36 @@ beside them, you can read the files in any order:
 Run the same command again to continue after an interruption.
 """
 
+import io
 import json
 import os
 import tarfile
-from array import array
-from typing import Any, BinaryIO, Dict, Iterator, List, Set, Tuple
+from contextlib import suppress
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from .preparing import Outcome, Source, content_of, leave_room, originals
+from .preparing import Outcome, Source, content_of, leave_room, originals, write_file
 
 NAME = "webdataset"
 TITLE = "tar files (WebDataset)"
 CAVEAT = "WebDataset reads it from start to end: it only shuffles within a memory buffer"
 PRIORITY = 1050
 
-END = bytes(2 * tarfile.BLOCKSIZE)
-MOST = 1 << 30  # bytes of images in an archive
-INDEX = "index.u64"  # per image, as unsigned 64-bit numbers: archive, first byte, length, start of the next
-NAMES = "names.txt"  # a JSON string in each line
+MOST = 1 << 30  # bytes in an archive
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
-    named, shards = members(images), Shards(out)
-    try:
-        for name, content, trouble in originals([each for each in images if each[0] not in shards.done]):
+    named, finished = members(images), Reader(out)
+    done = {name for _, name, _, _ in finished.index}
+    number, shard = len(finished.paths), None
+    with suppress(GeneratorExit):  # the caller has enough of them
+        for name, content, trouble in originals([each for each in images if each[0] not in done]):
             if not trouble:
                 leave_room(out, len(content), wanted)
-                shards.add(name, named[name], content)
+                shard, number = room_in(shard, out, number, len(content))
+                shard.add(name, named[name], content)
             yield name, len(content), trouble
-    finally:
-        shards.end()
+    if shard is not None:
+        shard.end()
 
 
 def members(images: List[Source]) -> Dict[str, str]:
@@ -73,58 +74,33 @@ def members(images: List[Source]) -> Dict[str, str]:
     return found
 
 
-def frame(member: str, content: bytes) -> Tuple[bytes, bytes]:
-    """Return the bytes around a file in an archive. Source: pax(1), "ustar Interchange Format"."""
-    header = tarfile.TarInfo(member)
-    header.size = len(content)
-    return header.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape"), bytes(-len(content) % tarfile.BLOCKSIZE)
+class Shard:
+    """An archive. It is complete once its index lies beside it; another one is written anew."""
 
-
-class Shards:
-    """Archives to append to, and their index. An interrupted run's incomplete member is cut off first."""
-
-    def __init__(self, out: str) -> None:
-        self.out = out
-        index, names = index_in(out), names_in(out)
-        count = min(len(index) // 4, len(names))
-        while count and index[4 * count - 1] > self._measure_size(index[4 * count - 4]):
-            count -= 1
-        self.done = set(names[:count])
-        self.number, self.offset = (index[4 * count - 4], index[4 * count - 1]) if count else (0, 0)
-        self.index = appended(os.path.join(out, INDEX), 32 * count)
-        self.names = appended(os.path.join(out, NAMES), sum(len(line_of(each)) for each in names[:count]))
-        self.data = self._open_file()
-
-    def end(self) -> None:
-        self.data.write(END)
-        for each in (self.data, self.index, self.names):
-            each.close()
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.archive = tarfile.open(path, "w", format=tarfile.GNU_FORMAT, encoding="utf-8")  # noqa: SIM115 (`end`)
+        self.index: List[Tuple[str, int, int]] = []  # of each image: name, first byte, length
 
     def add(self, name: str, member: str, content: bytes) -> None:
-        before, after = frame(member, content)
-        if self.offset and self.offset + len(content) > MOST:
-            self._start_next_file()
-        for each in (before, content, after):
-            self.data.write(each)
-        start = self.offset + len(before)
-        self.offset = start + len(content) + len(after)
-        self.index.write(array("Q", (self.number, start, len(content), self.offset)).tobytes())
-        self.names.write(line_of(name))
+        header = tarfile.TarInfo(member)
+        header.size = len(content)
+        self.archive.addfile(header, io.BytesIO(content))
+        padded = len(content) + -len(content) % tarfile.BLOCKSIZE
+        self.index.append((name, self.archive.offset - padded, len(content)))
 
-    def _start_next_file(self) -> None:
-        self.data.write(END)
-        self.data.close()
-        self.number, self.offset = self.number + 1, 0
-        self.data = self._open_file()
+    def end(self) -> None:
+        self.archive.close()
+        write_file(self.path + ".json", lambda stream: stream.write(json.dumps(self.index).encode()))
 
-    def _open_file(self) -> BinaryIO:
-        return appended(self._make_path(self.number), self.offset)
 
-    def _make_path(self, number: int) -> str:
-        return os.path.join(self.out, "images-%05d.tar" % number)
-
-    def _measure_size(self, number: int) -> int:
-        return os.path.getsize(self._make_path(number)) if os.path.exists(self._make_path(number)) else 0
+def room_in(shard: Optional[Shard], out: str, number: int, size: int) -> Tuple[Shard, int]:
+    """Return an archive that has room for so many bytes, and the number of the next one."""
+    if shard is not None and shard.archive.offset + size <= MOST:
+        return shard, number
+    if shard is not None:
+        shard.end()
+    return Shard(os.path.join(out, "images-%05d.tar" % number)), number + 1
 
 
 class Reader:
@@ -132,23 +108,22 @@ class Reader:
 
     def __init__(self, path: str) -> None:
         self.root = path
-        self.index = index_in(path)
-        self.paths = sorted(os.path.join(path, each) for each in os.listdir(path) if each.startswith("images"))
+        indexes = sorted(os.path.join(path, each) for each in os.listdir(path) if each.endswith(".tar.json"))
+        self.paths = [each[: -len(".json")] for each in indexes]
+        self.index = [(number, *each) for number, file in enumerate(indexes) for each in json.loads(content_of(file))]
         self._open: Dict[int, int] = {}
-        self._names: List[str] = []
 
     def __reduce__(self) -> Any:
         return type(self), (self.root,)
 
     def __len__(self) -> int:
-        return len(self.index) // 4
+        return len(self.index)
 
     def name(self, index: int) -> str:
-        self._names = self._names or names_in(self.root)
-        return self._names[index]
+        return str(self.index[index][1])
 
     def read(self, index: int) -> bytes:
-        number, start, length, _ = self.index[4 * index : 4 * index + 4]
+        number, _, start, length = self.index[index]
         if number not in self._open:
             self._open[number] = os.open(self.paths[number], os.O_RDONLY | os.O_CLOEXEC)
         return os.pread(self._open[number], length, start)
@@ -156,29 +131,3 @@ class Reader:
     def close(self) -> None:
         while self._open:
             os.close(self._open.popitem()[1])
-
-
-def index_in(place: str) -> "array[int]":
-    found = array("Q")
-    path = os.path.join(place, INDEX)
-    if os.path.exists(path):
-        content = content_of(path)
-        found.frombytes(content[: len(content) // 32 * 32])
-    return found
-
-
-def names_in(place: str) -> List[str]:
-    path = os.path.join(place, NAMES)
-    lines = content_of(path).splitlines(keepends=True) if os.path.exists(path) else []
-    return [json.loads(each) for each in lines if each.endswith(b"\n")]
-
-
-def line_of(name: str) -> bytes:
-    return json.dumps(name).encode() + b"\n"
-
-
-def appended(path: str, size: int) -> BinaryIO:
-    """Return a file to write to, truncated to a size."""
-    stream = open(path, "ab")  # noqa: SIM115 (the caller closes it)
-    stream.truncate(size)
-    return stream

@@ -31,7 +31,6 @@ def make_bench_request(arguments: Namespace) -> BenchRequest:
         quick=arguments.quick,
         samples=_read("--samples", arguments.samples, positive_number, None),
         workers=_read("--workers", arguments.workers, _parse_worker_counts, ()),
-        threads=_read("--threads", arguments.threads, _parse_thread_counts, ()),
         target_rate=_read("--target-rate", arguments.target_rate, _parse_rate, None),
         loader=_parse_loader(arguments.loader),
         candidates=_read("--candidates", arguments.candidates, _parse_names, ()),
@@ -61,7 +60,7 @@ def pipeline_of(arguments: Namespace) -> ImagePipeline:
 
 def _refuse_contradictions(arguments: Namespace) -> None:
     if arguments.only == "operations":
-        for flag in ("paths", "loader", "workload", "candidates", "workers", "threads", "target_rate"):
+        for flag in ("paths", "loader", "workload", "candidates", "workers", "target_rate"):
             if getattr(arguments, flag):
                 told = "DIR|FILE" if flag == "paths" else f"--{flag.replace('_', '-')}"
                 raise UsageError(f"--only operations measures no loading, so it takes no {told}", hint=_HINT)
@@ -104,13 +103,6 @@ def _parse_worker_counts(value: object) -> tuple[int, ...]:
     if not written or not all(each.isascii() and each.isdecimal() for each in written):
         raise ValueError("expected numbers of worker processes, separated by commas: 0,1,2")
     return tuple(sorted({int(each) for each in written}))
-
-
-def _parse_thread_counts(value: object) -> tuple[int, ...]:
-    written = name_list(value)
-    if not written:
-        raise ValueError("expected numbers of threads, separated by commas: 1,2,4")
-    return tuple(sorted(set(map(positive_number, written))))
 
 
 def _parse_rate(value: object) -> float:

@@ -12,7 +12,7 @@ from fastinstall.core.messages import format_bytes
 from fastinstall.model.speed import SpeedRow
 
 _INDENT = "  "
-_WORDS = frozenset(("stage", "start, cache", "candidate", "differs", "operation", "name", "what it is", "needs"))
+_WORDS = frozenset(("stage", "start", "candidate", "differs", "operation", "name", "what it is", "needs"))
 """Columns of words; the others hold figures."""
 
 
@@ -24,23 +24,23 @@ def stage_table(costs: Sequence[StageCost], page: Page) -> list[str]:
 
 
 def rate_table(rates: Sequence[LoadingRate], page: Page) -> list[str]:
-    """Return images per second by number of workers, how they start, and page cache."""
+    """Return images per second by number of workers, and how they start."""
     rows = [
         (
             str(each.workers),
-            words.start_words(each),
+            str(each.start),
             format_rate(each.images_per_second),
             f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
             format_bytes(each.peak_bytes) if each.peak_bytes else "",
         )
         for each in rates
     ]
-    return render_table(("workers", "start, cache", "images/s", "first batch", "memory"), rows, page)
+    return render_table(("workers", "start", "images/s", "first batch", "memory"), rows, page)
 
 
 def candidate_table(result: WorkloadResult, page: Page) -> list[str]:
     """Return the baseline, then whatever was measured against it."""
-    workers = words.find_best_warm_rate(result.baseline.rates)
+    workers = words.find_best_rate_with_workers(result.baseline.rates)
     head = words.format_count(workers.workers, "worker") if workers is not None else ""
     shown = words.select_measured((result.baseline, *result.candidates))
     columns = ("candidate", "gain", "images/s", head, "memory", "differs")

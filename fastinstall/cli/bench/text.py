@@ -133,8 +133,8 @@ class _Writer:
         yield from self._indent(told)
 
     def _render_rates(self, baseline: CandidateResult) -> Iterator[str]:
-        """Yield images per second by number of workers, how they start, and page cache."""
-        rates = (*baseline.rates, *baseline.thread_rates)
+        """Yield images per second by number of workers, and how they start."""
+        rates = baseline.rates
         if rates:
             yield from tables.rate_table(rates, self.page)
             yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")

@@ -13,7 +13,6 @@ from fastinstall.bench.report import (
     ImagePipeline,
     LoadingRate,
     Unmeasured,
-    WorkerStart,
     Workload,
 )
 from fastinstall.bench.wording import format_rate
@@ -54,11 +53,7 @@ def images_words(workload: Workload) -> str:
 
 def place_words(filesystem: Filesystem) -> str:
     """Return where files lie, as far as it matters to a loader."""
-    kind = {True: "turning disk", False: "solid-state disk", None: "disk"}[filesystem.rotational]
-    if filesystem.memory:
-        kind = "in memory"
-    if filesystem.network:
-        kind = "network filesystem"
+    kind = "in memory" if filesystem.memory else "network filesystem" if filesystem.network else "disk"
     return f"{filesystem.type}, {kind}" if filesystem.type else kind
 
 
@@ -119,31 +114,23 @@ def describe_unmeasured(results: Iterable[CandidateResult]) -> Iterator[tuple[st
             yield name_words(each.candidate), f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome)
 
 
-def find_best_warm_rate(rates: Iterable[LoadingRate]) -> LoadingRate | None:
-    """Find the best of some rates, with workers and a warm page cache."""
-    warm = [each for each in rates if each.workers and not each.cold]
-    return max(warm, key=lambda each: each.images_per_second, default=None)
+def find_best_rate_with_workers(rates: Iterable[LoadingRate]) -> LoadingRate | None:
+    """Find the best of some rates, with workers."""
+    return max((each for each in rates if each.workers), key=lambda each: each.images_per_second, default=None)
 
 
 def format_rate_with_workers(result: CandidateResult, workers: LoadingRate | None) -> str:
-    """Return images per second with as many workers or threads, started alike; empty if that was not measured."""
+    """Return images per second with as many workers, started alike; empty if that was not measured."""
     if workers is None:
         return ""
-    manner = (workers.workers, workers.start, workers.cold)
-    rates = (*result.rates, *result.thread_rates)
-    alike = (each for each in rates if (each.workers, each.start, each.cold) == manner)
+    manner = (workers.workers, workers.start)
+    alike = (each for each in result.rates if (each.workers, each.start) == manner)
     return next((format_rate(each.images_per_second) for each in alike), "")
 
 
 def name_words(candidate: Candidate) -> str:
     """Name a candidate as flags do; of several at once, which ones."""
     return candidate.title if candidate.kind is CandidateKind.TOGETHER else candidate.name
-
-
-def start_words(rate: LoadingRate) -> str:
-    """Return how its workers came to be, and whether the files had to come from the disk."""
-    cache = "cold" if rate.cold else "warm"
-    return cache if rate.start is WorkerStart.NONE else f"{rate.start}, {cache}"
 
 
 def format_count(number: int, noun: str) -> str:

@@ -63,8 +63,7 @@ def _tell(report: BenchReport, context: Context) -> None:
 
 
 def _list(context: Context) -> int:
-    from fastinstall.bench.catalogue import adapter_problems  # noqa: PLC0415 (only with --list)
-    from fastinstall.bench.materials import list_known_candidates  # noqa: PLC0415 (likewise)
+    from fastinstall.bench.materials import list_known_candidates  # noqa: PLC0415 (only with --list)
 
     known = list_known_candidates()
     for problem in adapter_problems():

@@ -58,13 +58,12 @@ def timing(stages: dict[Stage, float] | None = None, *, cold_read_ms: float | No
 
 
 def rate(workers: int, images_per_second: float, **fields: Any) -> LoadingRate:
-    """A loader with workers, forked, warm."""
+    """A loader with workers, forked."""
     start = WorkerStart.FORK if workers else WorkerStart.NONE
     usual = LoadingRate(
         workers=workers,
         start=start,
         engine=LoadingEngine.OWN,
-        cold=False,
         images_per_second=images_per_second,
         first_batch_seconds=0.1,
     )

@@ -38,7 +38,7 @@ MACHINE = LoaderLimits(
     libc_version="2.36",
 )
 HOSTILE = ("\x1b[2Jcleared.jpg", "<script>alert(1)</script>.jpg", '=HYPERLINK("http://x","y").jpg', "a\nb.jpg")
-DISK = Filesystem(mount=PurePath("/data"), type="ext4", rotational=False, free_bytes=80_000_000_000)
+DISK = Filesystem(mount=PurePath("/data"), type="ext4", free_bytes=80_000_000_000)
 NUMPY = {"pillow": "13.0.0", "numpy": "2.4.1"}
 
 
@@ -77,12 +77,11 @@ def advice(name: str, brings: Gain | None, message: str, command: str | None = N
 
 
 def _rates(alone: float) -> tuple[LoadingRate, ...]:
-    def rate(workers: int, start: WorkerStart, factor: float, *, cold: bool = False) -> LoadingRate:
+    def rate(workers: int, start: WorkerStart, factor: float) -> LoadingRate:
         return LoadingRate(
             workers=workers,
             start=start,
             engine=LoadingEngine.TORCH,
-            cold=cold,
             images_per_second=alone * factor,
             first_batch_seconds=0.04 + 2.1 * (start is WorkerStart.SPAWN),
             peak_bytes=210_000_000 * (workers + 1),
@@ -90,18 +89,9 @@ def _rates(alone: float) -> tuple[LoadingRate, ...]:
 
     return (
         rate(0, WorkerStart.NONE, 0.98),
-        rate(0, WorkerStart.NONE, 0.71, cold=True),
         rate(1, WorkerStart.FORK, 0.93),
         rate(2, WorkerStart.FORK, 1.81),
         rate(2, WorkerStart.SPAWN, 1.77),
-        rate(2, WorkerStart.FORK, 1.22, cold=True),
-    )
-
-
-def _thread_rates(alone: float) -> tuple[LoadingRate, ...]:
-    usual = replace(_rates(alone)[0], start=WorkerStart.THREAD, engine=LoadingEngine.THREADS, peak_bytes=320_000_000)
-    return tuple(
-        replace(usual, workers=workers, images_per_second=alone * factor) for workers, factor in ((1, 1.01), (2, 1.92))
     )
 
 
@@ -112,7 +102,6 @@ def _baseline(timed: Timing, title: str = "pillow 13.0.0 (in place)") -> Candida
         versions=NUMPY,
         timing=timed,
         rates=_rates(timed.images_per_second),
-        thread_rates=_thread_rates(timed.images_per_second),
     )
 
 
@@ -123,8 +112,7 @@ def _measured(who: Candidate, timed: Timing, brings: Gain, difference: Differenc
         versions={},
         timing=timed,
         gain=brings,
-        rates=_rates(timed.images_per_second)[3:4],
-        thread_rates=_thread_rates(timed.images_per_second)[1:],
+        rates=_rates(timed.images_per_second)[2:3],
         difference=difference,
     )
 

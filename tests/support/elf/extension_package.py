@@ -3,27 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-ADAPTER = '''\
-"""Decodes nothing: a grey picture of the size that is wanted."""
-
-NAME = "acme-raw"
-TITLE = "grey pictures"
-MODULES = ("json",)
-BRINGS = ()
-FORMATS = ("JPEG",)
-CODE = "bytes(3 * 256 * 256)"
-LOADER = "def load(path):\\n    return bytes(3 * SHORTER * (CROP or SHORTER))\\n"
-
-
-def versions():
-    return {"acme": "1.0"}
-
-
-def stages(wanted):
-    side = wanted["crop"] or wanted["shorter"]
-    return [("decode", lambda data: bytes(3 * side * side))]
-'''
-
 
 def make_distribution(
     directory: Path, name: str, *, files: Mapping[str, str], points: Mapping[str, Mapping[str, str]]

@@ -12,13 +12,10 @@ from support.bench.adapters import adapter_named
 from fastinstall.bench import _stores, adapters, catalogue
 from fastinstall.bench._stores import preparing
 from fastinstall.bench.candidates import Materials, make_candidate_runs
-from fastinstall.bench.catalogue import kind_named
 from fastinstall.bench.effort import sort_by_promise
 from fastinstall.bench.materials import list_known_candidates
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import ImagePipeline
-from fastinstall.bench.surveyed_image import SurveyedImage
-from fastinstall.bench.temporary_store import estimate_store
 from fastinstall.model.machine import LoaderLimits
 
 DECODER = '''"""Acme's decoder."""
@@ -53,10 +50,6 @@ BRINGS = ("shelf",)
 IN_FILES = False
 SETTINGS = ("shorter",)
 PRIORITY = 45
-
-
-def most_bytes(image, wanted):
-    return image.width * wanted["shorter"]
 
 
 def make(images, out, wanted):
@@ -110,17 +103,11 @@ def test_they_are_compared_when_their_turn_comes() -> None:
 def test_they_are_printed_as_code() -> None:
     loader, script = render_code("acme-raw", ImagePipeline()), render_code("shelf", ImagePipeline(shorter=300))
     assert "'acme>=2' pillow numpy" in loader
-    assert "most_bytes" not in script
+    assert "PRIORITY" not in script
     values = {
         ast.unparse(node.targets[0]): node.value for node in ast.parse(script).body if isinstance(node, ast.Assign)
     }
     assert ast.literal_eval(values["WANTED"]) == {"kind": "shelf", "shorter": 300}
-
-
-def test_the_room_that_a_store_takes_is_told_before() -> None:
-    photo = SurveyedImage(path=Path("a.jpg"), width=1000, height=800, size_bytes=1)
-    found = estimate_store(kind_named("shelf"), [photo], ImagePipeline(shorter=300), 1 << 30)
-    assert 300_000 < found.most_bytes < 400_000
 
 
 def test_results_of_a_decoder_go_to_those_who_compare_decoders() -> None:

@@ -4,8 +4,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from fastinstall.bench.filesystem import filesystem_of, mount_of
-from fastinstall.model.machine import Filesystem
+from fastinstall.bench.filesystem import filesystem_of, find_mount
 
 CLUSTER = """\
 22 28 0:20 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
@@ -48,20 +47,10 @@ HIDDEN = """\
 """
 
 
-def _machine(root: Path, mountinfo: str, rotational: dict[str, str]) -> Path:
+def _machine(root: Path, mountinfo: str) -> Path:
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/self/mountinfo").write_text(mountinfo)
-    for device, said in rotational.items():
-        queue = root / "sys/devices" / device / "queue"
-        queue.mkdir(parents=True)
-        (queue / "rotational").write_text(f"{said}\n")
     return root
-
-
-def _link(place: Path, target: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    target.mkdir(parents=True, exist_ok=True)
-    place.symlink_to(target)
 
 
 @pytest.mark.parametrize(
@@ -90,61 +79,37 @@ def _link(place: Path, target: Path) -> None:
     ],
 )
 def test_disk_memory_and_network_are_told_apart(tmp_path: Path, path: str, mount: str, kind: str, place: str) -> None:
-    found = filesystem_of(Path(path), _machine(tmp_path, CLUSTER, {}))
+    found = filesystem_of(Path(path), _machine(tmp_path, CLUSTER))
     assert (found.mount, found.type) == (PurePath(mount), kind)
     assert (found.memory, found.network) == (place == "memory", place == "network")
 
 
 def test_a_container_has_its_image_and_what_is_mounted_into_it(tmp_path: Path) -> None:
-    root = _machine(tmp_path, CONTAINER, {})
+    root = _machine(tmp_path, CONTAINER)
     assert filesystem_of(Path("/app/images"), root).type == "overlay"
     assert filesystem_of(Path("/data/train"), root).network
     assert filesystem_of(Path("/etc/hosts"), root).mount == PurePath("/etc/hosts")
 
 
-def test_the_drives_of_windows_are_told_by_an_option(tmp_path: Path) -> None:
-    root = _machine(tmp_path, WINDOWS, {})
-    assert (filesystem_of(Path("/mnt/c/Users"), root).type, filesystem_of(Path("/mnt/c"), root).network) == (
-        "drvfs",
-        True,
-    )
+def test_the_drives_of_windows_are_those_of_another_machine(tmp_path: Path) -> None:
+    root = _machine(tmp_path, WINDOWS)
+    assert filesystem_of(Path("/mnt/c/Users"), root).network
     assert not filesystem_of(Path("/mnt/d"), root).network
 
 
+@pytest.mark.parametrize(("kind", "is_network"), [("fuse.s3fs", True), ("fuse.fuse-overlayfs", False)])
+def test_of_filesystems_in_user_space_few_are_local(tmp_path: Path, kind: str, *, is_network: bool) -> None:
+    root = _machine(tmp_path, f"27 1 0:40 / / rw - {kind} some rw\n")
+    assert filesystem_of(Path("/"), root).network is is_network
+
+
 def test_of_two_on_one_place_the_later_hides_the_other() -> None:
-    assert mount_of(PurePath("/data/a"), HIDDEN).type == "tmpfs"
-
-
-def test_whether_a_disk_turns_is_said_by_the_disk_of_a_partition(tmp_path: Path) -> None:
-    disks = {"pci0/sda": "1", "pci0/nvme0n1": "0", "virtual/dm-0": "0"}
-    root = _machine(tmp_path, CLUSTER, disks)
-    _link(root / "sys/dev/block/8:2", root / "sys/devices/pci0/sda/sda2")
-    _link(root / "sys/dev/block/253:1", root / "sys/devices/virtual/dm-0")
-    _link(root / "sys/class/block/nvme0n1p3", root / "sys/devices/pci0/nvme0n1/nvme0n1p3")
-    turns = {
-        path: filesystem_of(Path(path), root).rotational for path in ("/", "/var", "/btrfs", "/srv/photos", "/home")
-    }
-    assert turns == {"/": True, "/var": False, "/btrfs": False, "/srv/photos": None, "/home": None}
-
-
-def test_a_disk_of_a_logical_volume_is_found_by_its_name(tmp_path: Path) -> None:
-    text = "28 1 0:44 / / rw - btrfs /dev/mapper/vg-root rw,subvol=/@\n"
-    root = _machine(tmp_path, text, {"virtual/dm-3": "1"})
-    (root / "dev/mapper").mkdir(parents=True)
-    (root / "dev/dm-3").touch()
-    (root / "dev/mapper/vg-root").symlink_to("../dm-3")
-    _link(root / "sys/class/block/dm-3", root / "sys/devices/virtual/dm-3")
-    assert filesystem_of(Path("/"), root).rotational is True
-
-
-def test_the_disk_of_a_virtual_machine_says_nothing(tmp_path: Path) -> None:
-    root = _machine(tmp_path, "27 1 254:1 / / rw - ext4 /dev/vda1 rw\n", {"virtio0/vda": "1"})
-    _link(root / "sys/dev/block/254:1", root / "sys/devices/virtio0/vda/vda1")
-    assert filesystem_of(Path("/"), root).rotational is None
+    assert find_mount(PurePath("/data/a"), HIDDEN) == (PurePath("/data"), "tmpfs")
 
 
 def test_without_mountinfo_nothing_is_known_and_nothing_fails(tmp_path: Path) -> None:
-    assert filesystem_of(Path("/a"), tmp_path) == Filesystem(mount=PurePath("/"), type="")
+    found = filesystem_of(Path("/a"), tmp_path)
+    assert (found.mount, found.type, found.network, found.memory) == (PurePath("/"), "", False, False)
 
 
 def test_a_path_of_this_machine_has_room(tmp_path: Path) -> None:

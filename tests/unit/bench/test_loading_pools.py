@@ -7,7 +7,6 @@ from fastinstall.bench.loading import (
     PoolWorkload,
     batch_size,
     choose_pool_requests,
-    choose_thread_requests,
 )
 from fastinstall.bench.report import WorkerStart
 from fastinstall.model.machine import LoaderLimits
@@ -36,7 +35,7 @@ def test_in_full_powers_of_two_up_to_the_quota_are_tried(cores: int, quota: floa
     assert [request.workers for request in requests[: len(numbers)]] == numbers
     assert requests[0] == ALONE
     spawned = PoolRequest(workers=most, start=WorkerStart.SPAWN)
-    assert requests[len(numbers) :] == (spawned, PoolRequest(workers=most, cold=True))
+    assert requests[len(numbers) :] == (spawned,)
 
 
 def test_in_short_there_are_none_and_as_many_as_can_compute() -> None:
@@ -47,18 +46,7 @@ def test_numbers_that_were_asked_for_are_tried_once_each_however_many_cpus_there
     requests = choose_pool_requests(_machine(2), quick=True, workers=(16, 0, 16))
     assert requests == (PoolRequest(workers=16), ALONE)
     without = choose_pool_requests(_machine(2), quick=False, workers=(0,))
-    assert without == (ALONE, PoolRequest(workers=0, start=WorkerStart.NONE, cold=True))
-
-
-@pytest.mark.parametrize(
-    ("cores", "quick", "wished", "numbers"),
-    [(4, False, (), [1, 4]), (1, False, (), [1]), (4, True, (), []), (4, True, (2, 8), [2, 8]), (4, False, (3,), [3])],
-)
-def test_one_thread_and_as_many_as_can_compute_are_tried(
-    cores: int, wished: tuple[int, ...], numbers: list[int], *, quick: bool
-) -> None:
-    requests = choose_thread_requests(_machine(cores), quick=quick, threads=wished)
-    assert requests == tuple(PoolRequest(workers=number, start=WorkerStart.THREAD) for number in numbers)
+    assert without == (ALONE,)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
-"""How large a store is expected to be, which images have room, the formats that are written, the scripts' texts."""
+"""How large a store may become, the names in it, the scripts' texts."""
 
 import ast
 import importlib
 import mmap
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,15 +12,12 @@ import pytest
 
 from fastinstall.bench._stores import lmdb, webdataset
 from fastinstall.bench.catalogue import all_kinds, kind_named
-from fastinstall.bench.loading import NotLoadedError
+from fastinstall.bench.loading import Job, NotLoadedError
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import ImagePipeline
-from fastinstall.bench.surveyed_image import SurveyedImage
-from fastinstall.bench.temporary_store import Maker, estimate_store, temporary_store
+from fastinstall.bench.temporary_store import temporary_store
 from fastinstall.core.errors import UsageError
-
-PHOTO = SurveyedImage(path=Path("image.jpg"), width=4000, height=3000, size_bytes=4_000_000)
-LARGE = 1 << 40
+from fastinstall.core.events import Event, Noted
 
 
 @pytest.mark.parametrize(("pages", "used"), [(4096, 4096), (16384, 16384), (65536, 32768)])
@@ -37,53 +33,21 @@ def test_an_lmdb_has_room_for_the_pages_of_its_kernel(
     assert room == 2 * (1000 + 2 * used) + (64 << 20)
 
 
-@pytest.mark.parametrize(
-    ("kind", "least", "most"),
-    [
-        ("bmp", 36_000_054, 36_100_000),
-        ("resized", 256 * 341 * 3, 450_000),
-        ("lmdb", 4_004_096, 4_100_000),
-        ("webdataset", 4_001_000, 4_100_000),
-    ],
-)
-def test_a_store_is_told_to_take_somewhat_more_than_it_does(kind: str, least: int, most: int) -> None:
-    found = estimate_store(kind_named(kind), [PHOTO], ImagePipeline(), LARGE)
-    assert found.indexes == (0,)
-    assert least < found.most_bytes < most
-    assert found.all_bytes == found.most_bytes
-
-
-def test_images_are_taken_evenly_until_the_room_ends() -> None:
-    found = estimate_store(kind_named("bmp"), [PHOTO] * 10, ImagePipeline(), 110_000_000)
-    assert found.indexes == (0, 3, 6)
-    assert found.most_bytes <= 110_000_000
-    assert found.all_bytes >= 360_000_000
-
-
-def test_a_bound_between_small_and_large_images_is_kept() -> None:
-    small = SurveyedImage(path=Path("image.jpg"), width=10, height=10, size_bytes=1000)
-    for most in (0, 70_000, 100_000, 4_100_000, 8_200_000):
-        found = estimate_store(kind_named("lmdb"), [PHOTO, small, PHOTO, small], ImagePipeline(), most)
-        assert not found.indexes or found.most_bytes <= most
-
-
-def test_only_kinds_with_room_fit() -> None:
-    bounds = 1_000_000
-    fitting = [each.name for each in all_kinds() if estimate_store(each, [PHOTO], ImagePipeline(), bounds).indexes]
-    assert fitting == ["resized"]
-
-
 @pytest.mark.parametrize(("free", "granted"), [(300_000_000, "30.0 MB"), (1 << 50, "1.1 GB")])
 def test_a_store_takes_at_most_a_gibibyte_and_a_tenth_of_what_is_free(
     free: int, granted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    maker = Maker(python=Path(sys.executable), variables={}, directory=tmp_path)
+    heard: list[Event] = []
+    job = Job(python=Path(sys.executable), images=(Path("image.jpg"),))
     monkeypatch.setattr(shutil, "disk_usage", lambda _directory: SimpleNamespace(free=free))
     with (
-        pytest.raises(NotLoadedError, match=f"a temporary store may take {granted} "),
-        temporary_store(kind_named("bmp"), [replace(PHOTO, width=4_000_000)], maker),
+        pytest.raises(NotLoadedError, match="FileNotFoundError"),
+        temporary_store(kind_named("webdataset"), job, tmp_path, heard.append),
     ):
-        pytest.fail("it has no room")
+        pytest.fail("there is no such image")
+    (told,) = heard
+    assert isinstance(told, Noted)
+    assert f"at most {granted} in {tmp_path}, " in told.message
     assert not list(tmp_path.iterdir())
 
 

@@ -23,7 +23,6 @@ def test_every_flag_arrives(tmp_path: Path) -> None:
     found = _wish(
         str(tmp_path),
         *("--quick", "--samples", "40", "--size", "512", "--crop", "0", "--filter", "lanczos", "--workers", "4,0,2,2"),
-        *("--threads", "8,1,8"),
         *("--target-rate", "1500.5", "--loader", f"{tmp_path}/loader.py", "--candidates", "pillow-draft, fastinstall"),
         *("--with", "all", "--no-build", "--only", "loading"),
     )
@@ -33,7 +32,6 @@ def test_every_flag_arrives(tmp_path: Path) -> None:
         quick=True,
         samples=40,
         workers=(0, 2, 4),
-        threads=(1, 8),
         target_rate=1500.5,
         loader=f"{tmp_path}/loader.py:load",
         candidates=("pillow-draft", "fastinstall"),
@@ -61,8 +59,6 @@ def test_images_are_told_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.M
         ("--workers", "x"),
         ("--workers", "-1"),
         ("--workers", ","),
-        ("--threads", "0"),
-        ("--threads", ","),
         ("--size", "0"),
         ("--size", "99999"),
         ("--crop", "-1"),
