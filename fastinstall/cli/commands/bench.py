@@ -66,8 +66,6 @@ def _list(context: Context) -> int:
     from fastinstall.bench.materials import list_known_candidates  # noqa: PLC0415 (only with --list)
 
     known = list_known_candidates()
-    for problem in adapter_problems():
-        context.console.talk(problem)
     from fastinstall.cli.bench.text import candidates_text  # noqa: PLC0415 (likewise)
 
     tell(context, "bench-candidates", {"candidates": known}, lambda _, page: candidates_text(known, page))
