@@ -24,8 +24,7 @@ from support.conda import packages as conda_packages
 
 from fastinstall.conda.engines.choose import CondaTools, open_engine, open_rattler
 from fastinstall.core.events import ignore
-from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaRequest, CondaTool
-from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/"
 SETTINGS = "default_channels: []\nchannels: []\nsolver: classic\nregister_envs: false\npkgs_dirs: [{root}/pkgs]\n"

@@ -17,7 +17,7 @@ from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import render_speed_table
 from fastinstall.core import temporary_directories
 from fastinstall.core.codec import document, dump
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import Session, open_session

@@ -149,7 +149,7 @@ def look_back(command: str) -> None:
 
 def _tell_interrupted(prefix: Path) -> None:
     from fastinstall.journal.snapshot import read_environment_history  # noqa: PLC0415 (only where something of ours is)
-    from fastinstall.model.interruption import describe_what_was_interrupted, recovery_command  # noqa: PLC0415 (likewise)
+    from fastinstall.model.history import describe_what_was_interrupted, recovery_command  # noqa: PLC0415 (likewise)
 
     for each in read_environment_history(prefix, sized=False).interruptions:
         _warn(

@@ -13,7 +13,7 @@ from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.core.values import immutable
-from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.assemble import BuildInputs
 from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest

@@ -19,7 +19,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.transaction import begin
-from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.model.conda import CondaEngine
 from fastinstall.model.facts import Facts
 from fastinstall.model.history import warn_about_held_bytes
 from fastinstall.model.receipt import Receipt

@@ -21,10 +21,9 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import rank, tunable_for
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Kernel
-from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.steps.build import Build

@@ -21,8 +21,8 @@ from fastinstall.journal.recover import recover
 from fastinstall.journal.rollback import receipt_if_readable
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.environment import Environment
-from fastinstall.model.interruption import (
+from fastinstall.model.facts import Environment
+from fastinstall.model.history import (
     UnfinishedRun,
     describe_finished_interruption,
     describe_interruption,

@@ -17,8 +17,7 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.facts import Environment, Facts, Interpreter
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, kind_of_prefix
 from fastinstall.observe.observation import ObservationRequest, facts_of

@@ -3,17 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, kind_named
-from fastinstall.bench.report import (
-    Candidate,
-    CandidateKind,
-    CandidateResult,
-    ImagePipeline,
-    Workload,
-)
+from fastinstall.bench.report import Candidate, CandidateKind, CandidateResult, ImagePipeline, Workload
 from fastinstall.bench.wording import format_size
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.model.machine import LoaderLimits
 
 

@@ -11,8 +11,7 @@ from fastinstall.bench.candidates import CandidateRun
 from fastinstall.bench.report import BenchRequest, CandidateKind
 from fastinstall.core.values import immutable
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Environment, Facts
 from fastinstall.model.machine import LoaderLimits
 from fastinstall.observe.session import Session
 

@@ -24,13 +24,7 @@ from fastinstall.bench.candidates import (
     make_candidate_runs,
     select_candidate_runs,
 )
-from fastinstall.bench.catalogue import (
-    SETTINGS,
-    Adapter,
-    StoreKind,
-    all_adapters,
-    all_kinds,
-)
+from fastinstall.bench.catalogue import SETTINGS, Adapter, StoreKind, all_adapters, all_kinds
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome

@@ -10,8 +10,8 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
 from fastinstall.core.errors import UsageError
 from fastinstall.core.home import expand_home
-from fastinstall.model.environment import Environment
-from fastinstall.model.recipe_names import describe_renaming, find_current_name
+from fastinstall.model.facts import Environment
+from fastinstall.model.recipe import describe_renaming, find_current_name
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import Session

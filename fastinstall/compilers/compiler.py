@@ -10,9 +10,8 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Compiler, Facts
 from fastinstall.model.request import Request, ToolchainSource
-from fastinstall.model.toolchain import Compiler
 
 TOOLCHAINS = "toolchains"
 """The cache's directory for private toolchains."""

@@ -12,8 +12,7 @@ from fastinstall.core.messages import quote
 from fastinstall.journal import conda_records
 from fastinstall.journal.entries import ExternalChange
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.conda import CondaChange, CondaPackage
-from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.model.conda import CondaChange, CondaEngine, CondaPackage
 
 _CHANGE_REASONS = (
     *(".condatmp", "CACHEDIR.TAG", "__clobbers__", "conda-meta/history.c~"),

@@ -14,8 +14,7 @@ from fastinstall.elf.description import ImagingCore, Linkage
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe
-from fastinstall.model.version_labels import parse_labelled_levels
+from fastinstall.model.recipe import Recipe, parse_labelled_levels
 
 
 @immutable

@@ -12,7 +12,7 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import find_owning_package, is_unclaimed
 from fastinstall.doctor.remedies import IMPORT_CORE, run_python, show_needed, trace_search
 from fastinstall.elf.description import Codec, ImagingCore, LoadedFile, LoadedLibrary, MissingLibrary
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Remedy
 
 

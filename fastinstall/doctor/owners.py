@@ -15,8 +15,7 @@ from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.model.conda import CondaClaim, CondaPackage, CondaRevision
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts, InstalledStack, Owner
+from fastinstall.model.facts import EnvironmentKind, Facts, InstalledStack, Owner
 from fastinstall.model.receipt import Receipt
 
 _SHARED_LIBRARY = re.compile(r"lib(jpeg|turbojpeg|tiff)\b[^/]*")

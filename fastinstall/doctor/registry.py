@@ -16,8 +16,7 @@ from fastinstall import __version__
 from fastinstall.core.errors import UsageError
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import word_command
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Environment, Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe

@@ -12,8 +12,7 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.conda_packages import conda_command
 from fastinstall.model.dependants import dependants_of
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import Remedy
 
 _FORCED = ("--force-reinstall", "--no-deps")

@@ -2,7 +2,7 @@
 
 from fastinstall.core.values import immutable, published_as
 from fastinstall.elf.cpu import Cpu
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 
 
 @published_as("Machine")

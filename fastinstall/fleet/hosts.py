@@ -23,8 +23,7 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost
 from fastinstall.fleet.fleet_host import FleetHost, MachineClass
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Interpreter
+from fastinstall.model.facts import Environment, Interpreter
 from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 
 T = TypeVar("T")

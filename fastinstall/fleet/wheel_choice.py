@@ -25,7 +25,7 @@ from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels,
 from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, HostGroup
 from fastinstall.fleet.fleet_host import FleetHost, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.plan.level_choice import (

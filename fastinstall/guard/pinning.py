@@ -21,11 +21,9 @@ from fastinstall.index.pip import forecast_pip_install
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_packages import is_our_package
-from fastinstall.model.conda_pins import pin_line
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Distribution, Facts
+from fastinstall.model.dependants import pin_line
+from fastinstall.model.facts import Distribution, EnvironmentKind, Facts, PinKind, PinState, Project
 from fastinstall.model.move import Move, MoveKind
-from fastinstall.model.pin_state import PinKind, PinState, Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import is_made_by_uv

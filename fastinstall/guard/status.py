@@ -16,10 +16,8 @@ from fastinstall.core.values import immutable
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.facts import Facts
-from fastinstall.model.guard_state import GuardEvent
+from fastinstall.model.facts import Facts, GuardEvent, PinState
 from fastinstall.model.move import Move, MoveKind
-from fastinstall.model.pin_state import PinState
 from fastinstall.model.receipt import Receipt
 from fastinstall.observe.guard_files import GUARD_ENTRIES, entries_present, render_state, stage_guard
 

@@ -8,7 +8,7 @@ from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.index.offers import PackageIndex
-from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.model.conda import CondaEngine
 from fastinstall.model.recipe import Recipe
 
 

@@ -11,7 +11,7 @@ from fastinstall import __version__
 from fastinstall.core import files, foreign
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import CREATION, RECEIPT
-from fastinstall.model.interruption import Interruption, UnfinishedRun
+from fastinstall.model.history import Interruption, UnfinishedRun
 from fastinstall.model.request import DIST_NAMES
 
 _CREATION_SCHEMA = "fastinstall.creation/1"

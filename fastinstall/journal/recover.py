@@ -8,8 +8,7 @@ from fastinstall.journal import transaction_directories
 from fastinstall.journal.snapshot import find_loose_interruptions
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import UndoResult, UndoTerms, undo
-from fastinstall.model.history import Phase
-from fastinstall.model.interruption import Interruption, UnfinishedRun
+from fastinstall.model.history import Interruption, Phase, UnfinishedRun
 
 
 @immutable

@@ -18,8 +18,7 @@ from fastinstall.journal.creation_note import creation_interruption
 from fastinstall.journal.layout import JOURNAL, LOOSE, PLAN, RECEIPT, ROOT, SHARE, TRANSACTIONS
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.whole_lines import split_whole_lines
-from fastinstall.model.history import EnvironmentHistory, Unreadable
-from fastinstall.model.interruption import Interruption, UnfinishedRun
+from fastinstall.model.history import EnvironmentHistory, Interruption, UnfinishedRun, Unreadable
 from fastinstall.model.stored_documents import refuse_other_schema
 
 EVENTS = frozenset(

@@ -11,11 +11,11 @@ from pathlib import PurePath
 
 from fastinstall.core.architecture import LABEL_PATTERN, architecture_of, level_label
 from fastinstall.elf.cpu_levels import rank
+from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import PROVIDERS, NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import WheelOrder
 
 GUARD = "fastinstall-guard"
 """Name of the package that stops solvers from replacing the stack."""

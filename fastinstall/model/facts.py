@@ -1,21 +1,41 @@
-"""Observations of a target and of the machine; never requests.
+"""Observations of a target and of the machine that it is on; never requests.
 
 A field that is None (or an empty tuple, if the docstring says so) was absent or not visible. `Runtime` is None if
 nothing was executed: the static facts do not need it.
 """
 
+import shlex
+from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable, published_as
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import ImagingCore, IsaScan, Linkage
 from fastinstall.model.conda import Conda
-from fastinstall.model.environment import Environment
-from fastinstall.model.gpu import Gpu
-from fastinstall.model.guard_state import GuardState
 from fastinstall.model.history import EnvironmentHistory
-from fastinstall.model.pin_state import PinState
-from fastinstall.model.toolchain import Toolchain
+
+
+class EnvironmentKind(StrEnum):
+    """The manager of an environment."""
+
+    VENV = "venv"
+    CONDA = "conda"
+    SYSTEM = "system"
+
+
+@immutable
+class Environment:
+    """The target of a run.
+
+    Attributes:
+        prefix: `sys.prefix` of the target, absolute.
+        kind: venv, conda or system; decides how packages are replaced in it.
+        python: its interpreter (not resolved: a venv's symlink is its identity).
+    """
+
+    prefix: PurePath
+    kind: EnvironmentKind
+    python: PurePath
 
 
 @immutable
@@ -205,6 +225,280 @@ class Runtime:
     operations: tuple[OperationResult, ...] = ()
     mapped_by_import: tuple[PurePath, ...] = ()
     mapped: tuple[PurePath, ...] = ()
+
+
+OTHER_CORE = " describes "
+"""In a problem: what the guard knows is another core than the one in place, as after a replacement."""
+
+
+@immutable
+class GuardEvent:
+    """A report of the start-up guard.
+
+    Attributes:
+        at: time of the report, ISO 8601, UTC.
+        change: the change of the stack ("was replaced with Pillow 13.0.0").
+        tool: the tool that made it ("pip", "uv"); empty if unknown.
+        stack: the version before ("12.1.1+simd.v3", as the guard knows it).
+        found: the version found; empty if there is none.
+    """
+
+    at: str
+    change: str
+    tool: str = ""
+    stack: str = ""
+    found: str = ""
+
+
+@immutable
+class GuardState:
+    """The start-up guard in site-packages.
+
+    Attributes:
+        installed: whether any of its files exists.
+        version: of the hook; empty if unknown.
+        problems: its problems (missing, altered, not compiled, outdated, state differs).
+    """
+
+    installed: bool
+    version: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def own_problems(self) -> tuple[str, ...]:
+        """Those that are not the mere consequence of a replaced core, of which the guard warns."""
+        return tuple(problem for problem in self.problems if OTHER_CORE not in problem)
+
+
+class PinKind(StrEnum):
+    """A pin in the environment's own configuration; a project's pin is named after the project's tool."""
+
+    PIP = "pip"
+    CONDA = "conda"
+
+
+@immutable
+class PinState:
+    """One of our pins.
+
+    Attributes:
+        kind: the configuration that contains it: a `PinKind`, or the name of a project's tool ("uv").
+        file: that contains it, absolute.
+        requirement: the pinned requirement ("pillow==13.0.0+simd.v2.v3", "pillow * simd_*").
+        problems: its problems (the wheel is missing, the line was altered, another build is installed).
+    """
+
+    kind: str
+    file: PurePath
+    requirement: str
+    problems: tuple[str, ...] = ()
+
+
+@immutable
+class Project:
+    """A directory with a manifest from which a tool creates environments.
+
+    Attributes:
+        directory: where the manifest is, absolute.
+        manager: the name of the tool ("uv").
+        manifest: the file that people write ("pyproject.toml", "pixi.toml"), absolute.
+        lock: the file that the tool writes, absolute; None if there is none yet.
+        sync: the command that creates the environment with the tool ("uv sync").
+    """
+
+    directory: PurePath
+    manager: str
+    manifest: PurePath
+    lock: PurePath | None = None
+    sync: str = ""
+
+
+@immutable
+class Compiler:
+    """The C compiler for builds.
+
+    Attributes:
+        command: the argv that runs it, without flags ("cc").
+        version: its first line of `--version`.
+        accepts: the probed flags that it accepts.
+    """
+
+    command: tuple[str, ...]
+    version: str
+    accepts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Its identity in cache keys."""
+        return f"{shlex.join(self.command)}: {self.version}"
+
+
+@immutable
+class NativeLibrary:
+    """A C library of this machine that a build could use.
+
+    Attributes:
+        name: the recipe's name for it: "jpeg", "tiff".
+        include: the directory with its header; None if the header is missing.
+        library: the file for the linker; None if it is missing.
+        version: from pkg-config or the header; empty if unknown.
+        implementation: for jpeg: "libjpeg-turbo" or "IJG libjpeg"; empty otherwise.
+    """
+
+    name: str
+    include: PurePath | None
+    library: PurePath | None
+    version: str = ""
+    implementation: str = ""
+
+
+@immutable
+class Toolchain:
+    """This machine's means to build.
+
+    Attributes:
+        compiler: None if there is none.
+        libraries: the recipes' libraries, found or not.
+        package_manager: "apt", "dnf", "zypper", "pacman" or "apk"; None if there is none of them.
+        may_install: whether fastinstall may install system packages, as this user and with this package manager.
+        named_compiler: the value of CC; empty if unset.
+        rattler: whether py-rattler (the extra "conda") is installed beside fastinstall.
+        channels: conda channels that the user has configured, without credentials.
+    """
+
+    compiler: Compiler | None
+    libraries: tuple[NativeLibrary, ...] = ()
+    package_manager: str | None = None
+    may_install: bool = False
+    named_compiler: str = ""
+    rattler: bool = False
+    channels: tuple[str, ...] = ()
+
+
+class GpuSource(StrEnum):
+    """The source of the facts about GPUs."""
+
+    NVML = "NVML"
+    PROC = "/proc"
+    NODES = "device nodes"
+    NOTHING = "nothing"
+
+
+class Nvml(StrEnum):
+    """The result of asking NVML, the driver's management library."""
+
+    NOT_ASKED = "not asked"
+    ANSWERED = "answered"
+    NO_PACKAGE = "no nvidia-ml-py"
+    NO_LIBRARY = "no library"
+    MISMATCH = "library and kernel module of different versions"
+    REFUSED = "refused"
+    HUNG = "no answer in time"
+
+
+@immutable
+class GpuDevice:
+    """One GPU.
+
+    Attributes:
+        name: "NVIDIA GeForce RTX 3090"; empty if unknown.
+        capability: compute capability, "8.6"; empty if unknown: only NVML reports it.
+        memory_bytes: of the device; None if unknown.
+    """
+
+    name: str
+    capability: str = ""
+    memory_bytes: int | None = None
+
+
+@immutable
+class FrameworkBuild:
+    """What a framework in site-packages was built for, from its files alone; it was not imported.
+
+    Attributes:
+        name: of the distribution: "torch", "torchvision", "tensorflow", "jax".
+        version: with the local label, if its files have one: "2.9.1+cu126".
+        cuda: the CUDA version that it was built with, "12.6", or "12" if only that is known; None for builds without.
+        rocm: the version of ROCm or HIP, for AMD's GPUs; None for builds without.
+        xpu: the version of Intel's oneAPI; None for builds without.
+        known: whether its files show what it was built for.
+        architectures: compute capabilities that it has code for, "8.6", with PTX "9.0+PTX"; empty if no file lists
+            them: torch only has them inside its libraries.
+        wants_torch: the torch version that its metadata requires; empty if it requires none or several.
+        source: the file that shows it.
+    """
+
+    name: str
+    version: str
+    cuda: str | None = None
+    rocm: str | None = None
+    xpu: str | None = None
+    known: bool = True
+    architectures: tuple[str, ...] = ()
+    wants_torch: str = ""
+    source: PurePath | None = None
+
+
+@immutable
+class Gpu:
+    """NVIDIA GPUs of the machine as a process here sees them, their driver, and the frameworks that would use them.
+
+    Serial numbers and UUIDs of devices are never kept.
+
+    Attributes:
+        found_by: the source of the devices.
+        devices: GPUs that the driver gives to processes here; empty if there are none, or if unknown.
+        nodes: whether device files exist (`/dev/nvidia0`, `/dev/nvidiactl`; `/dev/dxg` under WSL).
+        cards: number of NVIDIA GPUs on the PCI bus without NVIDIA's driver; counted if none is loaded, without those
+            passed to virtual machines.
+        driver: the version of the kernel module, "550.54.15"; empty if none is loaded.
+        open_module: whether that is the open kernel module.
+        driver_cuda: the highest CUDA version that the driver supports, "12.4"; empty if unknown: only NVML reports it.
+        library: the version of the driver's user-space library, from its file name; empty if unknown.
+        libcuda: the file that programs would load as libcuda.so.1; None if there is none.
+        compat: the version of a forward-compatibility package's libcuda, if that would be loaded; empty otherwise.
+        nvml: the result of asking NVML.
+        problem: why NVML did not answer, in words; empty if it did, or was not asked.
+        wsl: whether this is the Windows Subsystem for Linux, with `driver` and `driver_cuda` of Windows.
+        tegra: whether this is a Jetson or another Tegra, whose driver is part of its system image.
+        container: whether this seems to be a container.
+        frameworks: what the environment's frameworks were built for.
+    """
+
+    found_by: GpuSource = GpuSource.NOTHING
+    devices: tuple[GpuDevice, ...] = ()
+    nodes: bool = False
+    cards: int = 0
+    driver: str = ""
+    open_module: bool = False
+    driver_cuda: str = ""
+    library: str = ""
+    libcuda: PurePath | None = None
+    compat: str = ""
+    nvml: Nvml = Nvml.NOT_ASKED
+    problem: str = ""
+    wsl: bool = False
+    tegra: bool = False
+    container: bool = False
+    frameworks: tuple[FrameworkBuild, ...] = ()
+
+    @property
+    def present(self) -> bool:
+        """Whether there is any sign of an NVIDIA GPU: a device, its file, a card, a loaded driver, a Tegra."""
+        return bool(self.devices or self.nodes or self.cards or self.driver or self.tegra)
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether kernel module and library have different versions; NVML knows, else the files' names show it."""
+        if self.nvml in (Nvml.ANSWERED, Nvml.MISMATCH):
+            return self.nvml is Nvml.MISMATCH
+        told = bool(self.driver and self.library) and not (self.wsl or self.tegra)
+        return told and self.driver != self.library
+
+    @property
+    def usable(self) -> bool:
+        """Whether a process here would reach a GPU, judging by files: device files, the libraries, no mismatch."""
+        return (self.nodes or self.tegra) and self.libcuda is not None and not self.mismatch
 
 
 @immutable

@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable, published_as
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.request import Risk
 
 

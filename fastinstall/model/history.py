@@ -1,12 +1,100 @@
-"""The recorded changes to an environment: transactions, unreadable documents, and the disk space that undoing needs."""
+"""The recorded changes to an environment: transactions, what interrupted runs left, unreadable documents. Pure."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.messages import format_bytes, quote
+from fastinstall.core.messages import format_bytes, quote, recover_command
 from fastinstall.core.values import immutable, published_as
-from fastinstall.model.interruption import Interruption
+
+
+class UnfinishedRun(StrEnum):
+    """What a killed run left unfinished."""
+
+    SETUP = "setup"
+    """A transaction that neither finished nor was undone."""
+    ROLLBACK = "rollback"
+    """A transaction that was being undone."""
+    BEGINNING = "beginning"
+    """A transaction that had changed nothing yet; its directories exist."""
+    END = "end"
+    """A transaction that was undone or deleted; some of its directories still exist."""
+    PIN = "pin"
+    """A change of a project's pin; only in documents of earlier versions, as is the next."""
+    FOREIGN_PIN = "foreign-pin"
+    CREATION = "creation"
+    """The creation of the environment itself."""
+
+
+@immutable
+class Interruption:
+    """An interrupted change, which the next command that changes anything finishes.
+
+    Attributes:
+        cut: what was interrupted: a setup, a rollback, and so on.
+        verb: the command ("setup", "guard install"); empty if not recorded.
+        at: its start, ISO 8601, UTC; empty if unknown.
+        file: the file that shows it.
+        id: of the transaction; empty for the creation of the environment.
+    """
+
+    cut: UnfinishedRun
+    verb: str
+    at: str
+    file: PurePath
+    id: str = ""
+
+
+def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
+    """Describe what was interrupted and name the command that recovers it.
+
+    Args:
+        prefix: of the environment, for the command.
+    """
+    command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
+    aims = {UnfinishedRun.SETUP: "to restore the environment", UnfinishedRun.CREATION: "to start again"}
+    return f"{what} was interrupted; {aims.get(interruption.cut, 'to finish it')}: {command}"
+
+
+def describe_finished_interruption(interruption: Interruption, *, cleared: bool = False) -> str:
+    """Describe an interruption and how recovery handled it; `cleared` if it left nothing."""
+    ends = {
+        UnfinishedRun.SETUP: "the environment is restored",
+        UnfinishedRun.ROLLBACK: "it is finished: the environment is restored",
+        UnfinishedRun.BEGINNING: "it had changed nothing; its leftovers are removed",
+        UnfinishedRun.END: "it is finished",
+        UnfinishedRun.CREATION: "it is used as it is",
+    }
+    end = "its leftovers are removed" if cleared else ends[interruption.cut]
+    return f"{describe_what_was_interrupted(interruption)} had been interrupted; {end}"
+
+
+def describe_what_was_interrupted(interruption: Interruption) -> str:
+    """Describe what was interrupted, and when it started."""
+    run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
+    pin = f"a change of the pin in {interruption.file.parent.parent}"
+    return {
+        UnfinishedRun.SETUP: f"the {run}",
+        UnfinishedRun.BEGINNING: f"the {run}",
+        UnfinishedRun.ROLLBACK: f"undoing the {run}",
+        UnfinishedRun.END: f"clearing up after the {run}",
+        UnfinishedRun.CREATION: f"creating the environment{f' at {interruption.at}' if interruption.at else ''}",
+        UnfinishedRun.PIN: pin,
+        UnfinishedRun.FOREIGN_PIN: pin,
+    }[interruption.cut]
+
+
+def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
+    """Return the command that finishes it, and nothing else."""
+    if interruption.cut is UnfinishedRun.CREATION:
+        return f"fastinstall setup --yes --new-env {quote(prefix)}"
+    return recover_command(prefix)
+
+
+def unpinning_command(project: PurePath, prefix: PurePath) -> str:
+    """Return the command that takes the pin of an earlier version out of a project, whoever made it."""
+    place = quote(project)
+    return f"fastinstall guard remove --yes --prefix {quote(prefix)} --project {place} | git -C {place} apply"
 
 
 class Phase(StrEnum):

@@ -3,7 +3,7 @@
 from fastinstall.core.values import immutable, keyed
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.model.conda import CondaInstaller, CondaStack
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.model.speed import SpeedTable
 

@@ -1,8 +1,11 @@
-"""A recipe: what to build, with which flags and libraries, and what to expect of it. Data only."""
+"""A recipe: what to build, with which flags and libraries, and what to expect and to call it. Data only."""
 
-from fastinstall.core.architecture import X86_64, architecture_of
+from collections.abc import Sequence
+
+from fastinstall.core.architecture import X86_64, architecture_of, level_label
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable, keyed, published_as
+from fastinstall.core.version_numbers import base_version
 from fastinstall.model.advisories import Advisory
 
 PROVIDERS = ("pillow", "pillow-simd", "pil")
@@ -261,3 +264,45 @@ class Recipe:
         """The architectures that it makes stacks for, for people: "x86-64 and aarch64"."""
         machines = dict.fromkeys(level.architecture for level in self.levels)
         return listing(architecture_of(machine).title for machine in machines)
+
+
+def make_labelled_version(recipe: Recipe, version: str, levels: Sequence[str], dist_name: str) -> str:
+    """Return the version of the built wheel, with its local label (PEP 440).
+
+    Args:
+        recipe: for the first part of the label.
+        version: of the source that is built.
+        levels: names of the wheel's levels, the baseline first.
+        dist_name: name of the built distribution.
+
+    Returns:
+        "12.1.1+simd.v3", or "13.0.0+simd.v2.v3" with several levels.
+    """
+    keeps = dist_name == recipe.source.pypi and dist_name != recipe.source.base_wheel
+    public = version if keeps else base_version(version)
+    return ".".join((f"{public}+{recipe.source.label}", *map(level_label, levels)))
+
+
+def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
+    """Return the levels in a label, the baseline first; none if it is not one of this recipe's."""
+    label, prefix = version.partition("+")[2], f"{recipe.source.label}."
+    told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []
+    known = [level.name for level in reversed(recipe.levels) if level_label(level.name) in told]
+    return tuple(known) if len(known) == len(told) else ()
+
+
+FORMER = {"pillow-merged": "pillow-fast"}
+"""Today's name by the former one, for whoever names a recipe. No other may have a former name.
+
+A receipt says by which name its stack was built; that stays, so that a setup builds the stack anew.
+"""
+
+
+def find_current_name(name: str) -> str:
+    """Return today's name of a recipe."""
+    return FORMER.get(name, name)
+
+
+def describe_renaming(name: str) -> str:
+    """Return a sentence that a recipe was renamed; empty if it was not."""
+    return f"recipe {name} is now {FORMER[name]}" if name in FORMER else ""

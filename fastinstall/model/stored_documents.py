@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from fastinstall.core.codec import decode, format_value
 from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.model.recipe_names import rename_in_request
+from fastinstall.model.recipe import FORMER, find_current_name
 
 T = TypeVar("T")
 
@@ -103,3 +103,34 @@ def migrate_fields(name: str, fields: Fields) -> Fields:
         return migrated
     rest = {key: item for key, item in migrated.items() if key != "level"}
     return {**rest, "levels": [fields["level"]]}
+
+
+_GONE = ("kernels", "base")
+"""Of a step that builds: the sdists of a fork, which earlier versions merged."""
+
+
+def rename_in_plan(data: Any) -> Any:  # noqa: ANN401 (JSON is what it is)
+    """Return a saved plan as today's version would write it, if the recipe of its request was renamed.
+
+    Args:
+        data: from the JSON parser.
+    """
+    request = data.get("wish") if isinstance(data, dict) else None
+    steps = data.get("steps") if isinstance(data, dict) else None
+    if not isinstance(request, dict) or not isinstance(steps, list):
+        return data
+    return {**data, "wish": rename_in_request(request), "steps": [_rename_in_step(step) for step in steps]}
+
+
+def rename_in_request(data: Any) -> Any:  # noqa: ANN401 (likewise)
+    """Return a request, or another table that names a recipe, with today's name of it."""
+    name = data.get("recipe") if isinstance(data, dict) else None
+    return {**data, "recipe": find_current_name(name)} if isinstance(name, str) else data
+
+
+def _rename_in_step(data: Any) -> Any:  # noqa: ANN401 (likewise)
+    if not isinstance(data, dict) or data.get("kind") != "build":
+        return data
+    is_renamed = data.get("recipe") in FORMER
+    kept = {key: item for key, item in data.items() if key not in _GONE or (item is not None and not is_renamed)}
+    return rename_in_request(kept)

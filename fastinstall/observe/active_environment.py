@@ -14,7 +14,7 @@ from fastinstall.core.errors import NoEnvironmentError, RefusedError, Undetermin
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.journal.layout import is_journaled
-from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.session import Session
 

@@ -11,7 +11,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.values import immutable
 from fastinstall.journal.receipt_file import receipt_data
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.observe.active_environment import kind_of_prefix
 
 

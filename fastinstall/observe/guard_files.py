@@ -15,7 +15,7 @@ from pathlib import Path
 from fastinstall.core import files, foreign, process
 from fastinstall.core.directories import hooks_directory
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.guard_state import OTHER_CORE, GuardState
+from fastinstall.model.facts import OTHER_CORE, GuardState
 from fastinstall.model.receipt import BuiltCore
 
 STATE_FORMAT = "1"

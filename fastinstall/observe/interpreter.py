@@ -17,8 +17,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, Completed, RunningProbe, run
 from fastinstall.journal.layout import is_journaled
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Interpreter, Runtime
+from fastinstall.model.facts import Environment, Interpreter, Runtime
 from fastinstall.observe.session import Session
 
 _TIMEOUT = 20.0

@@ -17,7 +17,7 @@ from fastinstall.core import foreign
 from fastinstall.core.files import append_line
 from fastinstall.core.home import find_home
 from fastinstall.core.surroundings import make_private
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.observe.active_environment import is_environment
 from fastinstall.observe.session import Session
 

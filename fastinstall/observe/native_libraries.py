@@ -10,8 +10,8 @@ from fastinstall.core.architecture import architecture_of
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
+from fastinstall.model.facts import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.toolchain import NativeLibrary
 
 _LIBRARY_TIMEOUT = 10.0
 

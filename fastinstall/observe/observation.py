@@ -19,12 +19,9 @@ from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import IsaScan
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
-from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.facts import Facts, Interpreter, Runtime
-from fastinstall.model.gpu import Gpu
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Gpu, Interpreter, Runtime, Toolchain
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.toolchain import Toolchain
 from fastinstall.observe.guard_files import observe_guard
 from fastinstall.observe.installed_pins import observe_pins
 from fastinstall.observe.interpreter import ask_interpreter, use_pil

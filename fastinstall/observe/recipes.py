@@ -10,11 +10,10 @@ from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.surroundings import refuse_planted
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe import Recipe, find_current_name
 from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
-from fastinstall.model.recipe_names import find_current_name
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fastinstall.compilers.system import observe_compiler
+from fastinstall.model.facts import Toolchain
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.toolchain import Toolchain
 from fastinstall.observe.conda.channel_addresses import DEFAULTS
 from fastinstall.observe.conda.channels import read_configured_channels, read_default_channels
 from fastinstall.observe.native_libraries import SearchPath, observe_library

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.facts import Distribution
-from fastinstall.model.gpu import FrameworkBuild
+from fastinstall.model.facts import Distribution, FrameworkBuild
 from fastinstall.observe.stack import read_head
 
 _LABEL = re.compile(r"\+(?:cu|cuda)(\d{2,3})(?![\d.])")

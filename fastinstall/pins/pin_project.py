@@ -20,7 +20,7 @@ from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable
 from fastinstall.journal.path_rules import refuse_outside
 from fastinstall.model.conda_packages import CHANNEL
-from fastinstall.model.pin_state import Project
+from fastinstall.model.facts import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.pins import earlier_pins
 from fastinstall.pins.manifests import merge_lines

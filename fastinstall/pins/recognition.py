@@ -12,7 +12,7 @@ from fastinstall.core.errors import FastinstallError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import PROJECT, RECEIPT
-from fastinstall.model.pin_state import PinState, Project
+from fastinstall.model.facts import PinState, Project
 
 _PYPROJECT = "pyproject.toml"
 _MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")

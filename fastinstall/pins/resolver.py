@@ -22,7 +22,7 @@ from fastinstall.core.surroundings import find_program
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import parse_version_number
-from fastinstall.model.pin_state import Project
+from fastinstall.model.facts import Project
 from fastinstall.pins.earlier_pins import HOME
 from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 from fastinstall.pins.tools import tools

@@ -22,10 +22,9 @@ from fastinstall.model.conda_packages import (
     is_our_package,
     providers,
 )
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, NativeLibrary
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.toolchain import NativeLibrary
 from fastinstall.observe.installed_pins import is_of_pixi
 
 _TEST_CHANNEL = "fastai/label/test"

@@ -7,9 +7,8 @@ from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
-from fastinstall.model.conda import CondaInstaller, CondaTool
-from fastinstall.model.conda_engine import CondaEngine
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
 from fastinstall.plan.protection import refuse_if_protected

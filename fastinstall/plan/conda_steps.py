@@ -15,10 +15,9 @@ from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.model import conda_packages, conda_pins, dependants, match_specs
+from fastinstall.model import conda_packages, dependants, match_specs
 from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.request import LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan import conda_advice
@@ -131,12 +130,12 @@ def _plan_other_changes(
 
 def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | Skipped:
     if is_of_pixi(facts.environment.prefix):
-        why = f"pixi made the environment and does not read {conda_pins.PINS}: put the pin into pixi.toml"
+        why = f"pixi made the environment and does not read {dependants.PINS}: put the pin into pixi.toml"
         return Skipped(step="pin", reason=why)
-    if conda_pins.is_pinned(conda, package):
-        return Skipped(step="pin", reason=f"{conda_pins.PINS} already pins it")
+    if dependants.is_pinned(conda, package):
+        return Skipped(step="pin", reason=f"{dependants.PINS} already pins it")
     keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
-    return Pin(file=conda_pins.PINS, line=conda_pins.pin_line(package), reason=keeping)
+    return Pin(file=dependants.PINS, line=dependants.pin_line(package), reason=keeping)
 
 
 def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
@@ -197,7 +196,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
     stack = conda_packages.plan_stack_package(
         build, facts, situation.microarchitectures, number=number, libraries=recipe.libraries
     )
-    conda_pins.refuse_contrary_pins(facts, stack, request)
+    dependants.refuse_contrary_pins(facts, stack, request)
     if not request.guard:
         return stack, None
     # What the replaced Pillow depends on, or an earlier guard kept.

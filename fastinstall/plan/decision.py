@@ -15,12 +15,10 @@ from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.elf.cpu import Cpu
-from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.artefact import Artefact, LevelTarget, Releases
+from fastinstall.model.facts import Toolchain
+from fastinstall.model.recipe import Recipe, make_labelled_version, parse_labelled_levels
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.toolchain import Toolchain
-from fastinstall.model.version_labels import make_labelled_version, parse_labelled_levels
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan import level_choice
 from fastinstall.plan.native_libraries import NativeChoice, NativeOffer, choose_libraries, list_wanted_libraries
 from fastinstall.plan.situation import Situation

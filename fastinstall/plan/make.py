@@ -15,9 +15,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.refused_writes import advice, reason
 from fastinstall.guard.pinning import wants_pip_pin
 from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.facts import Facts, InstalledStack, Interpreter
-from fastinstall.model.pin_state import Project
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts, InstalledStack, Interpreter, Project
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe import observation, recipes

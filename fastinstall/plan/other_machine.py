@@ -11,10 +11,9 @@ from fastinstall.core.architecture import Architecture
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.cpu_levels import list_level_features
-from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.facts import Facts, Interpreter, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request, ToolchainSource
-from fastinstall.model.toolchain import Toolchain
 
 _LIBC, _LIBC_VERSION = "glibc", "2.28"  # which the official wheels need, by their platform tag
 

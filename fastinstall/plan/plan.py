@@ -4,7 +4,7 @@ It bears a digest of the facts that it depends on: a plan made from other facts 
 """
 
 from fastinstall.core.values import immutable, keyed
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.request import PlanRisk, Request
 from fastinstall.steps.kinds import Step
 

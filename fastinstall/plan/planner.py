@@ -10,8 +10,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing, pin_command, quote
 from fastinstall.doctor.registry import verifying_checks
 from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
-from fastinstall.model.facts import Facts
-from fastinstall.model.pin_state import Project
+from fastinstall.model.facts import Facts, Project
 from fastinstall.model.request import PlanRisk
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of

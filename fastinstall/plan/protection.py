@@ -6,8 +6,7 @@ from fastinstall.conda.reinstall import name_of_dist
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing, quote, recover_command
 from fastinstall.model.conda import Conda
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.history import way_out
 
 

@@ -14,8 +14,8 @@ from fastinstall.core.codec import encode, open_document
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.recipe_names import rename_in_plan
 from fastinstall.model.request import Risk
+from fastinstall.model.stored_documents import rename_in_plan
 from fastinstall.plan.plan import Plan
 
 _UNJUDGED = frozenset(

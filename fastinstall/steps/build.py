@@ -20,10 +20,9 @@ from fastinstall.core.values import immutable, tagged
 from fastinstall.index.downloads import discarding_refused
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.pip import argv_for, pip_environment
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.steps.kind import FetchedInputs, StepKind
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_cache import directory_of

@@ -14,10 +14,9 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.values import immutable, tagged
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.speed import SpeedTable
-from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.proof.stack_operations import ProvenStack, prove, unpack_official_wheel
 from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
 from fastinstall.steps.kind import StepKind

@@ -9,7 +9,7 @@ from fastinstall.bench.report import BenchRequest
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.events import Noted
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.request import Request
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.recipes import recipe_named

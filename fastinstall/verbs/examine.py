@@ -9,8 +9,7 @@ from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import check_names, make_context, needs_runtime, report, run_checks
 from fastinstall.elf.cpu import Cpu, Host
-from fastinstall.model.environment import Environment
-from fastinstall.model.facts import Facts, Interpreter, Runtime
+from fastinstall.model.facts import Environment, Facts, Interpreter, Runtime
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request

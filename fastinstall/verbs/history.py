@@ -13,7 +13,7 @@ from fastinstall.journal.forget import (
     unreadable_named,
 )
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.history import PastTransaction, Phase, Transactions, Unreadable
 from fastinstall.observe.session import Session
 

@@ -26,7 +26,7 @@ from fastinstall.core.events import Noted
 from fastinstall.core.messages import listing
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.dependants import dependants_of
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.observe.session import Session
 from fastinstall.verbs.bench_context import observe_context
 from fastinstall.verbs.bench_operations import compare_operations

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from fastinstall.core.process import RunningProbe
 from fastinstall.model.artefact import Releases
-from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request

@@ -9,7 +9,7 @@ from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.home import refuse_homeless
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.guard.pinning import find_installed_wheel_of
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.session import Session
 from fastinstall.pins.earlier_pins import find_noted_project

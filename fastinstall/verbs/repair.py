@@ -17,8 +17,7 @@ from fastinstall.core.messages import fix_command, listing, quote
 from fastinstall.core.version_numbers import base_version
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.environment import Environment, EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk

@@ -23,7 +23,7 @@ from fastinstall.journal.rollback import (
     rollback,
 )
 from fastinstall.journal.store import JournalStore, TransactionInfo
-from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.model.move import MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe

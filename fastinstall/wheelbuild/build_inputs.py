@@ -11,11 +11,9 @@ from pathlib import Path
 
 from fastinstall.core.events import Emit, ignore
 from fastinstall.core.values import immutable
-from fastinstall.model.artefact import Artefact
-from fastinstall.model.facts import Interpreter
+from fastinstall.model.artefact import Artefact, WheelOrder
+from fastinstall.model.facts import Compiler, Interpreter
 from fastinstall.model.recipe import NativeRequirement, Recipe
-from fastinstall.model.toolchain import Compiler
-from fastinstall.model.wheel_order import WheelOrder
 
 
 @immutable

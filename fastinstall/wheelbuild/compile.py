@@ -18,7 +18,7 @@ from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
 from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
-from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import BuildRequest

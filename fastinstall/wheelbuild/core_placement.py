@@ -12,7 +12,7 @@ from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.process import run
 from fastinstall.core.values import immutable
-from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.base_wheel import BaseWheel, require_known_libraries
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.linking import LinkLocation

@@ -8,7 +8,7 @@ from fastinstall.core import files
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.process import ProcessGroup, run
 from fastinstall.elf.cpu_levels import rank
-from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.plain_paths import path_flags
 from fastinstall.wheelbuild.prepare import find_memory_source

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fastinstall.core import files, foreign
 from fastinstall.core.process import ProcessGroup, run
-from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers, include_flags
 

@@ -13,9 +13,8 @@ from urllib.parse import quote
 from fastinstall import __version__
 from fastinstall.core import codec, files
 from fastinstall.core.values import immutable, keyed
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
 from fastinstall.wheelbuild.static_libraries import StaticLibrary

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from fastinstall.core import codec, files
 from fastinstall.core.values import immutable
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import WheelOrder
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.prepare import find_memory_source, list_kernel_sources
 from fastinstall.wheelbuild.provenance import PIPELINE_VERSION

@@ -25,8 +25,8 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
+from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import StaticSource
-from fastinstall.model.toolchain import Compiler
 from fastinstall.wheelbuild.makefile import MakefileCompilation, compile_steps
 from fastinstall.wheelbuild.plain_paths import path_flags, plain_directory
 from fastinstall.wheelbuild.source_archive import extract_source

@@ -9,7 +9,7 @@ from fastinstall.core.architecture import architecture_of
 from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
-from fastinstall.model.wheel_order import LevelTarget
+from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 FIXED_VARIABLES = {

@@ -23,9 +23,8 @@ from fastinstall.core.events import Event, Noted
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.recipes import load_recipe

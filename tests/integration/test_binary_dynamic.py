@@ -12,11 +12,7 @@ from support.elf.compiler import compile_library, rpath, runpath
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.lookup import find_all_definitions
-from fastinstall.elf.symbols import (
-    compiler_switches,
-    find_defined_names,
-    measure_unoptimised_share,
-)
+from fastinstall.elf.symbols import compiler_switches, find_defined_names, measure_unoptimised_share
 
 FUNCTIONS = "\n".join(
     f"int scale_{number}(int *values, int count) {{\n"

@@ -17,8 +17,7 @@ from fastinstall.journal.rollback import rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaTool
-from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.model.conda import CondaChange, CondaEngine, CondaInstaller, CondaPackage, CondaTool
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
 
 pytest_plugins = ("support.conda.fixtures",)

@@ -21,8 +21,7 @@ from support.sandbox import NewSandbox, Sandbox, tree_hash
 from fastinstall.conda.engines.choose import CondaTools, open_rattler
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Event, Progressed
-from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest
-from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.model.conda import CondaChange, CondaEngine, CondaInstaller, CondaRequest
 
 pytest_plugins = ("support.conda.fixtures",)
 both = pytest.mark.parametrize("kind", [CondaInstaller.CONDA, CondaInstaller.RATTLER])

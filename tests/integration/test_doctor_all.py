@@ -16,7 +16,7 @@ from support.sandbox import Result, Sandbox
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.foreign_code import find_stranger
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.observe.session import Session, open_session
 from fastinstall.verbs.everywhere import examine_everywhere

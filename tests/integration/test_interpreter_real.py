@@ -11,8 +11,7 @@ from support.environments.observed import make_environment, site_packages
 from support.hostile.inputs import put_no_file
 
 from fastinstall.core.errors import ExitCode, UndeterminedError
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Interpreter
+from fastinstall.model.facts import EnvironmentKind, Interpreter
 from fastinstall.observe import interpreter as probe
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.interpreter import observe_interpreter

@@ -31,7 +31,7 @@ from fastinstall.journal.recover import recover
 from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
-from fastinstall.model.interruption import UnfinishedRun
+from fastinstall.model.history import UnfinishedRun
 from fastinstall.model.move import Move, MoveKind
 
 

@@ -29,7 +29,7 @@ from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.journal.undo import UndoResult, undo
-from fastinstall.model.interruption import UnfinishedRun
+from fastinstall.model.history import UnfinishedRun
 from fastinstall.model.move import Move, MoveKind
 
 

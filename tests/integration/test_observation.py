@@ -11,9 +11,7 @@ from support.environments.observed import PILLOW, install_wheel, make_environmen
 from support.values.builders import recipe
 
 from fastinstall.core.errors import UndeterminedError
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts
-from fastinstall.model.guard_state import GuardState
+from fastinstall.model.facts import EnvironmentKind, Facts, GuardState
 from fastinstall.observe.active_environment import locate
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.session import open_session

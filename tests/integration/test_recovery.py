@@ -37,7 +37,7 @@ from fastinstall.core.lock import lock_environment
 from fastinstall.journal.layout import JOURNAL, PROJECT
 from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
 from fastinstall.pins.earlier_pins import find_noted_project
 from fastinstall.pins.recognition import project_of

@@ -11,7 +11,7 @@ from support.environments.real import Environments
 from support.sandbox import Sandbox, Venv
 
 from fastinstall.journal.store import JournalStore
-from fastinstall.model.recipe_names import FORMER
+from fastinstall.model.recipe import FORMER
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.session import open_session

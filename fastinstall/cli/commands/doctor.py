@@ -8,15 +8,10 @@ from fastinstall.cli.common import make_request, refuse_together, target_of
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.run_events import progress_for, session_of
-from fastinstall.cli.text.reports import (
-    choose_exit_code,
-    render_speed_table,
-    tell_report,
-    tell_survey,
-)
+from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, tell_report, tell_survey
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
 from fastinstall.core.home import expand_home
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.interpreter import ask_interpreter, use_pil

@@ -23,10 +23,8 @@ from fastinstall.core.messages import quote
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment, GuardEvent, PinKind, PinState
 from fastinstall.model.finding import Status
-from fastinstall.model.guard_state import GuardEvent
-from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv

@@ -13,7 +13,7 @@ from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote, recover_command
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.history import PastTransaction, Phase, Transactions
 from fastinstall.model.request import Risk
 from fastinstall.observe.active_environment import find_environment

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fastinstall.cli.console import SHOWN, Page, join_lines
 from fastinstall.elf.description import BuildTraces, Confidence, ImagingCore, LoadedLibrary
 from fastinstall.model.conda import CondaClash, CondaTool
-from fastinstall.model.facts import Facts
-from fastinstall.model.gpu import FrameworkBuild, Gpu
+from fastinstall.model.facts import Facts, FrameworkBuild, Gpu
 
 _DETAIL = re.compile(
     "libc|pip|channels|headers|gpu driver|built for|core|core for|SIMD symbols|compiled by|loads with|packaged as|"

@@ -19,8 +19,7 @@ from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentCh
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request

@@ -9,8 +9,7 @@ from fastinstall.conda.missing_extra import make_missing_extra_error
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit
 from fastinstall.core.values import immutable
-from fastinstall.model.conda import CondaInstaller, CondaTool
-from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
 from fastinstall.observe.conda.channel_addresses import ChannelSettings
 from fastinstall.observe.conda.channels import channel_settings
 from fastinstall.observe.conda.executable import find_conda

@@ -45,8 +45,8 @@ from fastinstall.model.advisories import (
     select_library_advisories,
 )
 from fastinstall.model.dependants import dependants_of
+from fastinstall.model.facts import PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.model.request import LinkMode, Request, Risk
 
 NEEDS_RUNTIME = True

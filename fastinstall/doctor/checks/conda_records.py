@@ -31,7 +31,7 @@ from fastinstall.doctor.owners import describe_arrival, find_conda_package, is_r
 from fastinstall.doctor.remedies import find_text, offer_repair, show_files, show_text, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.model.conda_packages import GUARD, TURBO, conda_command
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy, Status
 from fastinstall.model.match_specs import build_asked, version_asked
 

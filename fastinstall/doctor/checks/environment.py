@@ -25,8 +25,7 @@ from collections.abc import Iterator
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import get_minor
 from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files, show_variables
-from fastinstall.model.environment import EnvironmentKind
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import Finding, Remedy, Status
 
 ORDER = 10

@@ -36,9 +36,8 @@ from fastinstall.doctor.check_context import CheckContext, FindingFactory, short
 from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, suggest_conda_reinstall, word_command
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Facts
+from fastinstall.model.facts import Facts, PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.model.pin_state import PinKind, PinState
 from fastinstall.model.receipt import Receipt
 
 ORDER = 190
@@ -131,7 +130,7 @@ def _pin_project(pin: PinState, prefix: PurePath) -> Remedy:
 
 def _is_pinned(facts: Facts, receipt: Receipt) -> bool:
     """Tell whether the environment's own configuration has the pin, however it is spelt; pixi's has none."""
-    from fastinstall.model.conda_pins import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
+    from fastinstall.model.dependants import is_pinned  # noqa: PLC0415 (only where a pin was asked for)
     from fastinstall.observe.installed_pins import is_of_pixi  # noqa: PLC0415 (likewise)
 
     if any(pin.kind in (PinKind.PIP, PinKind.CONDA) for pin in facts.pins) or is_of_pixi(facts.environment.prefix):

@@ -45,7 +45,7 @@ from fastinstall.doctor.loader_agreement import Disagreement, find_disagreements
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import offer_repair, show, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode

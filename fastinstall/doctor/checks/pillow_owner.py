@@ -38,7 +38,7 @@ from fastinstall.doctor.owners import (
     list_records,
 )
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Finding
 
 ORDER = 50

@@ -14,13 +14,7 @@ from dataclasses import replace
 from fastinstall.core.values import immutable
 from fastinstall.elf.image import ElfImage
 from fastinstall.elf.isa.code_map import CodeMap, Piece, map_code, split
-from fastinstall.elf.isa.instructions import (
-    References,
-    Style,
-    count_and_refer,
-    count_instructions,
-    demand_of,
-)
+from fastinstall.elf.isa.instructions import References, Style, count_and_refer, count_instructions, demand_of
 from fastinstall.elf.isa.links import Links, read_links
 
 _CPUID = b"\x0f\xa2"

@@ -8,7 +8,7 @@ import re
 from pathlib import PurePath
 
 from fastinstall.core.parsing import toml_data
-from fastinstall.model.conda_pins import pin_line
+from fastinstall.model.dependants import pin_line
 from fastinstall.pins.manifests import BY, MARK, quote_toml
 from fastinstall.pins.tool import PinnedPackage, PinTool
 

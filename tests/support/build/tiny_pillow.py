@@ -15,10 +15,9 @@ from typing import Any
 
 from fastinstall.compilers.system import observe_compiler
 from fastinstall.index.pip import argv_for
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest

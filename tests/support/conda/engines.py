@@ -13,8 +13,7 @@ from support.sandbox import Sandbox
 from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.conda.engines.linked_records import read_linked_records
 from fastinstall.core.events import ignore
-from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaTool
-from fastinstall.model.conda_engine import CondaEngine
+from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaPackage, CondaTool
 from fastinstall.observe.conda.records import package_from_record
 
 STACK = "simd_v2v3_py311_0"

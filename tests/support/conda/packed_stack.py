@@ -14,11 +14,11 @@ from fastinstall.conda.channel import write_repodata
 from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files
+from fastinstall.model.artefact import LevelTarget
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, read_wheel_tags, unpack_wheel

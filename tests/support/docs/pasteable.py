@@ -2,7 +2,7 @@
 
 import shlex
 
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 
 TOOLS = frozenset({"cat", "env", "findmnt", "grep", "ls", "nm", "objdump", "ps", "readelf", "sha256sum", "strings"})
 """Of coreutils, util-linux, grep, procps and binutils: they read, and change nothing."""

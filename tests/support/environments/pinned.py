@@ -19,7 +19,7 @@ from support.values.builders import changed, receipt
 from fastinstall.core.codec import document, dump
 from fastinstall.core.events import Event
 from fastinstall.journal.layout import RECEIPT
-from fastinstall.model.environment import Environment, EnvironmentKind
+from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
 from fastinstall.wheelbuild.wheel_cache import store_wheel
 

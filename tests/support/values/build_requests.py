@@ -6,11 +6,10 @@ from typing import Any
 
 from support.values.builders import healthy_facts, recipe
 
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
+from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.model.toolchain import Compiler
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 

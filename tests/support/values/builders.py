@@ -24,22 +24,25 @@ from fastinstall.elf.description import (
 )
 from fastinstall.model.advisories import Advisory, Severity
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
-from fastinstall.model.environment import Environment, EnvironmentKind
 from fastinstall.model.facts import (
+    Compiler,
     Dependant,
     Distribution,
+    Environment,
+    EnvironmentKind,
     Facts,
+    GuardState,
     InstalledStack,
     Interpreter,
+    NativeLibrary,
     OperationResult,
     Owner,
     Runtime,
+    Toolchain,
 )
-from fastinstall.model.guard_state import GuardState
 from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.recipe import BenchSpec, Expectation, Level, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.toolchain import Compiler, NativeLibrary, Toolchain
 
 PREFIX = PurePosixPath("/srv/images/env")
 SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"

@@ -12,9 +12,8 @@ from fastinstall.apply.cost import describe_cost, estimate_cost
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.files import sha256
 from fastinstall.index.downloads import copy_local_file, store_download
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import Step

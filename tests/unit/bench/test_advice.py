@@ -24,7 +24,7 @@ from fastinstall.bench.report import (
     SpeedAdvice,
     WorkerStart,
 )
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Status
 
 PYTHON = "/srv/images/env/bin/python"

@@ -2,12 +2,7 @@
 
 import pytest
 
-from fastinstall.bench.loading import (
-    PoolRequest,
-    PoolWorkload,
-    batch_size,
-    choose_pool_requests,
-)
+from fastinstall.bench.loading import PoolRequest, PoolWorkload, batch_size, choose_pool_requests
 from fastinstall.bench.report import WorkerStart
 from fastinstall.model.machine import LoaderLimits
 

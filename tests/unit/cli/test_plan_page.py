@@ -12,11 +12,10 @@ from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.cli.text.reports import error_text, report_text
 from fastinstall.core.errors import RefusedError
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard

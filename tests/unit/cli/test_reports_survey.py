@@ -8,7 +8,7 @@ from support.values.builders import healthy_facts
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import survey_text
-from fastinstall.model.environment import Environment
+from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey, Unobservable
 
 

@@ -8,11 +8,10 @@ from support.values.builders import conda_receipt, conda_stack, environment, rec
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.setup_page import outcome_text
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.model.speed import SpeedRow, SpeedTable
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.steps.build import Build
 from fastinstall.steps.install_guard import InstallGuard

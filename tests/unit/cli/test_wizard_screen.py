@@ -15,10 +15,10 @@ from support.values.builders import (
 )
 
 from fastinstall.cli.wizard.wizard import list_found, list_outside_changes
+from fastinstall.model.artefact import LevelTarget
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment

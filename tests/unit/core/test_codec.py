@@ -20,13 +20,12 @@ from fastinstall.core.codec import decode, digest, document, dump, encode, open_
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Finished, Noted, Progressed, Started
 from fastinstall.core.values import immutable, published_as, tag_of, tagged
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.model.speed import SpeedRow, SpeedTable
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment

@@ -6,11 +6,7 @@ import pytest
 from support.elf.writer import FRAME, PLAIN, Elf
 
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.symbols import (
-    compiler_switches,
-    find_defined_names,
-    measure_unoptimised_share,
-)
+from fastinstall.elf.symbols import compiler_switches, find_defined_names, measure_unoptimised_share
 
 OPTIMISED_WITH_FRAME = bytes.fromhex("554889e541574156415541544989fc53") + bytes(16)
 BRANCH_TARGET = bytes.fromhex("f30f1efa")

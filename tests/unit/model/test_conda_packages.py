@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 import pytest
 from support.values.builders import PREFIX, changed, healthy_facts
 
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.conda_packages import (
     CHANNEL,
@@ -18,7 +18,6 @@ from fastinstall.model.conda_packages import (
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.steps.build import Build
 
 CPUS = {"x86-64-v2": ("x86_64_v2", "x86_64_v3", "nehalem"), "x86-64-v3": ("x86_64_v3",), "native": ("zen3", "zen4")}

@@ -7,8 +7,7 @@ import pytest
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError
-from fastinstall.model.recipe_documents import find_spelling_problem, parse_recipe
-from fastinstall.model.recipe_macros import macro_problem
+from fastinstall.model.recipe_documents import find_spelling_problem, macro_problem, parse_recipe
 from fastinstall.observe.recipes import load_recipes
 
 FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"

@@ -8,8 +8,7 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.elf.cpu_levels import list_level_features
 from fastinstall.model.advisories import Severity, count_by_severity, select_applicable_advisories
-from fastinstall.model.recipe import LIBRARIES, PROVIDERS
-from fastinstall.model.recipe_names import FORMER
+from fastinstall.model.recipe import FORMER, LIBRARIES, PROVIDERS
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.observe.recipes import load_recipe, load_recipe_file, load_recipes
 from fastinstall.proof.cases import operation_of

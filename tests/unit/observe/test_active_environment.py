@@ -6,7 +6,7 @@ import pytest
 from support.suite.golden import Golden
 
 from fastinstall.core.errors import ExitCode, NoEnvironmentError, RefusedError, UndeterminedError, UsageError
-from fastinstall.model.environment import EnvironmentKind
+from fastinstall.model.facts import EnvironmentKind
 from fastinstall.observe.active_environment import active_prefixes, locate
 
 TOOL = Path("/opt/fastinstall")

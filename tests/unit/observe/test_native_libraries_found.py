@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fastinstall.model.facts import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.toolchain import NativeLibrary
 from fastinstall.observe.native_libraries import SearchPath, observe_library
 
 TURBO = "#define JPEG_LIB_VERSION 62\n#define LIBJPEG_TURBO_VERSION 2.1.5\n"

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.facts import Distribution
-from fastinstall.model.gpu import FrameworkBuild
+from fastinstall.model.facts import Distribution, FrameworkBuild
 from fastinstall.observe.torch_build import observe_frameworks
 
 LATER = "from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip', 'xpu']\n"

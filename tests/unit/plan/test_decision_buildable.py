@@ -7,9 +7,9 @@ import pytest
 
 from fastinstall.elf.cpu import Cpu
 from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.recipe import make_labelled_version, parse_labelled_levels
 from fastinstall.model.recipe_documents import parse_recipe
 from fastinstall.model.request import Request
-from fastinstall.model.version_labels import make_labelled_version, parse_labelled_levels
 from fastinstall.plan.decision import select_buildable
 
 FILE = Path(__file__).parents[2] / "cases" / "recipes" / "fork.toml"

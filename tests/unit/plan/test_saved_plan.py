@@ -13,12 +13,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.model.request import Risk
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import make_plan
-from fastinstall.plan.saved_plan import (
-    allow_risks,
-    find_differences,
-    list_fetched_artefacts,
-    select_named_releases,
-)
+from fastinstall.plan.saved_plan import allow_risks, find_differences, list_fetched_artefacts, select_named_releases
 from fastinstall.plan.situation import Situation
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))

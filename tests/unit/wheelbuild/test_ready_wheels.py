@@ -10,9 +10,9 @@ from support.values.build_requests import V3, build_recipe, build_request, build
 
 from fastinstall.core.files import sha256
 from fastinstall.model.artefact import Artefact
+from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import StaticSource
 from fastinstall.model.request import LinkMode
-from fastinstall.model.toolchain import Compiler
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers

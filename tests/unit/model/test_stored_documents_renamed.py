@@ -7,8 +7,8 @@ from support.values.builders import receipt
 
 from fastinstall.core.codec import document, encode
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe_names import describe_renaming, find_current_name, rename_in_plan
-from fastinstall.model.stored_documents import open_stored
+from fastinstall.model.recipe import describe_renaming, find_current_name
+from fastinstall.model.stored_documents import open_stored, rename_in_plan
 
 FORMER, TODAY = "pillow-merged", "pillow-fast"
 SDIST = {"name": "pillow-simd", "version": "12.1.1.post0"}

@@ -5,12 +5,13 @@ import pytest
 from support.suite.golden import Golden
 from support.values.builders import PREFIX
 
-from fastinstall.model.history import Unreadable, way_out
-from fastinstall.model.interruption import (
+from fastinstall.model.history import (
     Interruption,
     UnfinishedRun,
+    Unreadable,
     describe_finished_interruption,
     describe_interruption,
+    way_out,
 )
 
 AT = "2026-11-22T01:02:03Z"
