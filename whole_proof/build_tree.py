@@ -5,11 +5,11 @@ from pathlib import Path
 
 from fastinstall.core.values import immutable
 from fastinstall.proof.runs import ProofStack
-from fastinstall.wheelbuild.assemble import BuildInputs
 from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.compile import BuildContext
 from fastinstall.wheelbuild.headers.probe import probe_headers
-from fastinstall.wheelbuild.pipeline import BuildSite, prepare_build_inputs
+from fastinstall.wheelbuild.pipeline import BuildSite, prepare_build
 from fastinstall.wheelbuild.source_archive import NOT_COMPILED, extract_source
 from fastinstall.wheelbuild.variables import remove_stray_variables
 from whole_proof.recorded_build import CoreSteps, record_steps
@@ -29,7 +29,7 @@ class BuildTree:
         space: a temporary directory.
     """
 
-    work: BuildInputs
+    work: BuildContext
     steps: CoreSteps
     source: Path
     stock: Path | None
@@ -48,7 +48,7 @@ class BuildTree:
         """
         core = compile_core(self.steps, variant, self.space / name / "objects")
         tree = install_core_in_copy(self.base_wheel, core.path, variant.source, self.space / name / "tree")
-        request = self.work.build_context.request
+        request = self.work.request
         python = Path(request.interpreter.executable)
         return ProofStack(label=name, python=python, tree=tree, variables=request.variables)
 
@@ -69,7 +69,7 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
     """
     request = replace(request, variables=remove_stray_variables(request.variables)[0])
     headers = probe_headers(request)
-    work = prepare_build_inputs(
+    work = prepare_build(
         BuildSite(request=request, headers=headers, space=space, plain=space, key="proof", log=space / "log")
     )
     if work.base_wheel is None:
@@ -78,7 +78,7 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
     return BuildTree(
         work=work,
         steps=record_steps(work, work.base_wheel, target),
-        source=work.build_context.source,
+        source=work.source,
         stock=extract_source(request.source, space / "stock", but=NOT_COMPILED) if request.recipe.is_exact else None,
         base_wheel=work.base_wheel,
         space=space,

@@ -14,10 +14,9 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
-from fastinstall.wheelbuild.assemble import BuildInputs
 from fastinstall.wheelbuild.base_wheel import CORE, BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.compile import compile_levels
+from fastinstall.wheelbuild.compile import BuildContext, compile_levels
 from fastinstall.wheelbuild.linking import LinkLocation
 
 _LEVEL = "recorded"
@@ -76,7 +75,7 @@ class CoreSteps:
     gcc: bool
 
 
-def record_steps(work: BuildInputs, base_wheel: BaseWheel, target: LevelTarget) -> CoreSteps:
+def record_steps(work: BuildContext, base_wheel: BaseWheel, target: LevelTarget) -> CoreSteps:
     """Learn how the core of one level is compiled, to lie in the place of the official wheel's.
 
     Args:
@@ -87,12 +86,12 @@ def record_steps(work: BuildInputs, base_wheel: BaseWheel, target: LevelTarget) 
     Raises:
         FailedError: the build's backend fails, or compiles no imaging core.
     """
-    space = work.build_context.space / _LEVEL
+    space = work.space / _LEVEL
     notes = space / _NOTES
     notes.mkdir(parents=True)
-    request = _record_compilations(work.build_context.request, target, space, notes)
-    build_context = replace(work.build_context, request=request, space=space, log=space / "log")
-    (compiled_level,) = compile_levels(build_context, {target.level: LinkLocation(run_path=base_wheel.run_path)})
+    request = _record_compilations(work.request, target, space, notes)
+    context = replace(work, request=request, space=space, log=space / "log")
+    (compiled_level,) = compile_levels(context, {target.level: LinkLocation(run_path=base_wheel.run_path)})
     noted = [tuple(path.read_text("utf-8").split("\0")[:-1]) for path in sorted(notes.iterdir())]
     compiled, link = tuple(_parse_compilations(noted)), _find_link_command(noted)
     archived, linking = _group_archived_objects(compiled, link, noted, compiled_level.source)
@@ -100,13 +99,13 @@ def record_steps(work: BuildInputs, base_wheel: BaseWheel, target: LevelTarget) 
     header = next((compiled_level.source / name for name in named if name), None)
     used = (*(step for step in compiled if step.output in link), *archived)
     return CoreSteps(
-        compiler=work.build_context.request.compiler.command,
-        variables={**work.build_context.request.variables, "LC_ALL": "C"},
+        compiler=work.request.compiler.command,
+        variables={**work.request.variables, "LC_ALL": "C"},
         compile=tuple(sorted(used, key=lambda step: -(compiled_level.source / step.source).stat().st_size)),
         link=(*(word for word in link if word not in linking), *(step.output for step in archived)),
         prefix=header.read_text("utf-8") if header is not None and header.is_file() else "",
-        jobs=work.build_context.request.step.jobs,
-        gcc=work.build_context.headers.gcc,
+        jobs=work.request.step.jobs,
+        gcc=work.headers.gcc,
     )
 
 

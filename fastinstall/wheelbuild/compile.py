@@ -19,16 +19,18 @@ from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
+from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.core_placement import CorePlacement
 from fastinstall.wheelbuild.headers.probe import Headers, include_flags
-from fastinstall.wheelbuild.linking import Linking, LinkLocation
+from fastinstall.wheelbuild.linking import Linking, LinkLocation, make_standalone_location
 from fastinstall.wheelbuild.log_audit import audit_compile_lines, parse_compiled_file, parse_setup_summary
 from fastinstall.wheelbuild.own_code import compile_own_code
 from fastinstall.wheelbuild.plain_paths import path_flags
 from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
-from fastinstall.wheelbuild.static_libraries import find_archiver
+from fastinstall.wheelbuild.static_libraries import StaticLibrary, find_archiver
 from fastinstall.wheelbuild.variables import Flags, build_variables
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
@@ -40,10 +42,15 @@ _SEMAPHORE = 32
 
 @immutable
 class BuildContext:
-    """The inputs shared by all levels of a build.
+    """Everything that compiling needs, prepared, and shared by all levels of a build.
 
     Attributes:
         headers: as found, with all searched directories.
+        source: the tree of the source, prepared.
+        kernels: the names of the kernels that are in it.
+        statics: libraries that are linked into the cores.
+        base_wheel: the unpacked official wheel, if one carries the cores.
+        placements: the place of each core in it.
         link: the libraries to link.
         requirements: the build's own, installed.
         space: the build's temporary directory.
@@ -53,10 +60,21 @@ class BuildContext:
     request: BuildRequest
     headers: Headers
     source: Path
+    kernels: tuple[str, ...]
+    statics: tuple[StaticLibrary, ...]
+    base_wheel: BaseWheel | None
+    placements: tuple[CorePlacement, ...]
     link: Linking
     requirements: Path
     space: Path
     log: Path
+
+    @property
+    def places(self) -> dict[str, LinkLocation]:
+        """The place of each level's core, by the level's name."""
+        if self.base_wheel is None:
+            return {each.level: make_standalone_location(self.request) for each in self.request.step.targets}
+        return {placement.target.level: placement.place for placement in self.placements}
 
 
 @immutable

@@ -12,11 +12,11 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.process import run
 from fastinstall.core.values import immutable
+from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.fit import refuse_misfit
 from fastinstall.wheelbuild.plain_paths import plain_path
 
 
@@ -120,6 +120,29 @@ def _link_bundled(
             )
         refuse_misfit(request, name, target.name)
         (directory / f"lib{library.link}.so").symlink_to(target)
+
+
+def refuse_misfit(request: BuildRequest, name: str, file: str) -> None:
+    """Refuse fetched headers for another version of a library than the official wheel has.
+
+    Headers of the machine are not looked at: whoever installed them chose them.
+
+    Args:
+        name: the recipe's name of the library.
+        file: of the library: "libtiff-32d42e18.so.6.2.0".
+
+    Raises:
+        FailedError: they are.
+    """
+    package = read_header_packages().packages.get(name)
+    if package is None or package.sha256 not in {each.sha256 for each in request.header_packages}:
+        return
+    if not f"{file.partition('.so.')[2]}.".startswith(f"{package.bundled}."):
+        raise FailedError(
+            f"the official wheel has {file}, and the C headers of {name} that fastinstall fetches are for "
+            f".so.{package.bundled}",
+            hint="install headers of that version, or choose an earlier version: --version V",
+        )
 
 
 def _find_carried_library(request: BuildRequest, base_wheel: BaseWheel, library: NativeRequirement) -> Path | None:

@@ -5,7 +5,7 @@ tuning, base wheel, requirements. Then come one compilation per level, audit, ba
 label and cache. The stages themselves are in other modules.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from fastinstall.core.process import ProcessGroup
 from fastinstall.core.values import immutable
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
-from fastinstall.wheelbuild.assemble import BuildInputs, assemble
+from fastinstall.wheelbuild.assemble import assemble
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels
@@ -53,7 +53,7 @@ class BuildSite:
     log: Path
 
 
-def prepare_build_inputs(site: BuildSite) -> BuildInputs:
+def prepare_build(site: BuildSite) -> BuildContext:
     """Prepare all inputs.
 
     Raises:
@@ -74,12 +74,24 @@ def prepare_build_inputs(site: BuildSite) -> BuildInputs:
         except BaseException:
             process_group.pull()
             raise
-    return BuildInputs(
+    directories = (
+        *(library.include for library in statics),
+        *_find_jpeg_directories(site, base_wheel),
+        *site.headers.directories,
+    )
+    archives = {library.name: library.archive for library in statics}
+    return BuildContext(
+        request=request,
+        headers=replace(site.headers, directories=_list_plain_paths(directories, site.plain)),
+        source=tree,
         kernels=kernels,
-        statics=tuple(statics.values()),
+        statics=statics,
         base_wheel=base_wheel,
         placements=plan_core_placements(request, base_wheel, site.key) if base_wheel is not None else (),
-        build_context=_make_build_context(site, tree, installed, base_wheel, statics),
+        link=linking(request, base_wheel, archives, site.plain / "link"),
+        requirements=installed,
+        space=space,
+        log=site.log,
     )
 
 
@@ -87,8 +99,8 @@ def _install_requirements(request: BuildRequest, tree: Path, directory: Path, pr
     install_requirements(fetch_requirements(request, tree, process_group), request.interpreter, directory)
 
 
-def _build_static_libraries(request: BuildRequest, process_group: ProcessGroup) -> dict[str, StaticLibrary]:
-    return {order.name: build_static(order, process_group) for order in static_orders(request)}
+def _build_static_libraries(request: BuildRequest, process_group: ProcessGroup) -> tuple[StaticLibrary, ...]:
+    return tuple(build_static(order, process_group) for order in static_orders(request))
 
 
 def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
@@ -111,27 +123,6 @@ def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
         )
         found.append(order)
     return tuple(found)
-
-
-def _make_build_context(
-    site: BuildSite, tree: Path, requirements: Path, base_wheel: BaseWheel | None, statics: Mapping[str, StaticLibrary]
-) -> BuildContext:
-    request, space = site.request, site.space
-    archives = {name: library.archive for name, library in statics.items()}
-    directories = (
-        *(library.include for library in statics.values()),
-        *_find_jpeg_directories(site, base_wheel),
-        *site.headers.directories,
-    )
-    return BuildContext(
-        request=request,
-        headers=replace(site.headers, directories=_list_plain_paths(directories, site.plain)),
-        source=tree,
-        link=linking(request, base_wheel, archives, site.plain / "link"),
-        requirements=requirements,
-        space=space,
-        log=site.log,
-    )
 
 
 def _list_plain_paths(directories: Sequence[Path], plain: Path) -> tuple[Path, ...]:
@@ -185,8 +176,9 @@ def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str])
         plain_directory(space) as plain,
     ):
         site = BuildSite(request=request, headers=headers, space=space, plain=plain, key=key, log=log)
-        wheel, features = _build(site)
-        return wheel_cache.store_wheel(request.cache, inputs, wheel, features)
+        context = prepare_build(site)
+        levels = compile_levels(context, context.places)
+        return wheel_cache.store_wheel(request.cache, inputs, assemble(context, levels), levels[0].features)
 
 
 def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
@@ -218,9 +210,3 @@ def _tidy_request(request: BuildRequest) -> BuildRequest:
         message = f"{', '.join(dropped)} in the environment are ignored: the plan sets the flags of a build"
         request.emit(Noted(message=message))
     return replace(request, variables=variables)
-
-
-def _build(site: BuildSite) -> tuple[Path, dict[str, str | None]]:
-    inputs = prepare_build_inputs(site)
-    compiled_levels = compile_levels(inputs.build_context, inputs.places)
-    return assemble(inputs, compiled_levels), compiled_levels[0].features

@@ -1,11 +1,15 @@
 """Prepare an unpacked source for compiling: put our kernels into it, and tune it; and say which C files of ours go in.
 
-It is tuned by text: GCC's pragma and our macros, before a file or around single functions. Unlike command-line flags
-they reach only that code, through any build backend.
+It is changed by text. Kernels stand in place of its functions. GCC's pragma and our macros stand before a file or
+around single functions: unlike command-line flags they reach only that code, through any build backend.
+
+Functions are found by the form in which Pillow's are written: a definition ends with the first "}" at the start of a
+line. What is not found, or found twice (in branches of an #if), is left alone.
 """
 
+import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,10 +18,14 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import listing
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe import SOURCE_SUFFIX, Kernel, Recipe, Tuning
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
-from fastinstall.wheelbuild.source_changes import add_kernel, apply_tuning_rule
+
+_FUNCTION = (
+    r"^[ \t]*[A-Za-z_][\w \t*]*(?:\n[ \t]*)?(?<!\w)(?P<name>{name})\s*\([^;{{}}]*\)\s*"  # its head
+    r"\{{.*?^\}}[^\n]*(?:\n|\Z)"  # and body
+)
 
 
 def prepare_source(request: BuildRequest, headers: Headers, tree: Path) -> tuple[str, ...]:
@@ -95,3 +103,74 @@ def _rewrite(path: Path, change: Callable[[str], str | None]) -> bool:
     if text is not None:
         files.write_bytes(path, text.encode("utf-8", "surrogateescape"))
     return text is not None
+
+
+def apply_tuning_rule(source: str, rule: Tuning) -> str | None:
+    """Apply a rule to a source, or return None if the source lacks a function of the rule.
+
+    Args:
+        source: the text of a C file.
+        rule: what to insert where.
+    """
+    if not rule.functions:
+        return f"{_optimize(rule.options)}\n{source}"
+    found = _find_functions(source, rule.functions)
+    before = [f"#define {macro}" for macro in rule.macros]
+    after = [f"#undef {macro.partition('(')[0]}" for macro in rule.macros]
+    if rule.options:
+        before = ["#pragma GCC push_options", _optimize(rule.options), *before]
+        after = [*after, "#pragma GCC pop_options"]
+    if found is None:
+        return None
+    return _surround(source, {each: (_join(before), _join(after)) for each in found})
+
+
+def add_kernel(source: str, kernel: Kernel) -> str | None:
+    """Put one of our kernels into a source, or return None if the source lacks a function of the kernel.
+
+    Macros rename the source's own definitions; the kernel is included behind the last of them. Functions that upstream
+    renamed with leading underscores are found, and the kernel's are renamed likewise.
+
+    Args:
+        source: the text of a C file.
+        kernel: the kernel; `KERNEL.h` must be beside the file.
+    """
+    found = _find_functions(source, [f"_*{name}" for name in kernel.functions])
+    if found is None:
+        return None
+    names = dict(zip(kernel.functions, (each["name"] for each in found), strict=True))
+    added = {
+        each: (f"#define {each['name']} {each['name']}{SOURCE_SUFFIX}\n", f"#undef {each['name']}\n") for each in found
+    }
+    last = max(added, key=lambda each: each.end())
+    added[last] = (added[last][0], added[last][1] + _include_kernel(kernel, names))
+    return _surround(source, added)
+
+
+def _find_functions(source: str, names: Iterable[str]) -> list[re.Match[str]] | None:
+    """Return the definition of each function, named by a pattern; None if one is not there exactly once."""
+    found = [[*re.finditer(_FUNCTION.format(name=name), source, re.MULTILINE | re.DOTALL)] for name in names]
+    return [each[0] for each in found] if all(len(each) == 1 for each in found) else None
+
+
+def _surround(source: str, added: Mapping[re.Match[str], tuple[str, str]]) -> str:
+    """Return a source with lines before and behind some of its functions."""
+    for each in sorted(added, key=lambda each: -each.start()):
+        before, after = added[each]
+        source = f"{source[: each.start()]}{before}{each[0]}{after}{source[each.end() :]}"
+    return source
+
+
+def _include_kernel(kernel: Kernel, names: Mapping[str, str]) -> str:
+    renamed = [(name, there) for name, there in names.items() if name != there]
+    lines = [f"#define {name}{end} {there}{end}\n" for name, there in renamed for end in ("", SOURCE_SUFFIX)]
+    return "".join((*lines, f'#include "{kernel.name}.h"\n'))
+
+
+def _optimize(options: Sequence[str]) -> str:
+    quoted = ", ".join(f'"{option}"' for option in options)
+    return f"#pragma GCC optimize ({quoted})"
+
+
+def _join(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -5,6 +5,7 @@ configured for the same indexes. After 30 days these are asked again; if they ca
 What comes with the help of a wheelhouse goes away with the process.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from fastinstall.compilers import list_wheel_compilers
@@ -30,22 +31,9 @@ LIBRARY, PROGRAMS = "lib", "bin"
 """Where installed requirements lie, below their directory."""
 
 
-@immutable
-class BuildRequirements:
-    """Wheels that a build runs with.
-
-    Attributes:
-        directory: contains only them, or None if the build requires nothing.
-        files: file name and sha256 of each, sorted.
-    """
-
-    directory: Path | None
-    files: tuple[tuple[str, str], ...]
-
-
 def fetch_requirements(
     request: BuildRequest, source: Path, process_group: ProcessGroup | None = None
-) -> BuildRequirements:
+) -> tuple[Path, ...]:
     """Return the wheels that a source tree requires for its build, from our cache if recent.
 
     Args:
@@ -59,27 +47,34 @@ def fetch_requirements(
     """
     required = read_build_system(source).requires
     if not required:
-        return BuildRequirements(directory=None, files=())
+        return ()
     within = Path("requirements", codec.digest(_list_key_inputs(request, required)))
     place = request.cache / within
     latest, recent = read_latest(FetchedWheels, _DOCUMENT, place, request.cache)
-    known = _describe_latest(place, latest) if latest is not None else None
-    if known is not None and (request.offline or recent):
+    known = _locate_wheels(place, latest) if latest is not None else ()
+    if known and (request.offline or recent):
         return known
     if request.wheelhouse is not None:  # what pip takes from there counts for this run alone
         place = private_space(request.cache) / within
-    return _refresh_requirements(request, required, place, known, process_group)
+    try:
+        return _locate_wheels(place, _fetch_requirements(request, required, place, process_group))
+    except CommandError as error:
+        if not known:
+            raise _explain_missing_requirements(request, required, error) from error
+    message = f"{', '.join(required)}: cannot be looked up; using the copies fetched before"
+    request.emit(Noted(message=message, warning=True))
+    return known
 
 
-def _describe_latest(place: Path, latest: FetchedWheels) -> BuildRequirements:
-    return BuildRequirements(directory=place / latest.directory, files=tuple(sorted(latest.files.items())))
+def _locate_wheels(place: Path, fetched: FetchedWheels) -> tuple[Path, ...]:
+    return tuple(place / fetched.directory / name for name in sorted(fetched.files))
 
 
-def install_requirements(requirements: BuildRequirements, interpreter: Interpreter, directory: Path) -> None:
+def install_requirements(wheels: Iterable[Path], interpreter: Interpreter, directory: Path) -> None:
     """Unpack a build's requirements, programs included.
 
     Args:
-        requirements: the wheels to unpack.
+        wheels: the requirements.
         interpreter: the one that runs their programs.
         directory: an empty one, to unpack into.
 
@@ -87,10 +82,9 @@ def install_requirements(requirements: BuildRequirements, interpreter: Interpret
         FailedError: a wheel is damaged.
     """
     library = directory / LIBRARY
-    schemes = {"purelib": library, "platlib": library, "scripts": directory / PROGRAMS}
-    for name, _ in requirements.files:
-        wheel = (requirements.directory or directory) / name
-        install_wheel(wheel, {**schemes, "data": directory, "headers": directory / "include"}, interpreter)
+    places = {"purelib": library, "platlib": library, "scripts": directory / PROGRAMS, "data": directory}
+    for wheel in wheels:
+        install_wheel(wheel, {**places, "headers": directory / "include"}, interpreter)
 
 
 @immutable
@@ -150,24 +144,6 @@ def _list_key_inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[s
         "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
         "indexes": "\n".join(request.indexes),
     }
-
-
-def _refresh_requirements(
-    request: BuildRequest,
-    required: tuple[str, ...],
-    place: Path,
-    known: BuildRequirements | None,
-    process_group: ProcessGroup | None,
-) -> BuildRequirements:
-    """Fetch again; if that fails, return the old files."""
-    try:
-        return _describe_latest(place, _fetch_requirements(request, required, place, process_group))
-    except CommandError as error:
-        if known is None:
-            raise _explain_missing_requirements(request, required, error) from error
-        message = f"{', '.join(required)}: cannot be looked up; using the copies fetched before"
-        request.emit(Noted(message=message, warning=True))
-        return known
 
 
 def _fetch_requirements(

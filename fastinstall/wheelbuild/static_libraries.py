@@ -3,10 +3,6 @@
 `<cache>/statics/<key>/` holds the archive, its headers and `library.json`. The machine needs a C compiler with its
 `ar`, and a shell for `configure`, but not `make`. Libraries that the base wheel or the system has are linked as they
 are, and not built here.
-
-The makefiles that `configure` wrote say how to compile. A machine with a compiler need not have `make` (Debian's gcc
-does not install it), and only one archive is needed. So this understands what zlib's family of makefiles uses:
-variables, rules with one target, the pattern "%.o", makefiles of subdirectories; no functions, conditions or shell.
 """
 
 import re

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.errors import FailedError
+from fastinstall.core.messages import listing
+from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.core.values import immutable
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.observe.package_manager import find_package_manager
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.fit import list_python_macros, refuse_other_python
 
 _SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))
 
@@ -33,6 +34,20 @@ _VERSION_MACROS = {
     "zlib.h": r'ZLIB_VERSION\s+"([^"]+)"',
     "tiffio.h": r'TIFFLIB_VERSION_STR(?:_MAJ_MIN_MIC)?\s+"(?:LIBTIFF, Version )?([\d.]+)',
 }
+
+_LAYOUT = (
+    *("SIZEOF_LONG", "SIZEOF_LONG_LONG", "SIZEOF_VOID_P", "SIZEOF_SIZE_T", "SIZEOF_OFF_T", "SIZEOF_TIME_T"),
+    *("SIZEOF_WCHAR_T", "Py_DEBUG", "Py_TRACE_REFS", "Py_GIL_DISABLED"),
+)
+"""What lays out Python's structures; the rest of pyconfig.h says what the C library has."""
+
+_LAYOUT_PROGRAM = f"""\
+import json, sys, sysconfig
+found = {{name: sysconfig.get_config_var(name) for name in {_LAYOUT!r}}}
+found["PY_MINOR_VERSION"], found["PYLONG_BITS_IN_DIGIT"] = sys.version_info[1], sys.int_info.bits_per_digit
+print(json.dumps(found))
+"""
+"""sysconfig keeps what the interpreter's own pyconfig.h said, even where that file is not installed."""
 
 
 @immutable
@@ -69,7 +84,7 @@ def probe_headers(request: BuildRequest) -> Headers:
     if missing:
         raise _explain_missing_headers(request, missing)
     if not request.interpreter.has_headers:
-        refuse_other_python(request, {name: macro(name, text) for name in list_python_macros()})
+        _refuse_other_python(request, text)
     return Headers(
         directories=directories,
         digest=hashlib.sha256(text.encode()).hexdigest(),
@@ -160,6 +175,23 @@ def _read_versions(request: BuildRequest, directories: tuple[Path, ...], text: s
         elif path := _find_versioned_header(library, directories) if "*" in library.header else None:
             found[name] = path.parent.name.rpartition("-")[2]
     return found
+
+
+def _refuse_other_python(request: BuildRequest, text: str) -> None:
+    """Refuse fetched headers of another build of Python; the machine's are whoever installed them's choice."""
+    argv = (str(request.interpreter.executable), "-I", "-S", "-c", _LAYOUT_PROGRAM)
+    own = json_data(run(argv, environment=request.variables, timeout=_SECONDS).stdout)
+    differences = [
+        f"{name} is {expected or 'undefined'}, not {found or 'undefined'}"
+        for name, value in own.items()
+        if (found := macro(name, text)) != (expected := str(value or ""))
+    ]
+    if differences:
+        executable = request.interpreter.executable
+        raise FailedError(
+            f"the C headers that fastinstall fetches are not for {executable}: {listing(differences)}",
+            hint="install this Python's own C headers, or use another Python",
+        )
 
 
 def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> FailedError:

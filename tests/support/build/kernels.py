@@ -51,7 +51,7 @@ class KernelsBuild:
     @property
     def request(self) -> BuildRequest:
         """How it is built."""
-        return self.build_tree.work.build_context.request
+        return self.build_tree.work.request
 
     @property
     def reference(self) -> ProofStack:

@@ -6,7 +6,7 @@ import pytest
 from support.values.build_requests import build_request
 
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.requirements import BuildRequirements, fetch_requirements, read_build_system
+from fastinstall.wheelbuild.requirements import fetch_requirements, read_build_system
 
 
 def test_the_requirements_are_those_of_the_build_system(tmp_path: Path) -> None:
@@ -30,5 +30,4 @@ def test_a_malformed_build_system_is_an_error_that_names_the_file(tmp_path: Path
 
 def test_a_build_that_requires_nothing_starts_no_pip(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[build-system]\nrequires = []\nbuild-backend = "b"\n')
-    found = fetch_requirements(build_request(tmp_path), tmp_path)
-    assert found == BuildRequirements(directory=None, files=())
+    assert fetch_requirements(build_request(tmp_path), tmp_path) == ()

@@ -1,17 +1,17 @@
 import pytest
 
-from fastinstall.wheelbuild.dependency_closure import Closure, ShelfWheel, closure_of, make_shelf_wheel
+from fastinstall.wheelbuild.tool_dependencies import Closure, ShelfWheel, find_closure, read_shelf_wheel
 
 MACHINE = "x86_64"
 PURE = "py3-none-any"
 
 
 def _wheel(stem: str, *requires: str, tag: str = PURE) -> ShelfWheel:
-    return make_shelf_wheel(f"{stem}-{tag}.whl", requires)
+    return read_shelf_wheel(f"{stem}-{tag}.whl", requires)
 
 
 def _closure(root: ShelfWheel, *shelf: ShelfWheel, minor: str = "3.12") -> Closure:
-    return closure_of(root, shelf, minor, MACHINE)
+    return find_closure(root, shelf, minor, MACHINE)
 
 
 def test_what_is_needed_by_what_is_needed_is_needed_and_nothing_else() -> None:
@@ -74,5 +74,5 @@ def test_circles_come_to_an_end() -> None:
 def test_another_machine_has_its_own_wheels_and_markers() -> None:
     root = _wheel("tool-1", "one", 'two; platform_machine == "x86_64"')
     ours, theirs = (_wheel("one-1", tag=f"cp312-cp312-manylinux_2_28_{each}") for each in ("x86_64", "aarch64"))
-    found = closure_of(root, (ours, theirs), "3.12", "aarch64")
+    found = find_closure(root, (ours, theirs), "3.12", "aarch64")
     assert found == Closure(used=(theirs.filename, root.filename), missing=())

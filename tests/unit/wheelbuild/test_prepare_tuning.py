@@ -1,7 +1,7 @@
 """A rule of tuning reaches the code that it names, and no other."""
 
 from fastinstall.model.recipe import Tuning
-from fastinstall.wheelbuild.source_changes import apply_tuning_rule
+from fastinstall.wheelbuild.prepare import apply_tuning_rule
 
 SOURCE = """#include <math.h>
 

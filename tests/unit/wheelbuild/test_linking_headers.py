@@ -7,7 +7,7 @@ from support.values.build_requests import build_request
 from fastinstall.core.errors import FailedError
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.headers.fit import refuse_misfit
+from fastinstall.wheelbuild.linking import refuse_misfit
 
 
 def _with_fetched_headers(directory: Path) -> BuildRequest:
