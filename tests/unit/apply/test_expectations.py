@@ -8,9 +8,8 @@ from support.values.builders import environment
 from support.values.sessions import a_session
 
 from fastinstall.apply.expectations import describe_duration, describe_expected_gain
-from fastinstall.model.artefact import Artefact
+from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.model.wheel_order import LevelTarget
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.prove import Prove
