@@ -114,22 +114,6 @@ def simplejpeg_pillow(path: str) -> Any:
     return finished(Image.fromarray(simplejpeg.decode_jpeg(Path(path).read_bytes())))
 
 
-def turbojpeg_pillow(path: str) -> Any:
-    import turbojpeg
-    from PIL import Image
-
-    pixels = turbojpeg_decoder().decode(Path(path).read_bytes(), pixel_format=turbojpeg.TJPF_RGB)
-    return finished(Image.fromarray(pixels))
-
-
-def turbojpeg_decoder(kept: list[Any] = []) -> Any:  # noqa: B006 (one for each process, made when it is needed)
-    import turbojpeg
-
-    if not kept:
-        kept.append(turbojpeg.TurboJPEG())
-    return kept[0]
-
-
 def opencv_area(path: str) -> Any:
     import cv2
 
@@ -183,7 +167,6 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "opencv-area": opencv_area,
     "opencv-linear": opencv_linear,
     "simplejpeg": simplejpeg_pillow,
-    "turbojpeg": turbojpeg_pillow,
     "pyvips": vips,
 }
 """By the names that `fastinstall bench` has for them."""

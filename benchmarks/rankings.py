@@ -22,7 +22,7 @@ from typing import Any
 from fastinstall.core import process
 
 PLAIN = Path(__file__).with_name("plain_loader.py")
-WAYS = ("pillow-draft", "opencv-area", "opencv-linear", "simplejpeg", "turbojpeg", "pyvips")
+WAYS = ("pillow-draft", "opencv-area", "opencv-linear", "simplejpeg", "pyvips")
 TIED = 0.05
 Rates = dict[str, float]
 

@@ -206,7 +206,7 @@ What `fastinstall doctor` checks, in the order of its report. `fastinstall docto
 | `unknown` | it cannot be determined; counts as a warning |
 | `crashed` | the check itself failed; counts as an error |
 
-The command after `verify:` shows the evidence without fastinstall. Add [checks of your own](../how-to/extend.md).
+The command after `verify:` shows the evidence without fastinstall.
 """
 _EXECUTES = "It imports Pillow in a subprocess of the environment's Python; `--quick` skips that."
 _READS = "It runs no code of Pillow."

@@ -85,11 +85,10 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
 
             context = make_execution_context(session, plan, recipe)
-            done = execute_plan(plan, context, session)
+            receipt, after = execute_plan(plan, context, session)
             remember_environment(session, plan.environment)
             _keep_ready_made_wheel(plan, context)
-            session.emit(Noted(message=f"the files were replaced in {done.window_ns / 1e6:.2f} ms", detail=True))
-            outcome = SetupOutcome(plan=plan, receipt=done.receipt, after=done.after)
+            outcome = SetupOutcome(plan=plan, receipt=receipt, after=after)
         _warn_about_held_bytes(session, prefix)
         return outcome
 

@@ -78,7 +78,7 @@ class ForeignChangeWatch:
         if paths:
             again = f"fastinstall setup --prefix {quote(self._prefix)}"
             raise RefusedError(
-                f"{self._prefix}: {self._name_culprits(paths)} changed {abbreviate_paths(paths)} in the meantime",
+                f"{self._prefix}: {self._name_culprits(paths)} changed {listing(paths, _SHOWN)} in the meantime",
                 hint=f"nothing was replaced; after it has ended, run again: {again}",
             )
         refuse_concurrent_installers(self._prefix)
@@ -115,7 +115,7 @@ class ForeignChangeWatch:
         paths = self._find_changed_paths()
         if paths:
             message = (
-                f"{self._prefix}: {self._name_culprits(paths)} changed {abbreviate_paths(paths)} after the installation"
+                f"{self._prefix}: {self._name_culprits(paths)} changed {listing(paths, _SHOWN)} after the installation"
             )
             self._wait_for_installers(emit)
             raise FailedError(message, hint=f"fastinstall doctor --prefix {quote(self._prefix)}") from cause
@@ -152,13 +152,3 @@ def describe_responsible_programs(installers: Sequence[ConcurrentInstaller], sig
         return listing(f"process {installer.process} ({installer.action})" for installer in installers)
     foreign = [name for name in signers if name != "fastinstall"]
     return listing(foreign) if foreign else "another program"
-
-
-def abbreviate_paths(paths: Sequence[str]) -> str:
-    """Name some of many paths, for a sentence.
-
-    >>> abbreviate_paths(("a", "b", "c", "d", "e"))
-    'a, b, c and 2 more'
-    """
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return f"{', '.join(paths[:_SHOWN])}{more}"

@@ -19,7 +19,7 @@ from fastinstall.apply.proven_wheel import build_and_prove, fetch_sources
 from fastinstall.conda.history_file import record_revision
 from fastinstall.core.codec import document
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.events import Started
+from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.refused_writes import explain_refusal
 from fastinstall.core.values import immutable
@@ -58,21 +58,6 @@ if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages
 
 _AGAIN = "make a new plan: fastinstall plan"
-
-
-@immutable
-class CompletedPlan:
-    """What a carried-out plan left.
-
-    Attributes:
-        receipt: as it was committed.
-        after: the target as it was verified, with its transaction still open.
-        window_ns: how long the renames took, nanoseconds.
-    """
-
-    receipt: Receipt
-    after: Facts
-    window_ns: int
 
 
 @immutable
@@ -141,14 +126,16 @@ class StagedStack:
     left_out: tuple[str, ...]
 
 
-def execute_plan(plan: Plan, context: ExecutionContext, session: Session) -> CompletedPlan:
+def execute_plan(plan: Plan, context: ExecutionContext, session: Session) -> tuple[Receipt, Facts]:
     """Carry out a plan that was consented to.
 
     Args:
         plan: consented to; its steps are carried out in the order of their stages.
         context: what builds, fetches and installs, and where the cache lies.
         session: by which the target is looked at and judged.
-        observing: what is looked at before the swap: files, and PIL in use.
+
+    Returns:
+        The receipt as it was committed, and the target as it was verified, with its transaction still open.
 
     Raises:
         FailedError: something failed; the environment is as it was.
@@ -193,7 +180,8 @@ def execute_plan(plan: Plan, context: ExecutionContext, session: Session) -> Com
                 receipt, after = _verify_result(work, staged, stamp)
             transaction.commit(receipt)
         watch.warn_about_installers(context.emit)
-        return CompletedPlan(receipt=receipt, after=after, window_ns=transaction.window_ns)
+        context.emit(Noted(message=f"the files were replaced in {transaction.window_ns / 1e6:.2f} ms", detail=True))
+        return receipt, after
 
 
 def _observe_replaced(plan: Plan, session: Session, observing: ObservationRequest, watch: ForeignChangeWatch) -> Facts:

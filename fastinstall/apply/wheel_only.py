@@ -1,25 +1,30 @@
-"""The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is."""
+"""The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is.
+
+The target may be a machine of another architecture: then a Python that this machine can start proves the wheel.
+"""
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
-from fastinstall.apply.emulation import NO_EMULATION, Emulation, describe_emulated_cpu, find_emulated_python
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.conda.channel import publish_packages
 from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.conda.package import pack_stack
 from fastinstall.core.architecture import architecture_of
-from fastinstall.core.errors import UnprovenError
+from fastinstall.core.errors import RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted, Started
 from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import EMULATED, Cpu
 from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Environment, Facts, Interpreter
 from fastinstall.model.request import Request
 from fastinstall.observe.active_environment import NamedTarget, kind_of_prefix
+from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
@@ -30,6 +35,24 @@ from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.output_directory import lock_directory, require_writable
 from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse
+
+
+@immutable
+class Emulation:
+    """How a wheel for another machine is proven.
+
+    Attributes:
+        pythons: programs of this machine that run a Python of the other: by binfmt_misc, or scripts that start an
+            emulator. The one with the ABI of the wheel is taken.
+        unproven: whether wheels may go without a proof.
+    """
+
+    pythons: tuple[Path, ...] = ()
+    unproven: bool = False
+
+
+NO_EMULATION = Emulation()
+"""Nothing that runs a Python of another machine."""
 
 
 @immutable
@@ -177,3 +200,45 @@ def _build_wheel(session: Session, target: NamedTarget, request: Request, emulat
         proof_context = replace(proof_context, cpu=describe_emulated_cpu(context.cpu))
     result = make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)
+
+
+def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Interpreter | None:
+    """Return the Python that proves a wheel for a target; None where the wheel goes without a proof.
+
+    Args:
+        emulation: what may be started.
+        interpreter: the target's, as it is on its machine.
+
+    Raises:
+        RefusedError: none is named, and a wheel without a proof was not asked for.
+        UsageError: none of those that are named fits.
+        UndeterminedError: one of them cannot be started.
+    """
+    if emulation.unproven:
+        return None
+    title = architecture_of(interpreter.machine).title
+    minor = ".".join(interpreter.version.split(".")[:2])
+    if not emulation.pythons:
+        raise RefusedError(
+            f"nothing proves a wheel for {title}: no Python {minor} for {title} is named that this machine can start",
+            hint=f"name a script that starts it under qemu-{interpreter.machine}: --emulated-python FILE; "
+            "or build without a proof: --unproven",
+        )
+    found = [(path, observe_interpreter(path)) for path in emulation.pythons]
+    for path, each in found:
+        if (each.machine, each.abi) == (interpreter.machine, interpreter.abi):
+            return replace(each, executable=path.absolute())  # what it says of itself starts on its own machine alone
+    raise UsageError(
+        f"--emulated-python: a Python {minor} for {title} ({interpreter.abi}) proves this wheel, "
+        f"not {_list_kinds(each for _, each in found)}",
+        hint="name one of that version, or build without a proof: --unproven",
+    )
+
+
+def describe_emulated_cpu(cpu: Cpu) -> Cpu:
+    """Return the CPU of a proof that an emulator runs."""
+    return replace(cpu, name=f"{EMULATED} {architecture_of(os.uname().machine).title}")
+
+
+def _list_kinds(found: Iterable[Interpreter]) -> str:
+    return " or ".join(dict.fromkeys(f"{each.abi} for {each.machine}" for each in found))

@@ -23,14 +23,10 @@ MOST_BYTES = 300_000_000
 """Limits of a file, and of the decoded picture."""
 MOST_MEMORY = 1_000_000_000
 """Of this process: the kernel refuses a decoder more memory."""
-SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"RIFF", b"II*\0", b"MM\0*", b"\0\0\0\x0cjP  ")
-HEIC_BRANDS = frozenset((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"))
-"""Source: ISO/IEC 23008-12, annex B; phones mark their photos with it."""
-ANIMATIONS = frozenset(("GIF", "PNG", "WEBP", "AVIF"))
 VECTORS = frozenset(("EPS", "WMF"))
 """Formats that another program renders when they are loaded."""
-DEEP_MODES = frozenset(("I", "F"))
-OTHER_COLOURS = frozenset(("CMYK", "LAB"))
+MODES = frozenset(("1", "L", "LA", "P", "PA", "RGB", "RGBA", "YCbCr"))
+"""What every decoder turns into RGB of 8 bits alike."""
 FROM_PHONES = "MPO"
 """A JPEG with more pictures after the first."""
 
@@ -65,16 +61,18 @@ def prepared() -> Dict[str, Any]:
 
 def judged(path: str) -> Dict[str, Any]:
     """Describe an image, and why it is not measured; an empty reason if it is."""
-    found: Dict[str, Any] = {"format": "", "mode": "", "width": 0, "height": 0, "size_bytes": 0}
+    found: Dict[str, Any] = {"format": "", "mode": "", "width": 0, "height": 0, "size_bytes": 0, "reason": ""}
     try:
         with regular_file(path) as stream:
             found["size_bytes"] = os.fstat(stream.fileno()).st_size
-            reason = reason_against(stream, found)
+            decode(stream, found)
     except Unfit as unfit:
-        reason = str(unfit)
-    except OSError:
-        reason = "unreadable"
-    return {**found, "reason": reason}
+        found["reason"] = str(unfit)
+    except MemoryError:
+        found["reason"] = "too large"
+    except Exception as error:  # noqa: BLE001 (damaged files raise anything)
+        found["reason"] = damage(error)
+    return found
 
 
 class Unfit(Exception):
@@ -83,79 +81,44 @@ class Unfit(Exception):
 
 def regular_file(path: str) -> BinaryIO:
     """Return the open file; never wait for or read from anything else."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise Unfit("not a file")
     stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb")
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):  # it was replaced just now
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise Unfit("not a file")
     return stream
 
 
-def reason_against(stream: BinaryIO, found: Dict[str, Any]) -> str:
-    """Return why a file cannot be measured, empty if it can; note its format, mode and size in `found`."""
-    if found["size_bytes"] == 0:
-        return "empty"
-    if found["size_bytes"] > MOST_BYTES:
-        return "too large"
-    try:
-        return reason_of(opened(stream), found)
-    except MemoryError:
-        return "too large"
-
-
-def opened(stream: BinaryIO) -> Any:
-    """Open an image. Raises Unfit, with the reason, if it is none or too large."""
+def decode(stream: BinaryIO, found: Dict[str, Any]) -> None:
+    """Decode a file, and note its format, mode and size in `found`. Raises Unfit if it is not to be measured."""
     from PIL import Image
 
-    start = stream.read(16)
-    stream.seek(0)
+    if not 0 < found["size_bytes"] <= MOST_BYTES:
+        raise Unfit("too large" if found["size_bytes"] else "empty")
     try:
-        return Image.open(stream)
+        image = Image.open(stream)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         raise Unfit("too large") from None
     except Image.UnidentifiedImageError:
-        if start[4:8] == b"ftyp" and start[8:12] in HEIC_BRANDS:
-            raise Unfit("HEIC: Pillow reads it only with pillow-heif") from None
-        raise Unfit("corrupt" if start.startswith(SIGNATURES) else "not an image") from None
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 (damaged files raise anything)
-        raise Unfit(damage(error)) from None
-
-
-def reason_of(image: Any, found: Dict[str, Any]) -> str:
-    """Decode an image; return why it cannot be measured, empty if it can."""
+        raise Unfit("not an image that Pillow knows") from None
     kind = "JPEG" if image.format == FROM_PHONES else image.format
     found.update(format=kind, mode=image.mode, width=image.width, height=image.height)
     with image:
-        try:
-            reason = reason_by_header(image, kind)
-            if not reason:
-                image.load()
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 (likewise)
-            reason = damage(error)
-    return reason
+        refuse_by_header(image, kind)
+        image.load()
 
 
-def reason_by_header(image: Any, kind: str) -> str:
-    """Return why an image cannot be measured, from its header alone; empty if nothing speaks against it."""
+def refuse_by_header(image: Any, kind: str) -> None:
+    """Raise Unfit if an image cannot be measured, by its header alone."""
     reasons = (
         (kind in VECTORS, "vector graphics"),
-        (min(image.size) < 1, "too small"),
         (decoded_bytes(image) > MOST_BYTES, "too large"),
-        (image.mode in OTHER_COLOURS, str(image.mode)),
-        (image.mode in DEEP_MODES or is_deep(image), "16 bits per channel"),
-        (has_more(image, kind), "animated" if kind in ANIMATIONS else "several pages"),
+        (image.mode not in MODES, str(image.mode)),
+        (is_deep(image), "16 bits per channel"),
+        (kind != "JPEG" and getattr(image, "is_animated", False), "several pictures"),
     )
-    return next((reason for applies, reason in reasons if applies), "")
-
-
-def has_more(image: Any, kind: str) -> bool:
-    """Return whether more pictures follow the first; not in a JPEG, where every decoder takes the first."""
-    return kind != "JPEG" and bool(getattr(image, "is_animated", False))
+    for applies, reason in reasons:
+        if applies:
+            raise Unfit(reason)
 
 
 def decoded_bytes(image: Any) -> int:
@@ -166,8 +129,7 @@ def decoded_bytes(image: Any) -> int:
 
 def is_deep(image: Any) -> bool:
     """Return whether a file has 16 bits per channel, even if Pillow returns only the upper eight."""
-    layouts = [image.mode, *(str(each[3]) for each in getattr(image, "tile", ()) if len(each) > 3)]  # noqa: PLR2004
-    return any(";16" in each for each in layouts)
+    return any(";16" in str(each) for each in getattr(image, "tile", ()))
 
 
 def damage(error: Exception) -> str:

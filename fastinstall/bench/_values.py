@@ -18,8 +18,6 @@ NAMES = {
     "PIL": "pillow",
     "cv2": "opencv",
     "skimage": "scikit-image",
-    "turbojpeg": "PyTurboJPEG",
-    "kornia_rs": "kornia-rs",
     "nvidia.dali": "dali",
     "nvidia.nvimgcodec": "nvimgcodec",
 }

@@ -65,14 +65,14 @@ def rank_simplicity(candidate: Candidate) -> int:
     """Return how much a candidate changes, the simplest first; the guide on bench lists the same order.
 
     A line of Pillow code; a variable; another build of Pillow; an installed library; one to install; a pipeline of
-    batches instead of a DataLoader; prepared images; several together.
+    batches instead of a DataLoader; prepared images.
     """
     adapter = _find_adapter(candidate.adapter)
     if candidate.kind is CandidateKind.DECODER and adapter is not None and adapter.batched:
         return 5
     if candidate.kind is CandidateKind.DECODER:
         return 0 if candidate.adapter.startswith("pillow") else 3 + (candidate.stack == "its own")
-    return {CandidateKind.SETTING: 1, CandidateKind.STACK: 2, CandidateKind.STORAGE: 6}.get(candidate.kind, 7)
+    return {CandidateKind.SETTING: 1, CandidateKind.STACK: 2}.get(candidate.kind, 6)
 
 
 def disk_need(result: CandidateResult, context: AdviceContext) -> float:

@@ -1,9 +1,9 @@
 """What a loader is compared with: every candidate as data, from what the machine has.
 
-Stacks, decoders, settings, stores, and combinations. Nothing is started here.
+Stacks, decoders, settings and stores. Nothing is started here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,6 @@ from fastinstall.bench.catalogue import (
     variables_of,
 )
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
-from fastinstall.bench.surveyed_image import SurveyedImage
-from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
@@ -29,7 +27,6 @@ OWN_LOADER = "own loader"
 """Instead of an adapter, if the user's own code loads."""
 OFFICIAL_WHEEL = "official-wheel"
 FASTINSTALL = "fastinstall"
-TOGETHER = "together"
 _PLAIN = "pillow"
 
 
@@ -42,7 +39,6 @@ class CandidateRun:
         site: directories at the front of its path.
         store: what holds its images; None for their files.
         formats: what it decodes, by Pillow's names; empty for all.
-        modules: modules that it imports; any PIL will do.
         scales: how many times the requested size an image must have to be decoded partly; 0 if that does not matter.
         batched: whether it loads whole batches on its own threads.
         priority: the lower, the earlier it is measured.
@@ -55,7 +51,6 @@ class CandidateRun:
     site: tuple[Path, ...] = ()
     store: StoreKind | None = None
     formats: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ("PIL",)
     scales: float = 0
     batched: bool = False
     priority: int = USUAL_PRIORITY
@@ -67,13 +62,6 @@ class CandidateRun:
     def name(self) -> str:
         """The candidate's name."""
         return self.candidate.name
-
-    @property
-    def can_be_joined(self) -> bool:
-        """Whether it can be combined with another PIL and other settings, using only installed packages."""
-        alone = self.site and self.candidate.kind is CandidateKind.DECODER
-        changes = "PIL" in self.modules and self.store is None and not self.candidate.aliased and not self.control
-        return changes and not alone
 
 
 @immutable
@@ -140,57 +128,6 @@ def make_control_run(*, is_own_loader: bool) -> CandidateRun:
     return replace(run, control="it is the baseline again")
 
 
-def mark_controls(found: Sequence[CandidateRun], images: Sequence[SurveyedImage], shorter: int) -> list[CandidateRun]:
-    """Mark candidates that cannot change anything: Pillow decoding partly, if no image is large enough.
-
-    Args:
-        found: the candidates, marked or not.
-        images: the images that they load.
-        shorter: requested length of the shorter side, in pixels.
-    """
-
-    def mark(each: CandidateRun) -> CandidateRun:
-        readable = [image for image in images if not each.formats or image.format in each.formats]
-        largest = max((min(image.width, image.height) / shorter for image in readable), default=0.0)
-        if not each.scales or largest >= each.scales or set(each.modules) != {"PIL"}:
-            return each
-        return replace(each, control=f"no image has {each.scales:g} times the requested size")
-
-    return [mark(each) for each in found]
-
-
-def join_candidate_runs(parts: Sequence[CandidateRun]) -> CandidateRun:
-    """Combine candidates that each help: the stack, the decoder, all variables.
-
-    Args:
-        parts: at most one of each kind.
-    """
-    by_kind = {each.candidate.kind: each for each in parts}
-    decoder = by_kind.get(CandidateKind.DECODER, parts[0])
-    stack = by_kind.get(CandidateKind.STACK)
-    run = _make_run(
-        CandidateKind.TOGETHER,
-        TOGETHER,
-        listing(each.name for each in parts) + " together",
-        adapter=decoder.candidate.adapter,
-        stack=stack.candidate.stack if stack else "in place",
-        variables={name: value for each in parts for name, value in each.candidate.variables.items()},
-        formats=decoder.formats,
-    )
-    return replace(run, site=stack.site if stack else ())
-
-
-def select_candidate_runs(found: Sequence[CandidateRun], names: Sequence[str]) -> tuple[CandidateRun, ...]:
-    """Return those with these names, or all without names; a combination needs all its possible parts.
-
-    Args:
-        found: all candidates that can run on this machine.
-        names: the names that --candidate gave; empty for all.
-    """
-    joined = TOGETHER in names
-    return tuple(each for each in found if not names or each.name in names or (joined and each.can_be_joined))
-
-
 def _name_usual(is_own_loader: bool) -> str:  # noqa: FBT001 (the only argument)
     return OWN_LOADER if is_own_loader else _PLAIN
 
@@ -214,7 +151,6 @@ def _make_decoder_run(adapter: Adapter, materials: Materials) -> CandidateRun:
         materials.libraries.get(adapter.name, _IN_PLACE),
         adapter=adapter.name,
         aliased=adapter.aliased,
-        modules=adapter.modules,
         formats=adapter.formats,
         scales=adapter.scales,
         batched=adapter.batched,

@@ -33,31 +33,14 @@ from fastinstall.bench.report import (
 )
 from fastinstall.bench.temporary_store import MadeStore
 from fastinstall.core.errors import FailedError
-from fastinstall.core.values import immutable
 
-
-@immutable
-class RoundTimings:
-    """The measurements of two processes, round by round, on the images that both can load.
-
-    Attributes:
-        baseline: what the baseline took, a measurement a round.
-        other: of the other one.
-        indexes: positions, among the images, of those that both loaded.
-    """
-
-    baseline: tuple[LoadingMeasurement, ...]
-    other: tuple[LoadingMeasurement, ...]
-    indexes: tuple[int, ...]
-
-    def append_turns(self, more: "RoundTimings") -> "RoundTimings":
-        """Return these and later ones, on the same images."""
-        return RoundTimings(baseline=self.baseline + more.baseline, other=self.other + more.other, indexes=self.indexes)
+Round = tuple[LoadingMeasurement, LoadingMeasurement]
+"""The baseline, and the other process after it, on the images that both can load."""
 
 
 def take_turns(
     baseline: LoadingProcess, other: LoadingProcess, indexes: Sequence[int], schedule: Schedule
-) -> RoundTimings:
+) -> list[Round]:
     """Measure two processes in turn.
 
     Args:
@@ -70,13 +53,12 @@ def take_turns(
         NotLoadedError: the other one died, hung, or can no longer load one of them.
         FailedError: the baseline died or hung.
     """
-    ours: list[LoadingMeasurement] = []
-    theirs: list[LoadingMeasurement] = []
+    turns: list[Round] = []
     for _ in range(schedule.rounds):
-        ours.append(measure_baseline(baseline, indexes, schedule))
-        more = other.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience, group=ours[-1].passes)
-        theirs.append(_require_complete(more))
-    return RoundTimings(baseline=tuple(ours), other=tuple(theirs), indexes=tuple(indexes))
+        ours = measure_baseline(baseline, indexes, schedule)
+        theirs = other.measure(schedule.seconds, indexes=indexes, timeout=schedule.patience, group=ours.passes)
+        turns.append((ours, _require_complete(theirs)))
+    return turns
 
 
 def measure_baseline(baseline: LoadingProcess, indexes: Sequence[int], schedule: Schedule) -> LoadingMeasurement:
@@ -94,24 +76,17 @@ def _needing_baseline() -> Iterator[None]:
     try:
         yield
     except NotLoadedError as error:
-        raise explain_lost_baseline(error) from error
+        became = {CandidateOutcome.CRASHED: "crashed", CandidateOutcome.HUNG: "hung"}.get(error.outcome, "failed")
+        hint = "fastinstall doctor; for your own loader: load one image with it"
+        raise FailedError(f"the baseline {became}: {error.reason}", hint=hint) from error
 
 
-def explain_lost_baseline(error: NotLoadedError) -> FailedError:
-    """Return the error that the baseline is lost."""
-    became = {CandidateOutcome.CRASHED: "crashed", CandidateOutcome.HUNG: "hung"}.get(error.outcome, "failed")
-    return FailedError(
-        f"the baseline {became}: {error.reason}",
-        hint="fastinstall doctor; for your own loader: load one image with it",
-    )
-
-
-def compute_ratios(turns: RoundTimings) -> list[float]:
+def compute_ratios(turns: Sequence[Round]) -> list[float]:
     """Return how many times as fast the other one was in each round.
 
     Each ratio uses the shortest passes of each image, which others on the machine have disturbed least.
     """
-    return [one.least_ms / other.least_ms for one, other in zip(turns.baseline, turns.other, strict=True)]
+    return [one.least_ms / other.least_ms for one, other in turns]
 
 
 _OUTLIERS = 6
@@ -150,7 +125,7 @@ def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -
     )
 
 
-def compute_drift(turns: RoundTimings, baseline: Sequence[LoadingMeasurement]) -> float:
+def compute_drift(turns: Sequence[Round], baseline: Sequence[LoadingMeasurement]) -> float:
     """Return how much slower the machine was when the baseline ran alone than in these turns.
 
     A virtual machine's speed changes within minutes by more than many candidates gain. Rates from different times are
@@ -160,10 +135,9 @@ def compute_drift(turns: RoundTimings, baseline: Sequence[LoadingMeasurement]) -
         turns: the rounds of the baseline and the candidate.
         baseline: its own rounds; none, or rounds on other images, give 1.
     """
-    if not baseline or baseline[0].images != len(turns.indexes):
+    if not baseline or baseline[0].images != turns[0][0].images:
         return 1.0
-    alone, beside = (statistics.median([each.ms for each in rounds]) for rounds in (baseline, turns.baseline))
-    return alone / beside
+    return statistics.median([each.ms for each in baseline]) / statistics.median([each.ms for each, _ in turns])
 
 
 def _require_complete(measured: LoadingMeasurement) -> LoadingMeasurement:
@@ -290,17 +264,15 @@ class BaselineComparison:
             reason = f"it only reads {', '.join(candidate_run.formats)}"
             return make_unmeasured(candidate, CandidateOutcome.UNSUITED, reason)
         job = job_of(self.job, candidate_run, made.store if made else None)
-        turns: RoundTimings | None = None
+        turns: list[Round] = []
         try:
             for _ in range(self.schedule.starts):
                 with start_loading(job, self.schedule.start_patience) as other:
                     indexes = self._find_loadable(other, indexes)
                     difference, versions = self._measure_difference(other, indexes), other.versions
-                    more = take_turns(self.loading, other, indexes, self.schedule)
-                    turns = turns.append_turns(more) if turns else more
+                    turns += take_turns(self.loading, other, indexes, self.schedule)
         except NotLoadedError as error:
             return make_unmeasured(candidate, error.outcome, error.reason)
-        assert turns is not None  # noqa: S101 (a schedule has at least one start)
         ratios = self._ratios.setdefault(candidate.name, [])
         ratios += compute_ratios(turns)
         return CandidateResult(
@@ -308,10 +280,10 @@ class BaselineComparison:
             outcome=CandidateOutcome.MEASURED,
             reason=f"{CONTROL}{candidate_run.control}" if candidate_run.control else "",
             versions=versions,
-            timing=compute_timing(turns.other, compute_drift(turns, self._alone)),
+            timing=compute_timing([each for _, each in turns], compute_drift(turns, self._alone)),
             gain=compute_gain(ratios),
             difference=difference,
-            left_out=len(self.indexes) - len(turns.indexes),
+            left_out=len(self.indexes) - len(indexes),
         )
 
     def _find_loadable(self, other: LoadingProcess, indexes: Sequence[int]) -> tuple[int, ...]:
@@ -338,12 +310,13 @@ class BaselineComparison:
 
     def _load_reference_picture(self, index: int) -> Picture | None:
         if index not in self._reference:
-            try:
-                self._reference[index] = self.loading.pictures([index], self.schedule.patience)[0]
-            except NotLoadedError as error:
-                if error.outcome is CandidateOutcome.FAILED:
-                    return None  # it is alive, but returns no array
-                raise explain_lost_baseline(error) from error
+            with _needing_baseline():
+                try:
+                    self._reference[index] = self.loading.pictures([index], self.schedule.patience)[0]
+                except NotLoadedError as error:
+                    if error.outcome is CandidateOutcome.FAILED:
+                        return None  # it is alive, but returns no array
+                    raise
         return self._reference[index]
 
 

@@ -3,9 +3,8 @@
 Shared by every part of `bench`: the target, the machine, the remaining time, and a temporary directory.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from fastinstall.bench.candidates import CandidateRun
 from fastinstall.bench.report import BenchRequest, CandidateKind
@@ -17,10 +16,10 @@ from fastinstall.observe.session import Session
 
 _MS_PER_MEGAPIXEL = 14.0
 _MS_PER_IMAGE = 0.8
-_LEAST_SECONDS = 2.0
+LEAST_SECONDS = 2.0
+"""That a workload needs for a meaningful result, on an idle machine."""
 _FIRST_PATIENCE = 60.0
 """Seconds for a first pass: files may come from a network, and packages from a slow disk."""
-_WEIGHTS: Mapping[str, float] = MappingProxyType({"12mp": 1.7, "png": 1.2})
 _KINDS = tuple(CandidateKind)
 """Between equal promises, the earlier kind is measured first."""
 
@@ -169,31 +168,10 @@ def sort_by_promise(candidate_runs: Sequence[CandidateRun], scale: float) -> tup
     return tuple(sorted(candidate_runs, key=rank))
 
 
-_CANDIDATE_SECONDS = 3.0
-"""Of a full run, per candidate: two processes, their imports, and as many rounds (measured 2026-11-23)."""
-_STORE_SECONDS = 5.0
-_PROCESS_SECONDS = 0.6
 LOADERS_RATED = 3
 """Loaders that a full run measures with workers: the baseline and the best two."""
-_LEAST_LOADING_SECONDS = 30.0
 _BUSY_LOAD = 0.6
 """Load per usable CPU above which other programs interfere."""
-BUSY_FACTOR = 1.5
-"""Factor by which a full run measures longer on a busy machine."""
-
-
-def estimate_loading_seconds(effort: MeasurementBudget, candidate_runs: Sequence[CandidateRun], pools: int) -> float:
-    """Return how long comparing one workload takes; it is announced before the start, and kept.
-
-    Args:
-        effort: how many seconds and rounds may be spent.
-        candidate_runs: the candidates; unmeasurable ones take no time.
-        pools: how many numbers of workers are tried.
-    """
-    there = [each for each in candidate_runs if not each.absent]
-    compared = sum(_STORE_SECONDS if each.store else _CANDIDATE_SECONDS for each in there) + 3 * _CANDIDATE_SECONDS
-    rated = min(LOADERS_RATED, 1 + len(there)) * pools * (effort.rate_seconds + _PROCESS_SECONDS)
-    return min(effort.seconds, max(_LEAST_LOADING_SECONDS, compared + rated))
 
 
 def describe_load(load: float, cpus: int) -> str:
@@ -204,30 +182,6 @@ def describe_load(load: float, cpus: int) -> str:
         cpus: number of CPUs that this process may use.
     """
     return f"load average {load:.1f} on {cpus} CPUs" if load > _BUSY_LOAD * cpus else ""
-
-
-def format_duration(seconds: float) -> str:
-    """Return the approximate duration, as announced: "40 s", "3 min", "6 min 30 s"."""
-    rounded = 10 * max(1, round(seconds / 10))
-    minutes, rest = divmod(rounded, 60)
-    return " ".join(filter(None, (f"{minutes} min" * bool(minutes), f"{rest} s" * bool(rest))))
-
-
-def share_of(seconds_left: float, name: str, others: Sequence[str]) -> float:
-    """Return one workload's share of the remaining time: large photos take longer.
-
-    Args:
-        seconds_left: for this and the following ones.
-        name: the workload that is to be measured now.
-        others: names of the following ones.
-    """
-    weight = _WEIGHTS.get(name, 1.0)
-    return max(0.0, seconds_left) * weight / (weight + sum(_WEIGHTS.get(each, 1.0) for each in others))
-
-
-def minimum_workload_seconds(name: str) -> float:
-    """Return the least time that a workload needs for a meaningful result, on an idle machine."""
-    return _LEAST_SECONDS * _WEIGHTS.get(name, 1.0)
 
 
 @immutable

@@ -10,32 +10,15 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from fastinstall.core.values import immutable
-
-EXTENSIONS = frozenset(
-    (
-        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff"),
-        *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng", ".heic", ".heif"),
-    )
-)
-_MAGIC = (
-    *(b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"P5", b"P6", b"qoif"),
-    *(b"\0\0\0\x0cjP  ", b"\xffO\xffQ"),
+_EXTENSIONS = (
+    *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff"),
+    *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng", ".heic", ".heif"),
 )
 _SKIPPED = frozenset(("node_modules", "__pycache__"))
 
 
-@immutable
-class SearchBounds:
-    """The limits of a search.
-
-    Attributes:
-        entries: how many files to examine.
-        seconds: how long the search may take.
-    """
-
-    entries: int = 200_000
-    seconds: float = 5.0
+MOST_ENTRIES = 200_000
+MOST_SECONDS = 5.0
 
 
 class ImageSearch:
@@ -47,13 +30,13 @@ class ImageSearch:
         complete: whether the search finished before a limit.
     """
 
-    def __init__(self, bounds: SearchBounds) -> None:
+    def __init__(self) -> None:
         self.others = 0
         self.unreadable: list[Path] = []
         self.complete = True
         self._found: set[Path] = set()
-        self._left = bounds.entries
-        self._end = time.monotonic() + bounds.seconds
+        self._left = MOST_ENTRIES
+        self._end = time.monotonic() + MOST_SECONDS
         self._seen: set[str] = set()
 
     @cached_property
@@ -77,7 +60,7 @@ class ImageSearch:
                     self.complete = False
                     return
                 path = os.path.join(directory, name)  # noqa: PTH118 (hundreds of thousands of objects cost too much time)
-                if _is_image(path):
+                if path.lower().endswith(_EXTENSIONS) and os.path.isfile(path):  # noqa: PTH113 (as above)
                     self._found.add(Path(path))
                 else:
                     self.others += 1
@@ -92,17 +75,16 @@ class ImageSearch:
         self.unreadable.append(Path(str(error.filename)))
 
 
-def find_images(places: Sequence[Path], bounds: SearchBounds | None = None) -> ImageSearch:
-    """Search directories for images, by extension, or by their first bytes without one.
+def find_images(places: Sequence[Path]) -> ImageSearch:
+    """Search directories for images, by extension.
 
     A file named explicitly always counts. Hidden directories are skipped, and each directory is searched once, even if
     several links lead to it.
 
     Args:
         places: directories and files that exist.
-        bounds: the limits; None for the default.
     """
-    search = ImageSearch(bounds or SearchBounds())
+    search = ImageSearch()
     for place in places:
         search.walk(place)
     return search
@@ -115,18 +97,3 @@ def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
         by_kind.setdefault(each.suffix.lower(), []).append(each)
     placed = [((number + 0.5) / len(kind), each) for kind in by_kind.values() for number, each in enumerate(kind)]
     return tuple(each for _, each in sorted(placed, key=lambda each: each[0]))
-
-
-def _is_image(path: str) -> bool:
-    extension = os.path.splitext(path)[1].lower()  # noqa: PTH122 (as above)
-    looks_so = extension in EXTENSIONS or not extension
-    return looks_so and os.path.isfile(path) and (bool(extension) or _has_magic(path))  # noqa: PTH113 (as above)
-
-
-def _has_magic(path: str) -> bool:
-    try:
-        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 (as above)
-            start = stream.read(16)
-    except OSError:
-        return False
-    return start.startswith(_MAGIC) or (start[:4] == b"RIFF" and start[8:12] == b"WEBP")

@@ -10,19 +10,16 @@ removed at any time.
 """
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fastinstall.bench.candidates import (
     FASTINSTALL,
     OFFICIAL_WHEEL,
-    TOGETHER,
     CandidateRun,
     Materials,
     UnpackedPackages,
     make_candidate_runs,
-    select_candidate_runs,
 )
 from fastinstall.bench.catalogue import SETTINGS, Adapter, StoreKind, all_adapters, all_kinds
 from fastinstall.bench.effort import BenchContext
@@ -65,7 +62,6 @@ def list_known_candidates() -> tuple[PossibleCandidate, ...]:
         *((CandidateKind.DECODER, each.name, each.title, each.brings) for each in all_adapters()),
         *((CandidateKind.SETTING, each.name, each.title, ()) for each in SETTINGS),
         *((CandidateKind.STORAGE, each.name, each.title, each.brings) for each in all_kinds()),
-        (CandidateKind.TOGETHER, TOGETHER, "everything that helps without changing pictures, combined", ()),
     )
     return tuple(
         PossibleCandidate(name=name, title=title, kind=kind, requirements=needs) for kind, name, title, needs in known
@@ -98,9 +94,8 @@ def choose_candidate_runs(
         fastinstall=ours,
         libraries=dict(_find_libraries(context)),
     )
-    found = select_candidate_runs(make_candidate_runs(materials), names)
-    there = {TOGETHER, *(each.name for each in found)}
-    return (*found, *(_make_absent_run(known[name]) for name in names if name not in there))
+    found = {each.name: each for each in make_candidate_runs(materials) if not names or each.name in names}
+    return (*found.values(), *(_make_absent_run(known[name]) for name in names if name not in found))
 
 
 def _make_absent_run(known: PossibleCandidate) -> CandidateRun:
@@ -159,10 +154,6 @@ def _explain_fetching(name: str) -> str:
     return f"to measure it anyway: fastinstall bench --with {name}"
 
 
-MOST_BYTES = 2 << 30
-"""The limit for all entries together: the largest known, imagecodecs with numpy, takes 150 MB."""
-FREE_BYTES = 1 << 30
-"""Free disk space required before fetching."""
 _SECONDS = 300.0
 
 
@@ -206,7 +197,6 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
         return place
     if fetching.offline:
         raise _missing(f"its packages are not in the cache, and --quick fetches nothing; {_explain_fetching(name)}")
-    _refuse_full_disk(name, fetching)
 
     def say(process: int | None) -> None:
         who = f"process {process}" if process else "another process"
@@ -236,19 +226,6 @@ def _place(requirements: Sequence[str], fetching: PackageFetching) -> Path:
         }
     )
     return fetching.cache / "libraries" / key
-
-
-def _refuse_full_disk(name: str, fetching: PackageFetching) -> None:
-    """Raise if the disk or our share of it is full."""
-    fetching.cache.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(fetching.cache).free
-    if free < FREE_BYTES:
-        reason = f"{free >> 20} MiB are free in {fetching.cache}, but {FREE_BYTES >> 20} are needed"
-        raise _missing(f"{name} is not fetched: {reason}")
-    libraries = fetching.cache / "libraries"
-    taken = sum(each.stat().st_size for each in libraries.rglob("*") if each.is_file())
-    if taken > MOST_BYTES:
-        raise _missing(f"{name} is not fetched: {libraries} takes {taken >> 20} MiB already; you may remove it")
 
 
 def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, place: Path) -> None:

@@ -32,7 +32,6 @@ class CandidateKind(StrEnum):
     DECODER = "decoder"
     SETTING = "setting"
     STORAGE = "storage"
-    TOGETHER = "together"
 
 
 class CandidateOutcome(StrEnum):
@@ -237,8 +236,7 @@ class Unmeasured:
     """Images that were left out, for one reason.
 
     Attributes:
-        reason: "truncated", "corrupt", "not an image", "unreadable", "CMYK", "16 bits per channel", "animated",
-            "too large", "kills the decoder", ...
+        reason: "truncated", "corrupt", "unreadable", "CMYK", "too large", "kills the decoder: SIGSEGV", ...
         count: number of images with this reason.
         examples: some of their paths.
     """

@@ -6,14 +6,44 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.loading import converse, explain_end, refuse
-from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.core import process
+from fastinstall.core.values import immutable
 
 _PROGRAM = Path(__file__).with_name("_survey.py")
 _START_SECONDS = 30.0
 _PATIENCE = 20.0
 _LEAST_PATIENCE = 2.5
 _SLOW = "takes too long"
+
+
+@immutable
+class SurveyedImage:
+    """An image, and whether it may be measured.
+
+    Attributes:
+        path: as it was given.
+        format: Pillow's name, "JPEG" for phones' MPO pictures; empty if unknown.
+        mode: Pillow's name of its samples; empty likewise.
+        width: in pixels, as stored; the EXIF orientation is never applied.
+        height: in pixels, as stored, like `width`.
+        size_bytes: size of the file in bytes.
+        reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "truncated", "corrupt",
+            "not an image that Pillow knows", "CMYK", "I;16", "16 bits per channel", "several pictures", "too large",
+            "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
+    """
+
+    path: Path
+    format: str = ""
+    mode: str = ""
+    width: int = 0
+    height: int = 0
+    size_bytes: int = 0
+    reason: str = ""
+
+    @property
+    def megapixels(self) -> float:
+        """Millions of pixels."""
+        return self.width * self.height / 1e6
 
 
 def judge_images(
@@ -48,7 +78,7 @@ def judge_images(
             reason = _judge(images, found, talk, patience)
         if reason:
             path = images[len(found)]
-            found.append(SurveyedImage(path=path, size_bytes=_measure_size(path), reason=reason))
+            found.append(SurveyedImage(path=path, reason=reason))
             patience = max(min(patience, _LEAST_PATIENCE), patience / 2) if reason == _SLOW else patience
     return tuple(found)
 
@@ -64,10 +94,3 @@ def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Con
             return f"kills the decoder: {error.completed.signal_name or f'exit code {error.completed.exit_code}'}"
         found.append(SurveyedImage(path=path, **answer))
     return ""
-
-
-def _measure_size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -1,11 +1,11 @@
-"""One workload: the baseline, every candidate in turn with it, the combination, and the best with workers."""
+"""One workload: the baseline, every candidate in turn with it, and the best with workers."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fastinstall.bench.advice import find_disturbance, is_worthwhile
-from fastinstall.bench.candidates import CandidateRun, baseline_of, join_candidate_runs, make_control_run, mark_controls
+from fastinstall.bench.advice import find_disturbance
+from fastinstall.bench.candidates import CandidateRun, baseline_of, make_control_run
 from fastinstall.bench.comparison import BaselineComparison, compute_timing, job_of, make_unmeasured, start_comparison
 from fastinstall.bench.effort import LOADERS_RATED, BenchContext, schedule_for, seconds_for, sort_by_promise
 from fastinstall.bench.loading import (
@@ -17,15 +17,13 @@ from fastinstall.bench.loading import (
     measure_rates,
     start_loading,
 )
-from fastinstall.bench.report import CandidateKind, CandidateOutcome, CandidateResult, WorkerStart, Workload
+from fastinstall.bench.report import CandidateOutcome, CandidateResult, WorkerStart, Workload
 from fastinstall.bench.temporary_store import temporary_store
 from fastinstall.bench.wording import describe_picture_difference
 from fastinstall.bench.workloads import WorkloadTask, narrow_workload
 from fastinstall.core.events import Progressed, Started
 from fastinstall.core.messages import listing
 
-_BEST = 3
-"""How many of the best are measured again if time is left."""
 _UNBOUNDED = 1e9
 _RATE_START_SECONDS = 0.2
 
@@ -118,7 +116,8 @@ class WorkloadComparison:
             return True
         few = measured is not None and measured < self.context.effort.least_candidates
         left = self.context.left() if few else self.end - time.monotonic()
-        return self._estimate_candidate_seconds() + self._estimate_rating_seconds() < left
+        loaders = 1 if self.context.request.quick else LOADERS_RATED
+        return self._estimate_candidate_seconds() + loaders * self._estimate_rating_seconds() < left
 
     def _estimate_candidate_seconds(self) -> float:
         """Estimate from the previous candidates, and at least from the baseline."""
@@ -126,10 +125,9 @@ class WorkloadComparison:
         return seconds * max(1.0, self._spent / self._expected if self._expected else 1.0)
 
     def _estimate_rating_seconds(self) -> float:
-        """Return the time reserved for workers."""
-        loaders = 1 if self.context.request.quick else LOADERS_RATED
+        """Return the time to measure one loader with workers."""
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
-        return loaders * (2 * self.start_seconds + len(self.requests) * each)
+        return 2 * self.start_seconds + len(self.requests) * each
 
     def _measure_cold_read_ms(self) -> float | None:
         """Measure reading a file that is not in the page cache; None if files are in memory.
@@ -169,56 +167,24 @@ class WorkloadComparison:
                 f"{name}: no time was left for {listing(dropped)}; pass --candidates NAME to measure one"
             )
 
-    def compare_all(
-        self, candidate_runs: Sequence[CandidateRun], workload: Workload
-    ) -> tuple[dict[str, CandidateRun], list[CandidateResult]]:
-        """Measure every candidate between two measurements of a control, and the best again if time is left.
-
-        Returns:
-            The candidates by their names, and their results.
+    def compare_all(self, candidate_runs: Sequence[CandidateRun], workload: Workload) -> list[CandidateResult]:
+        """Measure every candidate between two measurements of a control.
 
         Raises:
             FailedError: the baseline died or hung.
         """
-        request, images = self.context.request, [self.task.images[index] for index in self.run.indexes]
-        shorter = request.pipeline.shorter
-        runs = candidate_runs if request.loader else mark_controls(candidate_runs, images, shorter)
-        control = next((each for each in runs if each.control), make_control_run(is_own_loader=bool(request.loader)))
+        control = make_control_run(is_own_loader=bool(self.context.request.loader))
         first = self.measure_candidate(control)
         if find_disturbance([first]):
             self.measure_longer()
-        others = [each for each in runs if each is not control]
-        scale = min(workload.width, workload.height) / shorter
-        results = list(self.measure_candidates(sort_by_promise(others, scale)))
-        by_name = {each.name: each for each in (*runs, control)}
-        parts = choose_parts(by_name, results)
-        if len(parts) > 1 and (not request.quick or self.has_time()):
-            joined = join_candidate_runs(parts)
-            by_name[joined.name] = joined
-            results.append(self.measure_candidate(joined))
-        self._repeat_best(by_name, results)
+        scale = min(workload.width, workload.height) / self.context.request.pipeline.shorter
+        results = list(self.measure_candidates(sort_by_promise(candidate_runs, scale)))
         last = self.measure_candidate(control)
-        return by_name, [last if last.gain else first, *results]
-
-    def _repeat_best(self, by_name: Mapping[str, CandidateRun], results: list[CandidateResult]) -> None:
-        """Measure the best again while time is left: the advice is chosen among them."""
-        while not self.context.request.quick and self._has_spare_time():
-            ranked = sorted(results, key=_get_gain_ratio, reverse=True)
-            again = [each for each in ranked if each.gain and each.candidate.storage == "files"][:_BEST]
-            if not again:
-                return
-            for best in again:
-                if self._has_spare_time():
-                    more = self.measure_candidate(by_name[best.candidate.name])
-                    results[results.index(best)] = more if more.gain else best
-
-    def _has_spare_time(self) -> bool:
-        return 2 * self._estimate_candidate_seconds() + self._estimate_rating_seconds() < self.end - time.monotonic()
+        return [last if last.gain else first, *results]
 
     def can_rate(self) -> bool:
         """Return whether there is time to measure another with workers; always if numbers were requested."""
-        loaders = 1 if self.context.request.quick else LOADERS_RATED
-        seconds = self._estimate_rating_seconds() / loaders
+        seconds = self._estimate_rating_seconds()
         return bool(self.context.request.workers) or seconds < 1.2 * max(0.0, self.end - time.monotonic())
 
     def choose_rated(self, ranked: Sequence[CandidateResult], batched: Sequence[str]) -> list[str]:
@@ -242,7 +208,7 @@ def compare_candidates(
 ) -> tuple[Workload, CandidateResult, tuple[CandidateResult, ...]]:
     """Measure the baseline and every candidate in turn with it, as time allows; then some with workers.
 
-    A control comes first and last. Remaining time narrows the ranges of the best ones.
+    A control comes first and last.
 
     Args:
         context: where it is measured.
@@ -262,37 +228,14 @@ def compare_candidates(
         comparison.start_seconds = time.monotonic() - started
         workload = comparison.choose_workload()
         baseline = comparison.baseline()
-        by_name, results = comparison.compare_all(candidate_runs, workload)
+        results = comparison.compare_all(candidate_runs, workload)
     baseline = comparison.measure_rates(run.job, comparison.requests, baseline)
     usual = [each for each in comparison.requests if each.start is not WorkerStart.SPAWN]
-    results.sort(key=_get_gain_ratio, reverse=True)
+    results.sort(key=lambda each: each.gain.ratio if each.gain is not None else 0.0, reverse=True)
+    by_name = {each.name: each for each in candidate_runs}
     rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):
         if result.candidate.name in rated and (index == 0 or comparison.can_rate()):
             job = job_of(run.job, by_name[result.candidate.name])
             results[index] = comparison.measure_rates(job, usual, result)
     return workload, baseline, tuple(results)
-
-
-def choose_parts(by_name: Mapping[str, CandidateRun], results: Sequence[CandidateResult]) -> list[CandidateRun]:
-    """Return the stack, decoder and setting that each help most, do not change pictures, and can be combined.
-
-    Args:
-        by_name: all candidates, by the names in results.
-        results: what was measured of each candidate alone.
-    """
-    best: dict[CandidateKind, CandidateRun] = {}
-    for each in sorted(results, key=_get_gain_ratio, reverse=True):
-        candidate_run, gain = by_name[each.candidate.name], each.gain
-        if gain is None or not is_worthwhile(gain) or each.left_out or describe_picture_difference(each):
-            continue
-        if candidate_run.can_be_joined:
-            best.setdefault(each.candidate.kind, candidate_run)
-    return [best[kind] for kind in _PARTS if kind in best]
-
-
-_PARTS = (CandidateKind.STACK, CandidateKind.DECODER, CandidateKind.SETTING)
-
-
-def _get_gain_ratio(result: CandidateResult) -> float:
-    return result.gain.ratio if result.gain is not None else 0.0

@@ -17,8 +17,7 @@ from fastinstall.bench.image_search import find_images, spread_evenly
 from fastinstall.bench.loading import Job, NotLoadedError
 from fastinstall.bench.photos import WORKLOADS, generate_photos
 from fastinstall.bench.report import Unmeasured, Workload
-from fastinstall.bench.survey import judge_images
-from fastinstall.bench.surveyed_image import SurveyedImage
+from fastinstall.bench.survey import SurveyedImage, judge_images
 from fastinstall.core.errors import FailedError, UndeterminedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
@@ -28,8 +27,6 @@ _QUICK_PHOTOS = {"500px": 12, "12mp": 2, "png": 6}
 _JUDGED_FOR_EACH = 3
 _LEAST_JUDGED = 16
 _NAMED = 2
-_HEIC = "convert them to JPEG; or install pillow-heif and call its register_heif_opener() before Image.open()"
-_OTHER_IMAGES = "fastinstall bench DIR, with intact images in DIR"
 _EXAMPLES = 3
 
 
@@ -144,9 +141,7 @@ def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Work
         counted = Counter(each.reason for each in refused).most_common()
         reasons = listing(f"{count} {reason}" for reason, count in counted)
         problem = f"none of the images in {named} can be measured: {len(refused)} examined, {reasons}"
-        heic = any(each.reason.startswith("HEIC") for each in refused)
-        hint = _HEIC if heic else _OTHER_IMAGES
-        raise UndeterminedError(problem, hint=hint)
+        raise UndeterminedError(problem, hint="fastinstall bench DIR, with intact images in DIR")
     common = Path(os.path.commonpath([each.absolute() for each in places]))
     directory = common if common.is_dir() else common.parent
     workload = Workload(

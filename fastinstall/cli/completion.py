@@ -159,7 +159,7 @@ def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
 
 
 def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
-    from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL, TOGETHER  # noqa: PLC0415
+    from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL  # noqa: PLC0415
     from fastinstall.bench.catalogue import SETTINGS, all_adapters, all_kinds  # noqa: PLC0415
     from fastinstall.bench.photos import WORKLOADS  # noqa: PLC0415
 
@@ -172,7 +172,7 @@ def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
             return {"all": "", **ways}
         case "candidates":
             settings = {each.name: each.title for each in SETTINGS}
-            return {**_bare((FASTINSTALL, OFFICIAL_WHEEL)), **ways, **settings, TOGETHER: ""}
+            return {**_bare((FASTINSTALL, OFFICIAL_WHEEL)), **ways, **settings}
         case _:
             return ways
 

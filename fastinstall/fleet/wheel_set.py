@@ -4,7 +4,7 @@ import os
 from enum import StrEnum
 from pathlib import Path, PurePath
 
-from fastinstall.apply.emulation import NO_EMULATION, Emulation
+from fastinstall.apply.wheel_only import NO_EMULATION, Emulation
 from fastinstall.core.architecture import level_label
 from fastinstall.core.errors import UndeterminedError, UsageError
 from fastinstall.core.messages import listing

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.emulation import NO_EMULATION, Emulation
-from fastinstall.apply.wheel_only import build_wheel_into
+from fastinstall.apply.wheel_only import NO_EMULATION, Emulation, build_wheel_into
 from fastinstall.core import files, foreign
 from fastinstall.core.archives import sound_zip
 from fastinstall.core.codec import document, dump

@@ -26,25 +26,10 @@ from fastinstall.model.facts import Distribution, EnvironmentKind, Facts, PinKin
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
+from fastinstall.observe import pip_pins
 from fastinstall.observe.active_environment import is_made_by_uv
 from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
 from fastinstall.observe.pip_pin_conflicts import find_hiding_settings, links_of
-from fastinstall.observe.pip_pins import (
-    CONFIGURATION,
-    CONSTRAINTS,
-    DIRECTORY,
-    ENVIRONMENT,
-    WHEELS,
-    block_in,
-    constraints_text,
-    environment_text,
-    insertion,
-    is_heeded,
-    location,
-    remove_pin_block,
-    requirement_of,
-    settings,
-)
 from fastinstall.observe.pip_settings import observe_pip_settings
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of, read_project_pin
@@ -82,7 +67,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
     refuse_unwritable(prefix)
     pin = PipPin(
         prefix=prefix,
-        requirement=requirement_of(receipt.distribution, receipt.version),
+        requirement=pip_pins.requirement_of(receipt.distribution, receipt.version),
         wheel=find_installed_wheel_of(session, prefix, receipt, rebuilt_by="--pin"),
         links=list_links_beside_pin(session, prefix, project),
     )
@@ -118,8 +103,8 @@ def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
 
 def read_pin(prefix: Path) -> str:
     """Return our line in conda's pins, or what there is of ours for pip; empty if there is neither."""
-    told = pin_in(_read_conda_pins(prefix)) or "".join(block_in(read_configuration(prefix))[:1])
-    return told or (DIRECTORY if (prefix / DIRECTORY).is_dir() else "")
+    told = pin_in(_read_conda_pins(prefix)) or "".join(pip_pins.block_in(read_configuration(prefix))[:1])
+    return told or (pip_pins.DIRECTORY if (prefix / pip_pins.DIRECTORY).is_dir() else "")
 
 
 def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
@@ -227,7 +212,7 @@ def refuse_unwritable(prefix: Path) -> None:
     Raises:
         RefusedError: it is a link: what is written there would be written elsewhere.
     """
-    file = prefix / CONFIGURATION
+    file = prefix / pip_pins.CONFIGURATION
     if file.is_symlink() or (file.exists() and not file.is_file()):
         where = f"a link to {file.readlink()}" if file.is_symlink() else "no file"
         word = quote(file)
@@ -249,22 +234,27 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
         OSError: as the kernel says; the caller undoes.
     """
     staged = transaction.stage / _STAGED
-    wheel = staged / WHEELS.removeprefix(f"{DIRECTORY}/") / pin.wheel.name
+    wheel = staged / pip_pins.WHEELS.removeprefix(f"{pip_pins.DIRECTORY}/") / pin.wheel.name
     wheel.parent.mkdir(parents=True)
     files.copy_file(pin.wheel, wheel)
     wheel.chmod(0o644)
-    constraints = constraints_text(pin.requirement, pin.wheel.name)
-    for path, text in ((CONSTRAINTS, constraints), (ENVIRONMENT, environment_text(pin.prefix, pin.links))):
-        files.write_text(staged / path.removeprefix(f"{DIRECTORY}/"), text)
-    kind = MoveKind.EXCHANGE if (pin.prefix / DIRECTORY).exists() else MoveKind.IN
-    transaction.perform((Move(kind=kind, live=DIRECTORY, kept=f"stage/{_STAGED}"),))
+    constraints = pip_pins.constraints_text(pin.requirement, pin.wheel.name)
+    for path, text in (
+        (pip_pins.CONSTRAINTS, constraints),
+        (pip_pins.ENVIRONMENT, pip_pins.environment_text(pin.prefix, pin.links)),
+    ):
+        files.write_text(staged / path.removeprefix(f"{pip_pins.DIRECTORY}/"), text)
+    kind = MoveKind.EXCHANGE if (pin.prefix / pip_pins.DIRECTORY).exists() else MoveKind.IN
+    transaction.perform((Move(kind=kind, live=pip_pins.DIRECTORY, kept=f"stage/{_STAGED}"),))
     content = read_configuration(pin.prefix)
-    rest = remove_pin_block(content)
-    if rest != content and is_heeded(content, settings(pin.prefix, pin.links), pin.prefix / CONFIGURATION):
+    rest = pip_pins.remove_pin_block(content)
+    is_there = rest != content
+    wanted = pip_pins.settings(pin.prefix, pin.links)
+    if is_there and pip_pins.is_heeded(content, wanted, pin.prefix / pip_pins.CONFIGURATION):
         return
-    made = insertion(rest, pin.prefix, pin.links)
-    if rest == content:
-        transaction.add(CONFIGURATION, made.text, place=made.place)
+    made = pip_pins.insertion(rest, pin.prefix, pin.links)
+    if not is_there:
+        transaction.add(pip_pins.CONFIGURATION, made.text, place=made.place)
         return
     renewed = rest[: made.place] + made.text.encode() + rest[made.place :]
     transaction.perform((_make_exchange(pin.prefix, transaction.stage, renewed),))
@@ -278,25 +268,25 @@ def list_pip_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Mov
         stage: of the transaction; what is left of pip's configuration is put there.
     """
     content = read_configuration(store.prefix)
-    left = remove_pin_block(content)
+    left = pip_pins.remove_pin_block(content)
     moves = []
     if left != content:
-        out = Move(kind=MoveKind.OUT, live=CONFIGURATION, kept=f"aside/{_REST}")
+        out = Move(kind=MoveKind.OUT, live=pip_pins.CONFIGURATION, kept=f"aside/{_REST}")
         moves.append(out if not left else _make_exchange(store.prefix, stage, left))
-    if (store.prefix / DIRECTORY).exists():
-        moves.append(Move(kind=MoveKind.OUT, live=DIRECTORY, kept=f"aside/{_STAGED}"))
+    if (store.prefix / pip_pins.DIRECTORY).exists():
+        moves.append(Move(kind=MoveKind.OUT, live=pip_pins.DIRECTORY, kept=f"aside/{_STAGED}"))
     return moves
 
 
 def read_configuration(prefix: Path) -> bytes:
     """Read an environment's pip configuration, or return "" if it has none."""
-    return foreign.bytes_if_there(prefix / CONFIGURATION) or b""
+    return foreign.bytes_if_there(prefix / pip_pins.CONFIGURATION) or b""
 
 
 def _make_exchange(prefix: Path, stage: Path, content: bytes) -> Move:
-    mode = (prefix / CONFIGURATION).stat().st_mode & 0o7777
+    mode = (prefix / pip_pins.CONFIGURATION).stat().st_mode & 0o7777
     files.write_bytes(stage / _REST, content, mode=mode)
-    return Move(kind=MoveKind.EXCHANGE, live=CONFIGURATION, kept=f"stage/{_REST}")
+    return Move(kind=MoveKind.EXCHANGE, live=pip_pins.CONFIGURATION, kept=f"stage/{_REST}")
 
 
 @immutable
@@ -339,11 +329,11 @@ class PinTrial:
         self.emit(Started(stage="pin", message=f"testing the pin: what would pip do with {listing(names)}?"))
         with temporary_directories.temporary_directory("pin", within=self.space) as space:
             file, none = space / "constraints.txt", space / "none.txt"
-            file.write_text(constraints_text(self.pin.requirement, self.pin.wheel.name), encoding="utf-8")
+            file.write_text(pip_pins.constraints_text(self.pin.requirement, self.pin.wheel.name), encoding="utf-8")
             none.touch()
-            wheels = (*self.pin.links, location(self.pin.wheel.parent))
-            free = {"PIP_CONSTRAINT": location(none), "PIP_FIND_LINKS": " ".join(self.pin.links)}
-            held = {"PIP_CONSTRAINT": location(file), "PIP_FIND_LINKS": " ".join(wheels)}
+            wheels = (*self.pin.links, pip_pins.location(self.pin.wheel.parent))
+            free = {"PIP_CONSTRAINT": pip_pins.location(none), "PIP_FIND_LINKS": " ".join(self.pin.links)}
+            held = {"PIP_CONSTRAINT": pip_pins.location(file), "PIP_FIND_LINKS": " ".join(wheels)}
             words = ("--upgrade", *names)
             try:
                 without, with_pin = (

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 
 from fastinstall.core import files, refused_writes, signals
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
-from fastinstall.core.messages import quote, recover_command
+from fastinstall.core.messages import listing, quote, recover_command
 from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
 from fastinstall.core.process_table import PROCESSES, commands
 from fastinstall.core.values import immutable
@@ -158,10 +158,8 @@ def make_foreign_refusal(store: JournalStore, foreign: Sequence[str], to: str | 
         to: what rollback was asked for, if it was.
     """
     back = f" --to {to}" if to is not None else ""
-    named = ", ".join(foreign[:_NAMED])
-    more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
     return ForeignError(
-        f"{store.prefix}: {named}{more}: in the way: fastinstall did not put it there",
+        f"{store.prefix}: {listing(foreign, _NAMED)}: in the way: fastinstall did not put it there",
         hint=f"fastinstall rollback{back} --yes --allow {Risk.FORCE_REMOVE} --prefix {quote(store.prefix)}",
         details=(f"with --allow {Risk.FORCE_REMOVE} it is moved to {store.prefix / ROOT}/kept, not deleted",),
     )

@@ -4,7 +4,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.core.concurrency import run_in_processes
 from fastinstall.core.errors import FastinstallError, RefusedError
 from fastinstall.core.foreign_code import find_stranger
 from fastinstall.core.messages import quote
@@ -19,9 +18,6 @@ from fastinstall.observe.known_environments import list_known_environments
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.verbs.examine import Examination, examine
-
-_ENOUGH = 8
-"""Fewer environments than this are examined sooner than a second process has started."""
 
 
 def examine_everywhere(session: Session, examination: Examination) -> Survey:
@@ -44,11 +40,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
     shared = replace(examination, cpu=cpu, recipes={usual: recipe_named(session, usual)})
     prefixes = list_known_environments(session.variables, session.directories.state)
     worth = [prefix for prefix in prefixes if has_pillow(prefix) or (prefix / RECEIPT).is_file()]
-
-    def work(prefix: Path) -> EnvironmentReport | Unobservable | None:
-        return _examine_environment(session, shared, prefix)
-
-    results = run_in_processes(work, worth, count=cores if len(worth) >= _ENOUGH else 1)
+    results = [_examine_environment(session, shared, prefix) for prefix in worth]
     reports = tuple(result for result in results if isinstance(result, EnvironmentReport))
     unobservable = tuple(result for result in results if isinstance(result, Unobservable))
     statuses = (*(report.status for report in reports), *(Status.UNKNOWN for _ in unobservable))

@@ -1,5 +1,6 @@
 """Is the loader the bottleneck, and what would help? Measured on the user's images; the target stays as it is."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -8,15 +9,7 @@ from fastinstall.bench.adoption import AdviceContext
 from fastinstall.bench.advice import advice_for
 from fastinstall.bench.bottleneck import verdict_of
 from fastinstall.bench.candidates import CandidateRun
-from fastinstall.bench.effort import (
-    BUSY_FACTOR,
-    BenchContext,
-    estimate_loading_seconds,
-    format_duration,
-    minimum_workload_seconds,
-    share_of,
-)
-from fastinstall.bench.loading import choose_pool_requests
+from fastinstall.bench.effort import LEAST_SECONDS, BenchContext
 from fastinstall.bench.materials import choose_candidate_runs
 from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
@@ -57,7 +50,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
         official, ours = prepare_stacks(context)
         names = task_names(context) if request.loading else ()
         candidate_runs = choose_candidate_runs(context, official, ours) if request.loading else ()
-        context = _announce(context, len(names), candidate_runs)
+        context = _announce(context, len(names))
         workloads = tuple(_measure_workloads(context, names, candidate_runs))
         operations = compare_operations(context, official, ours) if request.operations else None
         return BenchReport(
@@ -74,18 +67,16 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
         )
 
 
-def _announce(context: BenchContext, count: int, candidate_runs: Sequence[CandidateRun]) -> BenchContext:
-    """Announce how long it takes from here on, builds and downloads aside, and return the context with that limit."""
+def _announce(context: BenchContext, count: int) -> BenchContext:
+    """Announce how long it takes at most, builds and downloads aside, and return the context with that limit."""
     effort, request, emit = context.effort, context.request, context.session.emit
     if context.busy:
         context.remark(f"other programs are running ({context.busy}): every comparison takes twice as many rounds")
     if request.quick:
         emit(Noted(message=f"measuring takes at most {round(effort.seconds):d} s"))
         return context
-    pools = len(choose_pool_requests(context.machine, quick=False, workers=request.workers))
-    seconds = count * estimate_loading_seconds(effort, candidate_runs, pools) * (BUSY_FACTOR if context.busy else 1.0)
-    seconds += effort.operations_seconds if request.operations else 0.0
-    emit(Noted(message=f"measuring takes about {format_duration(seconds)}"))
+    seconds = count * effort.seconds + (effort.operations_seconds if request.operations else 0.0)
+    emit(Noted(message=f"measuring takes at most {math.ceil(seconds / 60):d} min"))
     return replace(context, effort=replace(effort, seconds=context.elapsed() + seconds))
 
 
@@ -95,11 +86,10 @@ def _measure_workloads(
     request = context.request
     left_out: list[str] = []
     for number, name in enumerate(names):
-        least = minimum_workload_seconds(name)
-        if number and request.quick and context.left() < least:
+        if number and request.quick and context.left() < LEAST_SECONDS:
             left_out.append(name)
             continue
-        seconds = max(least, share_of(context.left(), name, names[number + 1 :]))
+        seconds = max(LEAST_SECONDS, context.left() / (len(names) - number))
         yield _measure_workload(context, name, candidate_runs, seconds)
     if left_out:
         command = f"fastinstall bench --quick --workload {','.join(left_out)}"

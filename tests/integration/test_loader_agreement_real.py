@@ -7,11 +7,11 @@ from pathlib import Path, PurePath
 import pytest
 from support.elf.compiler import compile_library
 from support.elf.core_per_level import split_core
+from support.elf.loader_agreement import find_disagreements
 from support.environments.guarded import python_at_hand
 from support.environments.observed import PILLOW, install_wheel, make_environment, site_packages
 from support.values.builders import recipe
 
-from fastinstall.doctor.loader_agreement import find_disagreements
 from fastinstall.elf.description import Linkage
 from fastinstall.model.facts import Facts, Runtime
 from fastinstall.observe.active_environment import locate

@@ -63,9 +63,9 @@ CHECKS = """
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
-    dali dali-gpu imagecodecs kornia-rs opencv-area opencv-linear opencv-reduced pillow
+    dali dali-gpu imagecodecs opencv-area opencv-linear opencv-reduced pillow
     pillow-draft pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-batched
-    torchvision-io turbojpeg turbojpeg-scaled
+    torchvision-io
 """
 STORES = "bmp lmdb resized webdataset"
 HOOKS = """
@@ -89,7 +89,7 @@ BESIDE = {
 
 SCHEMA_DIGESTS = {
     "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
-    "bench": "a310bfa82c4a615fa88ed6ff9f2610963f63ce440b805a66e6163a0241f4f35d",
+    "bench": "351bf0a7678c7d33d1a46ba4e92f9b6bb1fddd645515bac8e400b8369a4f0162",
     "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
     "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
     "cache": "bb1cb1a1c91ae3c40a2494433d2f6520c1736a3e4375e2bba6917a6b206a7bf0",

@@ -75,13 +75,13 @@ def _list_candidate_cells(result: CandidateResult, workers: LoadingRate | None) 
 
 def _name(result: CandidateResult) -> str:
     """Name a candidate as flags do; with the size of a store, and how many of the images it cannot load."""
-    told = ["control"] if result.is_control and result.candidate.name != "control" else []
+    told = []
     if result.stored_bytes is not None:
         ratio = "" if result.stored_ratio is None else f", {result.stored_ratio:.3g}x"
         told.append(f"{format_bytes(result.stored_bytes)}{ratio} the files")
     if result.left_out:
         told.append(f"cannot load {result.left_out} of the images")
-    name = words.name_words(result.candidate)
+    name = result.candidate.name
     return f"{name} ({'; '.join(told)})" if told else name
 
 

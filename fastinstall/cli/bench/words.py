@@ -5,8 +5,6 @@ from operator import attrgetter
 
 from fastinstall.bench.report import (
     BenchReport,
-    Candidate,
-    CandidateKind,
     CandidateOutcome,
     CandidateResult,
     Gain,
@@ -111,7 +109,7 @@ def describe_unmeasured(results: Iterable[CandidateResult]) -> Iterator[tuple[st
     """Yield the name of each that was not measured, and why."""
     for each in results:
         if each.outcome is not CandidateOutcome.MEASURED or each.timing is None:
-            yield name_words(each.candidate), f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome)
+            yield each.candidate.name, f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome)
 
 
 def find_best_rate_with_workers(rates: Iterable[LoadingRate]) -> LoadingRate | None:
@@ -126,11 +124,6 @@ def format_rate_with_workers(result: CandidateResult, workers: LoadingRate | Non
     manner = (workers.workers, workers.start)
     alike = (each for each in result.rates if (each.workers, each.start) == manner)
     return next((format_rate(each.images_per_second) for each in alike), "")
-
-
-def name_words(candidate: Candidate) -> str:
-    """Name a candidate as flags do; of several at once, which ones."""
-    return candidate.title if candidate.kind is CandidateKind.TOGETHER else candidate.name
 
 
 def format_count(number: int, noun: str) -> str:

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.emulation import Emulation
 from fastinstall.apply.wheel_only import (
     BuildOutcome,
+    Emulation,
     build_proven_wheel,
     publish_built_wheel,
     publish_channel,

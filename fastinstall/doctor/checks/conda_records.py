@@ -1,9 +1,9 @@
-"""Conda's records against the files that matter to PIL, its pins and channels, and known causes of trouble.
+"""Conda's records against the files that matter to PIL, its channels, and known causes of trouble.
 
 - error: records that cannot be read; conda refuses every command in this environment.
 - warning: files of a package are gone, altered, or another package's. A package or a channel is known to cause trouble.
-  A pin contradicts the installed Pillow. The channel with the stack's packages is no longer registered.
-- hint: two packages claim the same files, and the right one has them; a pin that something else contradicts.
+  The channel with the stack's packages is no longer registered.
+- hint: two packages claim the same files, and the right one has them.
 
 `pillow-owner` and `pillow-files` check PIL's own files. `guards` says whether the guard package is there, `interrupted`
 what a transaction of conda's left behind. Skipped where conda does not manage the environment.
@@ -12,8 +12,7 @@ Why it matters:
 conda installs and removes by its records, whatever lies there by now. Two packages that claim the same files overwrite
 each other's, and removing one removes the other's too. conda mentions it once, when it happens. The packages `jpeg` and
 `libjpeg-turbo` bring headers of the same names. If those of `jpeg` were installed last, builds are for the IJG's
-library, which has no SIMD code. An old recipe leaves libraries that no solver puts together again. A pin that cannot be
-kept makes conda's next transaction change something else, or fail.
+library, which has no SIMD code. An old recipe leaves libraries that no solver puts together again.
 
 How to fix it:
 `fastinstall doctor --fix` has packages reinstalled that lost their files, libjpeg-turbo last. What is advised against
@@ -21,11 +20,9 @@ has to be removed by hand, since something may rest on it.
 """
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from fastinstall.core.messages import listing as joined
-from fastinstall.core.version_numbers import contains, is_specifier, is_version
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.owners import describe_arrival, find_conda_package, is_registered
 from fastinstall.doctor.remedies import find_text, offer_repair, show_files, show_text, suggest_conda_reinstall
@@ -33,7 +30,6 @@ from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.model.conda_packages import GUARD, TURBO, conda_command
 from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Finding, Remedy, Status
-from fastinstall.model.match_specs import build_asked, version_asked
 
 ORDER = 20
 
@@ -53,8 +49,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge what conda keeps account of."""
     conda = context.facts.conda
     if conda is not None:
-        judges = (_report_unreadable, _report_lost, _report_contested, _report_harmful, _report_pinned)
-        problems = [finding for judge in (*judges, _report_unregistered) for finding in judge(context, conda)]
+        judges = (_report_unreadable, _report_lost, _report_contested, _report_harmful, _report_unregistered)
+        problems = [finding for judge in judges for finding in judge(context, conda)]
         yield from problems or (_report_success(context, conda),)
     elif context.facts.environment.kind is EnvironmentKind.CONDA:
         yield _SAY.skipped("conda's records were not looked at")
@@ -105,27 +101,6 @@ def _report_harmful(context: CheckContext, conda: Conda) -> Iterator[Finding]:
             remedy=Remedy(text=f"have {instead} in its place", command=words),
             verify=show_files(_locate_conda_meta(context) / package.record),
         )
-
-
-def _report_pinned(context: CheckContext, conda: Conda) -> Iterator[Finding]:
-    """Tell of pins that an installed package is not what they ask for; one that cannot be judged counts as kept."""
-    for pin in conda.pins:
-        name, specifier = version_asked(pin)
-        package, build = conda.named(name), build_asked(pin)[1]
-        if package is None:
-            continue
-        is_judged = bool(specifier) and is_version(package.version) and is_specifier(specifier)
-        has_build = build.startswith("^") or fnmatchcase(package.build, build)
-        if not has_build or (is_judged and not contains(specifier, package.version)):
-            matters = any(claim.dist == package.dist for claim in conda.claims)
-            yield _SAY.say(
-                Status.WARNING if matters else Status.HINT,
-                f"{name} is pinned to {pin!r}, and {package.version} {package.build} is installed: conda's next "
-                "transaction changes it, or fails",
-                evidence=(f"conda-meta/pinned: {pin}",),
-                remedy=Remedy(text="remove the line from conda-meta/pinned, or install what it requires"),
-                verify=show_text(_locate_conda_meta(context) / "pinned"),
-            )
 
 
 def _report_unregistered(context: CheckContext, conda: Conda) -> Iterator[Finding]:

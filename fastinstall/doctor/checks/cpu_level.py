@@ -23,14 +23,8 @@ them through; where GLIBC_TUNABLES does, unset it.
 
 from collections.abc import Iterator
 
+from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.owners import (
-    find_loaded_file,
-    list_core_copies,
-    list_whole_copies,
-    name_core_copy,
-    name_loaded_copy,
-)
 from fastinstall.doctor.remedies import (
     offer_repair,
     offer_setup,
@@ -69,8 +63,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         found += _judge_copies(context, core)
     if not found:
         core = context.readable_core
-        loads = f", and {name} is loaded" if (name := name_loaded_copy(core)) else ""
-        evidence = (*seen, *list_core_copies(core))
+        loads = f", and {name} is loaded" if (name := owners.name_loaded_copy(core)) else ""
+        evidence = (*seen, *owners.list_core_copies(core))
         found.append(_SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=show_cpu(context)))
     yield from found
 
@@ -93,7 +87,7 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
             remedy=offer_setup(context, "set up the stack for this CPU", "--level", "auto")
             if best
             else offer_stock(context),
-            verify=show_note(find_loaded_file(core)) if core is not None and noted else show_cpu(context),
+            verify=show_note(owners.find_loaded_file(core)) if core is not None and noted else show_cpu(context),
         )
 
 
@@ -109,11 +103,11 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
         yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=show_cpu(context))
     offered = find_offered_level(cpu)
     if rank(offered) > rank(cpu.level):
-        loads = f": {name} is loaded" if (name := name_loaded_copy(core)) else ""
+        loads = f": {name} is loaded" if (name := owners.name_loaded_copy(core)) else ""
         mistaken = f"makes the loader take this CPU, which offers {offered}, for {cpu.level}"
         yield _SAY.hint(
             f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
-            evidence=(*seen, *list_core_copies(core)),
+            evidence=(*seen, *owners.list_core_copies(core)),
             remedy=Remedy(text="unset GLIBC_TUNABLES, unless you want the lower level"),
             verify=show_variables("GLIBC_TUNABLES"),
         )
@@ -125,7 +119,7 @@ def _report_underused(context: CheckContext) -> Iterator[Finding]:
     if best is None or named or not 0 < max(map(rank, built), default=0) < rank(best):
         return
     message = f"the stack was built for {' and '.join(built)}, this CPU supports {best}"
-    if name := name_loaded_copy(context.readable_core):
+    if name := owners.name_loaded_copy(context.readable_core):
         message = f"{name} is loaded; {best} would suit this CPU, but the wheel does not contain it"
     remedy = offer_setup(context, "build with the better level", "--levels", ",".join((*built, best)))
     if len(built) == 1:
@@ -147,11 +141,11 @@ def _describe_cpu(context: CheckContext) -> tuple[str, ...]:
 
 def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     """Find copies that are missing, damaged or in a wrong place, and a loader that looks at the baseline alone."""
-    python, copies = context.facts.interpreter, list_core_copies(core)
+    python, copies = context.facts.interpreter, owners.list_core_copies(core)
     for copy in core.levels:
         if copy.problem:
             yield _SAY.error(
-                f"{name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}",
+                f"{owners.name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}",
                 evidence=(str(copy.path),),
                 remedy=offer_repair(context),
                 verify=show_files(copy.path),
@@ -168,9 +162,8 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
                 verify=f"{show_files(core.levels[0].path.parent)} -R",
             )
     yield from _report_misplaced_copies(context, core)
-    passed = [
-        copy.level for copy in list_whole_copies(core)[1:] if 0 < rank(copy.level) <= rank(context.facts.cpu.level)
-    ]
+    fitting = (copy.level for copy in owners.list_whole_copies(core)[1:] if rank(copy.level))
+    passed = [level for level in fitting if rank(level) <= rank(context.facts.cpu.level)]
     if passed and not knows_levels(python.libc, python.libc_version):
         yield _SAY.hint(
             f"{python.libc} {python.libc_version} loads the baseline, although this CPU offers {passed[-1]}: "

@@ -4,8 +4,8 @@
 - warning: VIRTUAL_ENV and CONDA_PREFIX name different environments, so that a bare `pip` may reach either. Or a conda
   environment runs a Python of another one. Or conda changed the Python under packages of pip's, and PIL is gone with
   them.
-- hint: protected against changes (PEP 668, a global interpreter, conda's base, `conda-meta/frozen`, unreadable records
-  of conda's, fastinstall's own), or not writable. Or it is not the environment that is active in the shell. Or packages
+- hint: protected against changes (PEP 668, a global interpreter, conda's base, `conda-meta/frozen`, fastinstall's own),
+  or not writable. Or it is not the environment that is active in the shell. Or packages
   of another Python are left.
 
 Why it matters:
@@ -22,7 +22,7 @@ it: `fastinstall setup --new-env ./fast-env`.
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import get_minor
 from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files, show_variables
 from fastinstall.model.facts import EnvironmentKind, Facts
@@ -84,12 +84,7 @@ def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
 def _report_protected(context: CheckContext) -> Iterator[Finding]:
     for message, place in _list_protections(context.facts):
         yield _SAY.hint(message, evidence=(place,), remedy=offer_setup(context, "set up the fast stack"))
-    facts, unreadable = context.facts, context.facts.conda.unreadable if context.facts.conda is not None else {}
-    if unreadable and facts.frozen is None:
-        records = f"{len(unreadable)} record{'' if len(unreadable) == 1 else 's'}"
-        message = f"{records} of conda cannot be read: fastinstall does not change the environment"
-        evidence = shorten_evidence(f"conda-meta/{name}: {problem}" for name, problem in unreadable.items())
-        yield _SAY.hint(message, evidence=evidence)
+    facts = context.facts
     if facts.interpreter.externally_managed is not None and facts.environment.kind is EnvironmentKind.CONDA:
         message = "conda manages this Python (PEP 668): only conda packages may be installed here"
         yield _SAY.hint(message, evidence=(str(facts.interpreter.externally_managed),))

@@ -34,7 +34,6 @@ from fastinstall.doctor.codec_libraries import (
     list_mapped_files,
     name_library,
 )
-from fastinstall.doctor.loader_agreement import find_disagreements
 from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
 from fastinstall.doctor.remedies import offer_repair, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
@@ -105,9 +104,8 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     """Report one libjpeg, or several that are each for themselves; beside PIL's, a process may know more of them."""
-    mapped, core = list_mapped_files(context), context.facts.stack.core
-    known = set(codecs) | {each.mapped for each in find_disagreements(context.linkage, mapped)}
-    others = (path for path in mapped if "libjpeg" in path.name and path not in known)
+    core, mapped = context.facts.stack.core, list_mapped_files(context)
+    others = (path for path in mapped if "libjpeg" in path.name and path not in codecs)
     unasked = "also mapped, and none of PIL's files asks for it"
     beside = shorten_evidence(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
     inside = sum(codec.inside for codec in codecs.values())

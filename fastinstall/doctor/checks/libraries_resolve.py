@@ -41,7 +41,6 @@ from fastinstall.doctor.codec_libraries import (
     show_lacking,
     strip_library_name,
 )
-from fastinstall.doctor.loader_agreement import Disagreement, find_disagreements, trace_askers
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import offer_repair, show, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
@@ -167,23 +166,56 @@ def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[
 
 
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    differences = find_disagreements(linkage, list_mapped_files(context))
-    found = tuple(each for each in differences if not _is_of_the_interpreter(context, each.name, each.mapped))
+    found = [
+        (name, simulated, mapped)
+        for name, simulated, mapped in find_disagreements(linkage, list_mapped_files(context))
+        if not _is_of_the_interpreter(context, name, mapped)
+    ]
     if found:
-        names = ", ".join(each.name for each in found)
+        names = ", ".join(name for name, *_ in found)
         yield _SAY.warning(
             f"the interpreter that imported PIL has loaded other files than the loader's rules predict: {names}",
-            evidence=shorten_evidence(map(_describe_disagreement, found)),
-            expected="; ".join(str(each.simulated or "nothing") for each in found),
-            observed="; ".join(str(each.mapped or "nothing") for each in found),
-            verify=trace_search(context, found[0].name),
+            evidence=shorten_evidence(f"{name}: by the rules {path}, mapped {mapped}" for name, path, mapped in found),
+            expected="; ".join(str(path) for _, path, _ in found),
+            observed="; ".join(str(mapped) for *_, mapped in found),
+            verify=trace_search(context, found[0][0]),
         )
 
 
-def _describe_disagreement(difference: Disagreement) -> str:
-    package = f", of {difference.package}" if difference.package else ""
-    simulated, mapped = difference.simulated or "nothing", difference.mapped or "nothing"
-    return f"{difference.name}: by the rules {simulated}, mapped {mapped}{package}"
+def find_disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> Iterator[tuple[str, str, PurePath]]:
+    """Yield the libraries that a process has from elsewhere, whoever brought them in.
+
+    A process maps more than PIL's: the interpreter's own modules with what they need, and whatever other packages
+    bring in at start-up. That is no disagreement.
+
+    Args:
+        linkage: what the loader was simulated to load.
+        mapped: what the process has, by the loader's own names. Without the core among them, names cannot be compared.
+
+    Yields:
+        The library as it is asked for, the file by the rules ("nothing" where they find none), and the mapped one.
+    """
+    if not linkage.modules or linkage.modules[0] not in mapped:
+        return
+    simulated = {file.path for file in linkage.files}
+    wanted = [
+        (_name(file), str(file.path), {_name(file), file.soname, file.path.name})
+        for file in linkage.files
+        if file.path not in mapped
+    ]
+    wanted += [(need.name, "nothing", {need.name}) for need in linkage.missing]
+    for name, path, names in wanted:
+        yield from ((name, path, other) for other in mapped if other.name in names and other not in simulated)
+
+
+def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
+    """Trace a file to what asked for it, and so on, up to the program or the opened file that began it."""
+    askers = {known.path: known.needed_by for known in linkage.files}
+    chain, asker = [file.path], file.needed_by
+    while asker is not None and asker not in chain:
+        chain.append(asker)
+        asker = askers.get(asker)
+    return chain
 
 
 def _describe_file(file: LoadedFile) -> str:
@@ -217,17 +249,13 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
     return "comes from outside this conda environment" if is_conda and outside else ""
 
 
-def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath | None) -> bool:
+def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> bool:
     """Tell whether a library that wheels leave to the system is this environment's own.
 
     The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
     one. Without them the loader would take the system's; either will do.
     """
-    return (
-        path is not None
-        and strip_library_name(name) in _PROMISED
-        and place_of(context, path) is OwnedDirectory.ENVIRONMENT
-    )
+    return strip_library_name(name) in _PROMISED and place_of(context, path) is OwnedDirectory.ENVIRONMENT
 
 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:

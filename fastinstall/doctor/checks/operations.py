@@ -16,7 +16,7 @@ After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. O
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show_files
+from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding
 
@@ -65,6 +65,7 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     short, core = _find_truncated_file(context, runtime), context.facts.stack.core
     # The core on disk may be another than ran, or a stub before it.
     ran = runtime.core or (str(core.path) if core is not None else "unknown")
+    reproduced = show(context.facts.environment.python, "-X", "faulthandler", "-c", _reproduce(runtime.during))
     cause = f"{short} is truncated" if short else _MEANING.get(runtime.signal, "the operation cannot be used")
     return _SAY.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: {cause}",
@@ -76,7 +77,7 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
         remedy=offer_setup(context, "set up the stack for this CPU", "--level", "auto")
         if runtime.signal == "SIGILL"
         else offer_repair(context),
-        verify=show_files(context.facts.interpreter.site_packages / short) if short else run_python(context, _EXAMPLE),
+        verify=show_files(context.facts.interpreter.site_packages / short) if short else reproduced,
     )
 
 

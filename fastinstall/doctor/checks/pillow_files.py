@@ -23,17 +23,8 @@ import re
 from collections.abc import Iterator
 
 from fastinstall.core.values import immutable
+from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.owners import (
-    Claimant,
-    explain_broken_core,
-    explain_conflict,
-    explain_no_stack,
-    find_loaded_file,
-    list_claimants,
-    list_records,
-    relative_to_prefix,
-)
 from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, offer_repair, show_files, show_strings
 from fastinstall.model.finding import Finding, Status
 
@@ -49,9 +40,10 @@ _LISTED = 3
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge PIL's files."""
     if context.facts.stack.directory is None:
-        yield _SAY.skipped(explain_no_stack(context.facts))
+        yield _SAY.skipped(owners.explain_no_stack(context.facts))
         return
-    kept = [recorded for claimant in list_claimants(context.facts) if (recorded := _read_record(context, claimant))]
+    claimants = owners.list_claimants(context.facts)
+    kept = [recorded for claimant in claimants if (recorded := _read_record(context, claimant))]
     record = min(kept, key=lambda each: len(each.altered) + len(each.missing), default=None)
     problems = (*_report_core(context), *_report_recorded(context, record), *_report_stray(context, record))
     if problems:
@@ -68,9 +60,9 @@ def _report_core(context: CheckContext) -> Iterator[Finding]:
     if core is None or not core.readable:
         evidence = stack.foreign_cores if core is None else (f"{core.path}, {core.size} bytes",)
         place = context.facts.interpreter.site_packages / "PIL" if core is None else core.path
-        yield _report(context, explain_broken_core(context.facts), evidence, show_files(place))
-    elif conflict := explain_conflict(stack):
-        path = find_loaded_file(core)
+        yield _report(context, owners.explain_broken_core(context.facts), evidence, show_files(place))
+    elif conflict := owners.explain_conflict(stack):
+        path = owners.find_loaded_file(core)
         verify = show_strings(path, f"^{core.version}$")
         yield _report(context, f"PIL is mixed from two versions: {conflict}", (str(path),), verify)
 
@@ -115,7 +107,7 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
 
 def _find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
     """Find the files below `PIL/` that neither a RECORD nor a record of conda's names."""
-    claims = (claimant.claim for claimant in list_claimants(context.facts) if claimant.claim is not None)
+    claims = (claimant.claim for claimant in owners.list_claimants(context.facts) if claimant.claim is not None)
     known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
     return tuple(name for name in context.facts.stack.unclaimed if name not in known)
 
@@ -158,10 +150,10 @@ class Recorded:
     verify: str
 
 
-def _read_record(context: CheckContext, claimant: Claimant) -> Recorded | None:
+def _read_record(context: CheckContext, claimant: owners.Claimant) -> Recorded | None:
     owner, claim, package = claimant.owner, claimant.claim, claimant.package
     if claim is not None and package is not None:
-        files, verify = len(claim.files), compare_with_conda(context, list_records(context, package)[0])
+        files, verify = len(claim.files), compare_with_conda(context, owners.list_records(context, package)[0])
         altered, missing = (_list_record_paths(context, paths) for paths in (claim.altered, claim.missing))
     elif owner is not None and owner.has_record:
         files, verify = owner.files, compare_with_record(context, claimant.name)
@@ -174,5 +166,5 @@ def _read_record(context: CheckContext, claimant: Claimant) -> Recorded | None:
 
 def _list_record_paths(context: CheckContext, paths: tuple[str, ...]) -> tuple[str, ...]:
     """List paths of the prefix as a RECORD has them; compiled modules aside, which Python writes anew as it likes."""
-    packages = f"{relative_to_prefix(context.facts, context.facts.interpreter.site_packages)}/"
+    packages = f"{owners.relative_to_prefix(context.facts, context.facts.interpreter.site_packages)}/"
     return tuple(path.removeprefix(packages) for path in paths if not path.endswith(".pyc"))

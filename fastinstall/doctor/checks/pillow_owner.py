@@ -25,18 +25,8 @@ keeps them for `fastinstall rollback`.
 from collections.abc import Iterator
 
 from fastinstall.core.messages import listing as joined
+from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.owners import (
-    Claimant,
-    describe_arrival,
-    describe_owner,
-    explain_no_stack,
-    holds_core,
-    is_of_the_system,
-    is_whole_enough,
-    list_claimants,
-    list_records,
-)
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner
 from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Finding
@@ -46,16 +36,16 @@ VERIFIES_SETUP = True
 
 _SAY = FindingFactory("pillow-owner")
 _CORE = "PIL/_imaging[.]"
-_Claimants = tuple[Claimant, ...]
+_Claimants = tuple[owners.Claimant, ...]
 
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge who owns PIL."""
-    directory, found = context.facts.stack.directory, list_claimants(context.facts)
+    directory, found = context.facts.stack.directory, owners.list_claimants(context.facts)
     if not found and directory is None:
-        yield _SAY.skipped(explain_no_stack(context.facts))
+        yield _SAY.skipped(owners.explain_no_stack(context.facts))
         return
-    if directory is not None and is_of_the_system(context.facts):
+    if directory is not None and owners.is_of_the_system(context.facts):
         message = "PIL belongs to the operating system, whose package manager tracks the files"
         yield _SAY.ok(message, evidence=(str(directory),), verify=show_files(directory))
         return
@@ -68,7 +58,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     yield from problems or (_report_single_owner(context, found[0]),)
 
 
-def _report_single_owner(context: CheckContext, claimant: Claimant) -> Finding:
+def _report_single_owner(context: CheckContext, claimant: owners.Claimant) -> Finding:
     evidence = [claimant.place]
     if claimant.package is not None and claimant.owner is not None:  # the metadata that the package brings along
         evidence.append(claimant.owner.distribution.metadata)
@@ -85,8 +75,8 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
     say, remedy = _SAY.error, offer_repair(context)
     message = f"{len(found)} {what} claim PIL's files: {names}; uninstalling one breaks the other"
     # A wheel of ours that took the place of packages of conda's, whose records stay.
-    owners = [claimant.place for claimant in found if claimant.owner is not None]
-    if receipt is not None and receipt.conda is None and owners == [receipt.metadata]:
+    wheels = [claimant.place for claimant in found if claimant.owner is not None]
+    if receipt is not None and receipt.conda is None and wheels == [receipt.metadata]:
         message = (
             f"the record of {joined(claimant.title for claimant in packages)} is still there, whose place this wheel "
             "took: conda deletes or overwrites the files when it changes that package"
@@ -103,7 +93,7 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
 
 def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     """Report metadata without files, and files without metadata."""
-    for claimant in found if not is_whole_enough(context.facts.stack) else ():
+    for claimant in found if not owners.is_whole_enough(context.facts.stack) else ():
         missing = max(len(side.missing) for side in (claimant.owner, claimant.claim) if side is not None)
         yield _SAY.error(
             f"{claimant.title} is listed as installed, but PIL's files are missing",
@@ -126,7 +116,7 @@ def _report_unrecorded(context: CheckContext, found: _Claimants) -> Iterator[Fin
         if owner is not None and claimant.package is None and not owner.has_record:
             yield _SAY.warning(
                 f"{claimant.title} has no RECORD: pip and uv refuse to uninstall it",
-                evidence=(owner.distribution.metadata, describe_owner(owner)),
+                evidence=(owner.distribution.metadata, owners.describe_owner(owner)),
                 remedy=offer_repair(context),
                 verify=show_files(context.facts.interpreter.site_packages / owner.distribution.metadata),
             )
@@ -155,30 +145,30 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
         )
 
 
-def _describe_claimant(context: CheckContext, claimant: Claimant) -> str:
+def _describe_claimant(context: CheckContext, claimant: owners.Claimant) -> str:
     """Describe a claimant: what it is, since when, what it lost, and whether the core is its own."""
     told = [claimant.description]
     if claimant.package is not None:
-        told[0] += describe_arrival(context.facts, claimant.package.dist)
+        told[0] += owners.describe_arrival(context.facts, claimant.package.dist)
     if claimant.claim is not None:
         counted = ((len(claimant.claim.altered), "altered"), (len(claimant.claim.missing), "missing"))
         told += [f"{number} of its files {what}" for number, what in counted if number]
-    told.append(f"the core on disk is {'its own' if holds_core(claimant, context.facts) else 'not its own'}")
+    told.append(f"the core on disk is {'its own' if owners.holds_core(claimant, context.facts) else 'not its own'}")
     return f"{claimant.place}: {'; '.join(told)}"
 
 
-def _show_claim(context: CheckContext, claimant: Claimant) -> str:
+def _show_claim(context: CheckContext, claimant: owners.Claimant) -> str:
     """Return what it recorded."""
     if claimant.package is None:
         return show_owner(context, claimant.name)
-    return show_lines(_CORE, *list_records(context, claimant.package))
+    return show_lines(_CORE, *owners.list_records(context, claimant.package))
 
 
 def _show_claims(context: CheckContext, found: _Claimants) -> str:
     """Return the line of each RECORD that lists the core, with its hash, and of each record of conda's."""
-    owners = (claimant.owner for claimant in found if claimant.owner is not None)
-    named = [owner.distribution.metadata for owner in owners if owner.has_record]
+    sides = (claimant.owner for claimant in found if claimant.owner is not None)
+    named = [owner.distribution.metadata for owner in sides if owner.has_record]
     packages = context.facts.interpreter.site_packages
-    kept = list_records(context, *(claimant.package for claimant in found if claimant.package is not None))
+    kept = owners.list_records(context, *(claimant.package for claimant in found if claimant.package is not None))
     pattern = _CORE if kept else f"^{_CORE}"
     return show_lines(pattern, *(packages / name / "RECORD" for name in named), *kept)

@@ -23,19 +23,8 @@ start of Python. In a conda environment the guard package keeps conda's solver f
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.owners import (
-    claimant_of,
-    describe_arrival,
-    describe_conda_package,
-    describe_removal,
-    find_foreign_owner,
-    find_foreign_package,
-    get_minor,
-    holds_core,
-    is_registered,
-    list_claimants,
-)
 from fastinstall.doctor.remedies import offer_repair, show_digests, show_files
 from fastinstall.model.facts import Facts, InstalledStack
 from fastinstall.model.finding import Finding
@@ -64,10 +53,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if not differences:
         yield _SAY.ok(f"{ours} is installed as it was set up", evidence=(set_up,), verify=verify)
         return
-    owners = (f"{claimant.place}: {claimant.description}" for claimant in list_claimants(facts))
+    claims = (f"{claimant.place}: {claimant.description}" for claimant in owners.list_claimants(facts))
     yield _SAY.error(
         _describe_cause(facts, receipt, ours),
-        evidence=(*differences, *owners, *_describe_circumstances(facts, receipt), set_up),
+        evidence=(*differences, *claims, *_describe_circumstances(facts, receipt), set_up),
         expected=f"{ours}, core sha256 {receipt.core.sha256[:16]}",
         observed=_describe_stack(facts.stack, receipt),
         remedy=offer_repair(context),
@@ -85,13 +74,13 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
     guard = receipt.conda.guard if receipt.conda is not None else None
     if guard is not None and facts.conda is not None and facts.conda.named(guard.name) is None:
         yield "the guard package, which prevents that, is not installed"
-    if not is_registered(facts, receipt):
+    if not owners.is_registered(facts, receipt):
         yield "the environment's own channel, which has our packages, is not registered"
 
 
 def _describe_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
     stack = facts.stack
-    if get_minor(facts.interpreter.version) != get_minor(receipt.python_version):
+    if owners.get_minor(facts.interpreter.version) != owners.get_minor(receipt.python_version):
         yield f"Python was {receipt.python_version}, is {facts.interpreter.version}"
     if stack.core is None:
         yield f"{receipt.core.path} is gone"
@@ -107,17 +96,17 @@ def _describe_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
         package = receipt.conda.package
         if facts.conda.named(package.name) is None:
             yield f"conda-meta/{package.record} is gone"
-        elif found := find_foreign_package(facts, receipt):
-            yield f"conda has {describe_conda_package(found)}, had {package.dist}"
+        elif found := owners.find_foreign_package(facts, receipt):
+            yield f"conda has {owners.describe_conda_package(found)}, had {package.dist}"
 
 
 def _describe_cause(facts: Facts, receipt: Receipt, ours: str) -> str:
     """Return the one cause that explains the differences best."""
     stack = facts.stack
-    if get_minor(facts.interpreter.version) != get_minor(receipt.python_version):
+    if owners.get_minor(facts.interpreter.version) != owners.get_minor(receipt.python_version):
         return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
     if stack.directory is None:
-        removal = describe_removal(facts, receipt.conda.package.dist) if receipt.conda is not None else ""
+        removal = owners.describe_removal(facts, receipt.conda.package.dist) if receipt.conda is not None else ""
         return f"{ours} was uninstalled{removal}, and PIL is missing"
     if other := _name_replacement(facts, receipt):
         return f"{ours} was replaced by {other}"
@@ -129,16 +118,18 @@ def _name_replacement(facts: Facts, receipt: Receipt) -> str:
 
     One of conda's comes with the command that brought it. Empty if nothing says so.
     """
-    core, owner = facts.stack.core, find_foreign_owner(facts, receipt)
+    core, owner = facts.stack.core, owners.find_foreign_owner(facts, receipt)
     if core is not None and core.sha256 != receipt.core.sha256:
-        bringers = (each for each in facts.stack.owners if holds_core(claimant_of(facts, each), facts))
+        bringers = (each for each in facts.stack.owners if owners.holds_core(owners.claimant_of(facts, each), facts))
         owner = next(bringers, owner)
     if owner is not None:
-        claimant = claimant_of(facts, owner)
-        arrival = describe_arrival(facts, claimant.package.dist) if claimant.package is not None else ""
+        claimant = owners.claimant_of(facts, owner)
+        arrival = owners.describe_arrival(facts, claimant.package.dist) if claimant.package is not None else ""
         return f"{claimant.description}{arrival}"
-    package = find_foreign_package(facts, receipt)
-    return f"conda's {describe_conda_package(package)}{describe_arrival(facts, package.dist)}" if package else ""
+    package = owners.find_foreign_package(facts, receipt)
+    if package is None:
+        return ""
+    return f"conda's {owners.describe_conda_package(package)}{owners.describe_arrival(facts, package.dist)}"
 
 
 def _describe_unattributed_change(stack: InstalledStack, receipt: Receipt, ours: str) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.suite.golden import Golden
 
-from fastinstall.apply.exclusive import abbreviate_paths, describe_responsible_programs, find_changed_paths
+from fastinstall.apply.exclusive import describe_responsible_programs, find_changed_paths
 from fastinstall.core.package_managers import ConcurrentInstaller
 from fastinstall.observe.pil_snapshot import installers, observe_pil_snapshot
 
@@ -83,8 +82,3 @@ def test_who_it_was_is_told_by_the_process_else_by_the_installers_own_word(prefi
         describe_responsible_programs((ConcurrentInstaller(process=7, tool="pip", action="pip install x"),), ("uv",))
         == "process 7 (pip install x)"
     )
-
-
-def test_many_paths_are_counted(golden: Golden) -> None:
-    golden(abbreviate_paths(("a", "b")), "two")
-    golden(abbreviate_paths(tuple("abcde")), "five")

@@ -12,10 +12,9 @@ from support.values.build_requests import build_step
 from support.values.builders import healthy_facts, recipe
 from support.values.sessions import a_session
 
-from fastinstall.apply import emulation, wheel_only
-from fastinstall.apply.emulation import Emulation
+from fastinstall.apply import wheel_only
 from fastinstall.apply.proven_wheel import ProofContext
-from fastinstall.apply.wheel_only import build_proven_wheel
+from fastinstall.apply.wheel_only import Emulation, build_proven_wheel
 from fastinstall.core.architecture import AARCH64, X86_64, architecture_of
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import ignore
@@ -81,7 +80,7 @@ def build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., _Hea
     monkeypatch.setattr(wheel_only, "fetch_inputs", fetch)
     monkeypatch.setattr(wheel_only, "make_proven_wheel", prove)
     monkeypatch.setattr(Build, "make", make)
-    monkeypatch.setattr(emulation, "observe_interpreter", lambda path: replace(THERE, executable=path))
+    monkeypatch.setattr(wheel_only, "observe_interpreter", lambda path: replace(THERE, executable=path))
 
     def run(interpreter: Interpreter, how: Emulation) -> _Heard:
         monkeypatch.setattr(wheel_only, "plan_build", lambda *_: (_Plan(), interpreter))

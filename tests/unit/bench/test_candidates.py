@@ -1,21 +1,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-from support.suite.golden import Golden
-
 from fastinstall.bench.candidates import (
     CandidateRun,
     Materials,
     UnpackedPackages,
-    join_candidate_runs,
     make_candidate_runs,
     make_control_run,
-    mark_controls,
-    select_candidate_runs,
 )
 from fastinstall.bench.catalogue import SETTINGS, Adapter, ProcessVariables, kind_named, variables_of
 from fastinstall.bench.report import CandidateKind
-from fastinstall.bench.surveyed_image import SurveyedImage
 from fastinstall.model.machine import LoaderLimits
 
 MACHINE = LoaderLimits(cpu="a CPU", cores=2, huge_pages="madvise", libc_version="2.36")
@@ -88,57 +82,7 @@ def test_what_was_brought_stands_in_front_of_the_path() -> None:
     assert (found["fast"].site, found["fast"].candidate.stack) == ((Path("/brought"),), "its own")
 
 
-def test_names_restrict_the_candidates() -> None:
-    assert [each.name for each in select_candidate_runs(make_candidate_runs(MATERIALS), ["huge-pages", "fast"])] == [
-        "fast",
-        "huge-pages",
-    ]
-    assert len(select_candidate_runs(make_candidate_runs(MATERIALS), [])) == len(named())
-
-
-def test_what_helps_together_needs_all_that_can_be_joined() -> None:
-    found = {each.name for each in select_candidate_runs(make_candidate_runs(MATERIALS), ["together"])}
-    assert found == {"fastinstall", "official-wheel", "pillow-draft", "huge-pages", "malloc-keep"}
-
-
-def test_what_was_brought_is_not_joined_as_it_would_have_to_be_installed_first() -> None:
-    brought = replace(MATERIALS, libraries={"pillow-draft": UnpackedPackages(directory=Path("/brought"))})
-    assert not named(brought)["pillow-draft"].can_be_joined
-    assert named()["pillow-draft"].can_be_joined
-
-
-def test_together_has_the_stack_of_one_the_decoder_of_another_and_the_variables_of_a_third() -> None:
-    found = named()
-    joined = join_candidate_runs([found["fastinstall"], found["pillow-draft"], found["huge-pages"]])
-    assert joined.candidate.kind is CandidateKind.TOGETHER
-    assert joined.site == (Path("/ours"),)
-    assert joined.candidate.stack == "fastinstall"
-    assert joined.candidate.adapter == "pillow-draft"
-    assert joined.formats == ("JPEG",)
-    assert joined.candidate.variables == {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-
-
-def photo(side: int, kind: str = "JPEG") -> SurveyedImage:
-    return SurveyedImage(path=Path("a"), format=kind, width=side, height=side)
-
-
-def test_what_decodes_less_is_a_control_where_no_image_is_large_enough(golden: Golden) -> None:
-    drafts = replace(adapter("pillow-draft", formats=("JPEG",)), scales=2)
-    found = make_candidate_runs(replace(MATERIALS, adapters=(drafts, adapter("pillow-no-copy"))))
-    small = {each.name: each for each in mark_controls(found, [photo(511), photo(4000, "PNG")], 256)}
-    golden(small["pillow-draft"].control)
-    assert not small["pillow-draft"].can_be_joined
-    assert [name for name, each in small.items() if each.control] == ["pillow-draft"]
-    assert not any(each.control for each in mark_controls(found, [photo(200), photo(512)], 256))
-
-
-def test_another_library_is_no_control_however_small_the_images_are() -> None:
-    other = replace(adapter("simplejpeg-scaled", formats=("JPEG",)), scales=2)
-    found = make_candidate_runs(replace(MATERIALS, adapters=(other,)))
-    assert not any(each.control for each in mark_controls(found, [photo(200)], 256))
-
-
-def test_where_nothing_else_is_a_control_the_baseline_is_measured_again() -> None:
+def test_a_control_is_the_baseline_again() -> None:
     assert make_control_run(is_own_loader=True).candidate.adapter == "own loader"
     assert make_control_run(is_own_loader=False).control
 

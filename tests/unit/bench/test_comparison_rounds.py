@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from fastinstall.bench._timing import shortest
-from fastinstall.bench.comparison import RoundTimings, compute_drift, compute_gain, compute_ratios, compute_timing
+from fastinstall.bench.comparison import Round, compute_drift, compute_gain, compute_ratios, compute_timing
 from fastinstall.bench.loading import LoadingMeasurement
 from fastinstall.bench.report import Stage
 
@@ -12,12 +14,8 @@ def measured(read: float, decode: float, *, peak: int = 0) -> LoadingMeasurement
     return LoadingMeasurement(ms=whole, least_ms=whole, stages=stages, images=2, passes=1, peak_bytes=peak, failed={})
 
 
-def turns(baseline: list[float], other: list[float]) -> RoundTimings:
-    return RoundTimings(
-        baseline=tuple(measured(0, each) for each in baseline),
-        other=tuple(measured(0, each) for each in other),
-        indexes=(0, 1),
-    )
+def turns(baseline: list[float], other: list[float]) -> list[Round]:
+    return [(measured(0, one), measured(0, another)) for one, another in zip(baseline, other, strict=True)]
 
 
 def test_the_gain_is_the_median_of_the_rounds_and_not_the_ratio_of_their_sums() -> None:
@@ -33,7 +31,7 @@ def test_rounds_are_compared_with_their_neighbour_so_that_a_machine_that_slows_d
 def test_rounds_are_compared_by_their_shortest_passes() -> None:
     disturbed = LoadingMeasurement(ms=90, least_ms=10, stages={}, images=2, passes=3, peak_bytes=0, failed={})
     quiet = LoadingMeasurement(ms=6, least_ms=5, stages={}, images=2, passes=3, peak_bytes=0, failed={})
-    assert compute_ratios(RoundTimings(baseline=(disturbed,), other=(quiet,), indexes=(0, 1))) == [2.0]
+    assert compute_ratios([(disturbed, quiet)]) == [2.0]
 
 
 def test_less_than_one_is_slower() -> None:
@@ -49,21 +47,18 @@ def test_the_stages_add_up_to_the_whole() -> None:
     assert timing.peak_bytes == 9
 
 
-def test_a_second_process_of_a_candidate_adds_its_rounds_to_those_of_the_first() -> None:
-    gain = compute_gain(compute_ratios(turns([10, 10, 10], [5, 5, 5]).append_turns(turns([10, 10, 10], [4, 4, 4]))))
-    assert (gain.ratio, gain.low, gain.high, gain.rounds) == (2.25, 2.0, 2.5, 6)
-
-
 def test_a_rate_is_told_as_at_the_time_when_the_baseline_was_measured_so_that_it_fits_the_gain() -> None:
     alone, later = [measured(0, 8), measured(0, 8)], turns([16, 16], [4, 4])
     scale = compute_drift(later, alone)
     assert scale == 0.5
-    assert compute_timing(alone).ms / compute_timing(later.other, scale).ms == compute_gain(compute_ratios(later)).ratio
+    assert (
+        compute_timing(alone).ms / compute_timing([each for _, each in later], scale).ms
+        == compute_gain(compute_ratios(later)).ratio
+    )
 
 
 def test_a_baseline_on_other_images_tells_nothing_of_the_machine() -> None:
-    fewer = RoundTimings(baseline=(measured(0, 16),), other=(measured(0, 4),), indexes=(0,))
-    assert compute_drift(fewer, [measured(0, 8)]) == 1.0
+    assert compute_drift(turns([16], [4]), [replace(measured(0, 8), images=1)]) == 1.0
     assert compute_drift(turns([16], [4]), []) == 1.0
 
 

@@ -10,13 +10,9 @@ from fastinstall.bench.effort import (
     QUICK,
     MeasurementBudget,
     describe_load,
-    estimate_loading_seconds,
-    format_duration,
-    minimum_workload_seconds,
     sample_size,
     schedule_for,
     seconds_for,
-    share_of,
     sort_by_promise,
 )
 from fastinstall.bench.report import Candidate, CandidateKind
@@ -80,27 +76,6 @@ def test_the_most_promising_come_first_and_stores_last() -> None:
 def test_decoding_at_a_part_of_the_size_promises_nothing_where_images_are_small() -> None:
     found = [each.name for each in sort_by_promise(FIVE, 1.0)]
     assert found == ["fastinstall", "huge-pages", "rare-decoder", "lmdb", "pillow-draft"]
-
-
-def test_large_photos_get_more_of_the_time() -> None:
-    first = share_of(17.0, "500px", ("12mp", "png"))
-    assert share_of(17.0 - first, "12mp", ("png",)) > 1.5 * first
-    assert share_of(9.0, "png", ()) == 9.0
-    assert share_of(-3.0, "png", ()) == 0.0
-    assert minimum_workload_seconds("12mp") > minimum_workload_seconds("500px")
-
-
-def test_a_run_is_announced_as_long_as_its_candidates_take_and_never_longer_than_its_budget() -> None:
-    few, many = estimate_loading_seconds(FULL, FIVE[:2], 5), estimate_loading_seconds(FULL, FIVE, 5)
-    assert few < many < FULL.seconds
-    assert estimate_loading_seconds(FULL, FIVE * 20, 5) == FULL.seconds
-    absent = tuple(replace(each, absent="not installed") for each in FIVE)
-    assert estimate_loading_seconds(FULL, absent, 5) < few
-
-
-@pytest.mark.parametrize(("seconds", "told"), [(42.0, "40 s"), (178.0, "3 min"), (392.0, "6 min 30 s"), (1.0, "10 s")])
-def test_durations_are_announced_roughly(seconds: float, told: str) -> None:
-    assert format_duration(seconds) == told
 
 
 def test_a_machine_is_busy_where_others_use_more_than_half_of_it(golden: Golden) -> None:

@@ -28,7 +28,7 @@ def test_the_pipeline_stands_in_front() -> None:
 
 def test_the_packages_that_it_needs_are_named_for_a_shell() -> None:
     install = "python -m pip install"
-    assert f"{install} 'kornia-rs>=0.2' numpy\n" in render_code("kornia-rs", PIPELINE)
+    assert f"{install} 'pyvips[binary]>=2.2.3' numpy\n" in render_code("pyvips", PIPELINE)
     assert f"{install} simplejpeg numpy pillow\n" in render_code("simplejpeg", PIPELINE)
 
 

@@ -5,15 +5,12 @@ bring in at start-up. That is no disagreement. But a library that the simulation
 place, is one, whoever brought it in.
 """
 
-import re
 from collections.abc import Collection
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
+from fastinstall.doctor.checks.libraries_resolve import trace_askers
 from fastinstall.elf.description import Linkage, LoadedFile
-
-_SITE_PACKAGES = ("site-packages", "dist-packages")
-_HASH = re.compile(r"[-.][0-9a-f]{8,}(?=\.so)")
 
 
 @immutable
@@ -24,14 +21,11 @@ class Disagreement:
         name: the library, as it is asked for ("libjpeg.so.62"); a file's name where nobody asks for it.
         simulated: the file according to the loader's rules, or None if they find none.
         mapped: the file in the process, or None if it has none of that name.
-        package: the directory in site-packages that `mapped` belongs to, where it is not one of PIL's own
-            ("opencv_python.libs"): another package was first. Empty otherwise.
     """
 
     name: str
     simulated: PurePath | None
     mapped: PurePath | None
-    package: str = ""
 
 
 def find_disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[Disagreement, ...]:
@@ -59,47 +53,14 @@ def find_disagreements(linkage: Linkage, mapped: Collection[PurePath]) -> tuple[
     found = []
     for file in absent:
         if trace_askers(linkage, file)[-1] in opened:
-            instead = _find_substitute(file, unexplained)
+            instead = next((path for path in unexplained if _is_named_by(path, _list_names(file))), None)
             unexplained = [path for path in unexplained if path != instead]
-            found.append(_make_disagreement(linkage, file.name.rpartition("/")[2], file.path, instead))
+            found.append(Disagreement(name=file.name.rpartition("/")[2], simulated=file.path, mapped=instead))
     spoken_of = {name for file in linkage.files for name in _list_names(file)}
     spoken_of.update(missing.name for missing in linkage.missing)
     own = _list_own_directories(linkage) - {module.parent for module in linkage.modules}
     surplus = (path for path in unexplained if _is_named_by(path, spoken_of) or path.parent in own)
-    return (*found, *(_make_disagreement(linkage, path.name, None, path) for path in surplus))
-
-
-def _find_substitute(file: LoadedFile, unexplained: list[PurePath]) -> PurePath | None:
-    """Find what has a file's name; else the only one that has it but for a hash.
-
-    A library that was bundled under another file name may still bear its old soname ("libjpeg.d33e0c76.so.8" of
-    torchvision is `libjpeg.so.8`), and is then taken for the one that is asked for.
-    """
-    names = _list_names(file)
-    plain = (path for path in unexplained if _is_named_by(path, names))
-    hashed = [path for path in unexplained if _is_named_by(path.with_name(_HASH.sub("", path.name)), names)]
-    return next(plain, hashed[0] if len(hashed) == 1 else None)
-
-
-def _make_disagreement(
-    linkage: Linkage, name: str, simulated: PurePath | None, mapped: PurePath | None
-) -> Disagreement:
-    package = ""
-    if mapped is not None and mapped.parent not in _list_own_directories(linkage):
-        parts = mapped.parts
-        places = [index for index, part in enumerate(parts[:-1]) if part in _SITE_PACKAGES]
-        package = parts[places[-1] + 1] if places else ""
-    return Disagreement(name=name, simulated=simulated, mapped=mapped, package=package)
-
-
-def trace_askers(linkage: Linkage, file: LoadedFile) -> list[PurePath]:
-    """Trace a file to what asked for it, and so on, up to the program or the opened file that began it."""
-    askers = {known.path: known.needed_by for known in linkage.files}
-    chain, asker = [file.path], file.needed_by
-    while asker is not None and asker not in chain:
-        chain.append(asker)
-        asker = askers.get(asker)
-    return chain
+    return (*found, *(Disagreement(name=path.name, simulated=None, mapped=path) for path in surplus))
 
 
 def _list_own_directories(linkage: Linkage) -> set[PurePath]:

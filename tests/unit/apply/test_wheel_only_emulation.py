@@ -7,8 +7,8 @@ import pytest
 from support.suite.golden import Golden
 from support.values.builders import healthy_facts
 
-from fastinstall.apply import emulation
-from fastinstall.apply.emulation import Emulation, describe_emulated_cpu, find_emulated_python
+from fastinstall.apply import wheel_only
+from fastinstall.apply.wheel_only import Emulation, describe_emulated_cpu, find_emulated_python
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.model.facts import Interpreter
@@ -30,7 +30,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> None:
     def observe(python: Path) -> Interpreter:
         return known[python.name]
 
-    monkeypatch.setattr(emulation, "observe_interpreter", observe)
+    monkeypatch.setattr(wheel_only, "observe_interpreter", observe)
 
 
 def test_the_one_of_that_abi_and_machine_is_taken_by_the_name_that_starts_it() -> None:

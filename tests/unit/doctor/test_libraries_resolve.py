@@ -1,0 +1,70 @@
+"""What a process has mapped, held against the simulation."""
+
+from pathlib import PurePath, PurePosixPath
+
+from support.values.builders import SITE_PACKAGES, SUFFIX, linkage
+
+from fastinstall.doctor.checks.libraries_resolve import find_disagreements
+from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
+
+CORE = SITE_PACKAGES / f"PIL/_imaging{SUFFIX}"
+WEBP = SITE_PACKAGES / f"PIL/_webp{SUFFIX}"
+SIMULATED = linkage(CORE)
+EVERYTHING = tuple(file.path for file in SIMULATED.files)
+SYSTEM_ZLIB = PurePosixPath("/lib/x86_64-linux-gnu/libz.so.1")
+
+
+def disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> list[tuple[str, str, PurePath]]:
+    return list(find_disagreements(linkage, mapped))
+
+
+def with_zlib(path: PurePosixPath = SYSTEM_ZLIB) -> Linkage:
+    """The simulation of a core that needs the system's zlib too."""
+    zlib = LoadedFile(path=path, name="libz.so.1", soname="libz.so.1", reason="ld.so.cache", needed_by=CORE)
+    return Linkage(modules=SIMULATED.modules, files=(*SIMULATED.files, zlib))
+
+
+def test_the_same_files_agree() -> None:
+    assert disagreements(SIMULATED, EVERYTHING) == []
+    assert disagreements(SIMULATED, tuple(reversed(EVERYTHING))) == []
+
+
+def test_what_the_interpreter_brings_for_itself_is_none_of_the_simulations() -> None:
+    own = PurePosixPath("/usr/local/lib/python3.11/lib-dynload")
+    others = (own / f"_ctypes{SUFFIX}", PurePosixPath("/lib/x86_64-linux-gnu/libffi.so.8"), own / f"zlib{SUFFIX}")
+    assert disagreements(SIMULATED, (*EVERYTHING, *others)) == []
+
+
+def test_what_another_package_brings_is_none_of_the_simulations() -> None:
+    others = (SITE_PACKAGES / "cv2/cv2.abi3.so", SITE_PACKAGES / "opencv_python.libs/libjpeg-f1a2b3c4.so.62.4.0")
+    assert disagreements(SIMULATED, (*EVERYTHING, *others)) == []
+
+
+def test_a_library_from_another_place_is_named_with_both() -> None:
+    mapped = PurePosixPath("/srv/hpc/lib/libz.so.1")
+    found = disagreements(with_zlib(), (*EVERYTHING, mapped))
+    assert found == [("libz.so.1", str(SYSTEM_ZLIB), mapped)]
+
+
+def test_what_a_module_needs_is_not_missed_before_it_is_imported() -> None:
+    imported = tuple(path for path in EVERYTHING if path != WEBP and "libwebp" not in path.name)
+    assert disagreements(SIMULATED, imported) == []
+
+
+def test_a_library_that_the_simulation_did_not_find_and_the_process_did_is_named() -> None:
+    missing = MissingLibrary(name="libxcb.so.1", needed_by=CORE, problem="not found")
+    lacking = Linkage(modules=SIMULATED.modules, files=SIMULATED.files, missing=(missing,))
+    mapped = PurePosixPath("/opt/x/lib/libxcb.so.1")
+    assert disagreements(lacking, (*EVERYTHING, mapped)) == [("libxcb.so.1", "nothing", mapped)]
+
+
+def test_what_lies_elsewhere_beside_the_simulated_file_is_nothing_to_tell() -> None:
+    second = PurePosixPath("/opt/x/lib/libz.so.1")
+    assert disagreements(with_zlib(), (*EVERYTHING, SYSTEM_ZLIB, second)) == []
+
+
+def test_nothing_is_said_where_names_cannot_be_compared() -> None:
+    elsewhere = tuple(PurePosixPath("/real", *path.parts[1:]) for path in EVERYTHING)
+    assert disagreements(SIMULATED, elsewhere) == []
+    assert disagreements(SIMULATED, ()) == []
+    assert disagreements(Linkage(problem="a script"), EVERYTHING) == []
