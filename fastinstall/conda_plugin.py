@@ -54,7 +54,7 @@ def conda_pre_solves() -> Iterable[object]:
 
 @hookimpl
 def conda_post_solves() -> Iterable[object]:
-    """Warn before the stack is replaced, or refuse."""
+    """Warn before the stack is replaced."""
     return _make_plugin("CondaPostSolve", {"name": "fastinstall", "action": _foresee_solve})
 
 
@@ -63,21 +63,6 @@ def conda_post_commands() -> Iterable[object]:
     """Warn after the stack was replaced."""
     fields = {"name": "fastinstall", "action": _look_back_at_command, "run_for": set(_CHANGING)}
     return _make_plugin("CondaPostCommand", fields)
-
-
-@hookimpl
-def conda_settings() -> Iterable[object]:
-    """Return the setting `plugins: {fastinstall_block_swaps: true}` of a condarc; nothing for an older conda."""
-    try:
-        from conda.common.configuration import PrimitiveParameter  # noqa: PLC0415 (an older conda may lack it)
-    except ImportError:
-        return ()
-    fields = {
-        "name": "fastinstall_block_swaps",
-        "description": "Refuse what would replace the Pillow that fastinstall set up.",
-        "parameter": PrimitiveParameter(False, element_type=bool),  # noqa: FBT003 (conda's own signature)
-    }
-    return _make_plugin("CondaSetting", fields)
 
 
 def _make_plugin(
@@ -117,22 +102,17 @@ def _remember_solve(coming: Iterable[object], going: Iterable[object]) -> None:
 
 
 def _foresee_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:
-    refusal = _run_quietly("warn_of_solution", unlinked, linked)
-    if refusal is not None:
-        from conda.exceptions import CondaError  # noqa: PLC0415 (not needed by most commands)
-
-        raise CondaError(str(refusal).replace("%", "%%"))
+    _run_quietly("warn_of_solution", unlinked, linked)
 
 
 def _look_back_at_command(command: str) -> None:
     _run_quietly("look_back", command)
 
 
-def _run_quietly(hook: str, *arguments: object) -> object:
-    """Run a hook; if it fails, return None and leave the error to `conda -vvv`."""
+def _run_quietly(hook: str, *arguments: object) -> None:
+    """Run a hook; if it fails, leave the error to `conda -vvv`."""
     try:
-        return getattr(_import_hooks(), hook)(*arguments)
+        getattr(_import_hooks(), hook)(*arguments)
     except (Exception, SystemExit):
         # Whatever is wrong with a plugin, conda goes on.
         logging.getLogger("conda.fastinstall").debug("the hook %s of fastinstall failed", hook, exc_info=True)
-        return None

@@ -70,7 +70,6 @@ VARIABLES: dict[str, str] = {
     "FASTINSTALL_GUARD": "`0` silences the guards: the start-up guard, conda's plugin, the scripts of activate.d",
     "FASTINSTALL_KEEP_MB": "read by the fast stack: megabytes that glibc keeps for an image (128; 0: by its own rules)",
     "FASTINSTALL_VNNI": "read by the fast stack, for tests: the most bytes of a vector with VNNI (64, 32; 0: none)",
-    "FASTINSTALL_BLOCK_SWAPS": "`1`: conda's plugin refuses what would replace the stack; `0`: it only tells",
     "FASTINSTALL_PREFIX": "the environment, as `--prefix`; `conda fastinstall` sets it to the active one",
     "FASTINSTALL_UV`, `FASTINSTALL_POETRY`, `FASTINSTALL_PDM`, `FASTINSTALL_PIXI": "the program that locks a "
     "project of that tool, where it is not on PATH",

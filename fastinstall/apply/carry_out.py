@@ -30,8 +30,7 @@ from fastinstall.observe.known_environments import remember_environment
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.conda_preview import make_engine
-from fastinstall.plan.index_settings import defer_pip_settings, make_index
+from fastinstall.plan.make import defer_pip_settings, make_engine, make_index
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.satisfied import is_for_guard_alone
 from fastinstall.steps.build import Build

@@ -18,8 +18,7 @@ from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import rank, tunable_for
+from fastinstall.elf.cpu import Cpu, rank, tunable_for
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter

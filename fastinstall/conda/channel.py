@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,3 +104,25 @@ def _read_index(package: Path) -> dict[str, Any]:
         f"{package}: not a valid conda package: {problem}",
         hint=f"mv {quote(package)} /tmp, then run the same command again",
     )
+
+
+def write_offered_channel(packages: Sequence[CondaPackage], cache: Path) -> str:
+    """Write the index of a channel that offers these packages.
+
+    Its place follows from its content: engines keep what they have read of a channel.
+
+    Returns:
+        The channel's URL.
+    """
+    indices: dict[str, dict[str, Any]] = {subdir: {} for subdir in SUBDIRS}
+    for each in packages:
+        subdir = each.subdir or SUBDIRS[0]
+        sums = {"sha256": each.sha256 or "0" * 64, "md5": "0" * 32, "size": 0}
+        noarch = {"noarch": "generic"} if subdir == "noarch" else {}
+        indices[subdir][f"{each.dist}.conda"] = {**each.index, "subdir": subdir, **sums, **noarch}
+    content = json.dumps(indices, sort_keys=True)
+    channel = cache / "offered" / hashlib.sha256(content.encode()).hexdigest()[:16]
+    for subdir, entries in indices.items():
+        index = {"info": {"subdir": subdir}, "packages": {}, "packages.conda": entries, "repodata_version": 1}
+        files.write_text(channel / subdir / INDEX, json.dumps(index), durable=False)
+    return channel.absolute().as_uri()

@@ -4,17 +4,26 @@ The plan of a new environment begins with the step that makes it; its interprete
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
+from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.microarchitectures import find_microarchitectures
 from fastinstall.core.architecture import architecture_of
-from fastinstall.core.errors import FastinstallError, RefusedError
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
+from fastinstall.core.events import Started
 from fastinstall.core.home import expand_home
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.process import RunningProbe
 from fastinstall.core.refused_writes import advice, reason
 from fastinstall.guard.pinning import wants_pip_pin
-from fastinstall.model.conda import CondaInstaller
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip_indexes import PipSettings, pip_settings
+from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts, InstalledStack, Interpreter, Project
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
@@ -31,14 +40,14 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.conda_preview import preview_conda_change
+from fastinstall.plan.conda_steps import choose_conda_engine, make_conda_request
 from fastinstall.plan.decision import needs_compiling
-from fastinstall.plan.index_settings import start_index
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.native_libraries import may_have_made
 from fastinstall.plan.other_machine import adapt_request, describe_facts, describe_python
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import keeps_pip_pin, make_plan, plan_build_step
+from fastinstall.plan.protection import refuse_if_protected
 from fastinstall.plan.saved_plan import select_named_releases
 from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
@@ -216,9 +225,11 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
 
     facts, cache = situation.facts, session.own_cache()
     wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None
-    for ready in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
-        if step.clang is not None or may_have_made(ready.compiler, facts, situation.request, cache / TOOLCHAINS):
-            return replace(situation, cached=ready.entry.sha256)
+    for entry in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
+        if step.clang is not None or may_have_made(
+            entry.inputs["compiler"], facts, situation.request, cache / TOOLCHAINS
+        ):
+            return replace(situation, cached=entry.sha256)
     return situation
 
 
@@ -243,3 +254,74 @@ def _refuse_occupied(prefix: Path) -> None:
             f"--new-env {prefix}: already exists, and is not a Python environment",
             hint=f"name a directory that does not exist yet: --new-env {quote(prefix / USUAL_NAMES[0])}",
         )
+
+
+def preview_conda_change(session: Session, situation: Situation) -> Situation:
+    """Return the situation with what conda's solver would change, where the stack becomes conda packages.
+
+    Raises:
+        RefusedError: there is no engine, or its solver finds no solution.
+        FailedError: the engine failed, or said nothing of what it was asked.
+    """
+    facts, request = situation.facts, situation.request
+    if facts.environment.kind is not EnvironmentKind.CONDA:
+        return situation
+    refuse_if_protected(facts)
+    chosen = choose_conda_engine(situation)
+    if facts.conda is None or chosen is CondaInstaller.PIP:
+        return situation
+    levels = find_microarchitectures(level.name for level in situation.recipe.levels)
+    known = replace(situation, microarchitectures=levels)
+    conda_request = make_conda_request(known)
+    if conda_request is None:
+        return known
+    engine = make_engine(session, chosen, facts.conda.tool, offline=request.offline)
+    session.emit(Started(stage="solve", message=f"asking {engine.description} what would change"))
+    preview = engine.preview(conda_request)
+    # An answer without the packages that were asked for is none, and not the news that nothing else changes.
+    told = {package.dist for package in (*preview.linked, *facts.conda.packages)}
+    untold = [package.dist for package in conda_request.ours if package.dist not in told]
+    if untold:
+        other = CondaInstaller.RATTLER if engine.name is CondaInstaller.CONDA else CondaInstaller.CONDA
+        raise FailedError(
+            f"{engine.description}: its answer does not mention {listing(untold)}",
+            hint=f"use another engine: --engine {other}",
+        )
+    return replace(known, preview=preview)
+
+
+def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
+    """Open an engine that works by this session's variables and cache.
+
+    Raises:
+        RefusedError: it is not there.
+    """
+    means = CondaTools(
+        variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline
+    )
+    return open_engine(engine, tool, means)
+
+
+def make_index(session: Session, request: Request, settings: Callable[[], PipSettings]) -> PackageIndex:
+    """Return the package index, as the target's pip is configured, or the wheelhouse of the request."""
+    return PackageIndex(
+        settings=settings,
+        wheelhouse=Path(request.wheelhouse) if request.wheelhouse else None,
+        offline=request.offline,
+        cache=session.own_cache(),
+    )
+
+
+def defer_pip_settings(session: Session, python: Path) -> Callable[[], PipSettings]:
+    """Return pip's settings for a target, to be found out when they are first asked for."""
+    return cache(partial(pip_settings, python, session.variables))
+
+
+def start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
+    """Return an index whose settings are being found out while the target is observed."""
+    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.base_wheel)))
+    session.emit(Started(stage="index", message=f"looking up {names}"))
+    if request.offline:
+        return make_index(session, request, defer_pip_settings(session, python))
+    RunningProbe(partial(import_module, "fastinstall.index.client"))  # 0.2 s, while processes are waited for
+    return make_index(session, request, RunningProbe(partial(pip_settings, python, session.variables)).result)

@@ -16,8 +16,7 @@ from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
 from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
 from fastinstall.plan import conda_steps, risks
 from fastinstall.plan.decision import BuildDecision, decide_build, make_build_step
-from fastinstall.plan.facts_digest import compute_facts_digest
-from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.plan.plan import Plan, Skipped, compute_facts_digest
 from fastinstall.plan.protection import refuse_if_protected
 from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.plan.situation import Situation

@@ -19,9 +19,8 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.plan.conda_steps import is_conda, refuse_unsuited_engine
-from fastinstall.plan.facts_digest import compute_facts_digest
 from fastinstall.plan.level_choice import choose_levels, is_best_served, list_requested_levels
-from fastinstall.plan.plan import Plan, Skipped
+from fastinstall.plan.plan import Plan, Skipped, compute_facts_digest
 from fastinstall.plan.protection import refuse_if_protected
 from fastinstall.steps.install_guard import InstallGuard
 from fastinstall.steps.kinds import Step

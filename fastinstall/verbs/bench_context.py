@@ -14,7 +14,7 @@ from fastinstall.model.request import Request
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.index_settings import defer_pip_settings, make_index
+from fastinstall.plan.make import defer_pip_settings, make_index
 
 
 def observe_context(

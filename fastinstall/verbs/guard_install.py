@@ -235,7 +235,7 @@ def _bring_package(
     session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
 ) -> None:
     """Have it linked beside the environment by the engine that has set it up, and move it in."""
-    from fastinstall.plan.conda_preview import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
+    from fastinstall.plan.make import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
 
     prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED
     tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None

@@ -15,7 +15,6 @@ from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.interpreter import use_pil
 from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.index_settings import start_index
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.plan.make import (
     add_project,
@@ -24,6 +23,7 @@ from fastinstall.plan.make import (
     foresee_facts,
     plan_creation,
     plan_new_environment,
+    start_index,
 )
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import warn_about_project

@@ -17,8 +17,8 @@ from fastinstall.observe.active_environment import NamedTarget, base_python, fin
 from fastinstall.observe.recipes import load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import select_buildable
-from fastinstall.plan.index_settings import defer_pip_settings, make_index
 from fastinstall.plan.level_choice import refuse_unsuited
+from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.plan.versions import VersionChoice, choose_version
 
 

@@ -17,17 +17,16 @@ from fastinstall.core.messages import fix_command, listing, quote
 from fastinstall.core.version_numbers import base_version
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.facts import Environment, EnvironmentKind, Facts
+from fastinstall.model.facts import Environment, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recorded_facts
+from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.conda_steps import add_reinstallations
-from fastinstall.plan.index_settings import defer_pip_settings, make_index
+from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.risks import find_vulnerability_risk
 from fastinstall.plan.satisfied import plan_nothing
@@ -61,7 +60,7 @@ def plan_repair(session: Session, environment: Environment, request: Request) ->
 def _plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
     receipt = receipt_of(environment)
     if receipt is None:
-        return _add_reinstalls(session, plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request))
+        return plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request)
     facts, recipe = recorded_facts(session, environment, receipt), recipe_named(session, receipt.recipe)
     done = plan_nothing(facts, recipe, replace(receipt.request, recipe=receipt.recipe), receipt)
     # Where PIL itself is a link its files may be the very ones, and do not find their libraries from there.
@@ -70,14 +69,14 @@ def _plan_repair(session: Session, environment: Environment, request: Request) -
     intent = intent_of(facts, receipt)
     if intent is None or not intent.is_kept:
         restored = _plan_restoring_wheel(session, facts, receipt)
-        return _add_reinstalls(session, add_version_warning(restored, intent, receipt, recipe))
+        return add_version_warning(restored, intent, receipt, recipe)
     followed = _plan_following(session, environment, receipt, intent, request)
     if isinstance(followed, Plan):
-        return _add_reinstalls(session, followed)
+        return followed
     if intent.unmet:
         raise make_repair_refusal(intent, followed, environment.prefix)
     restored = _plan_restoring_wheel(session, facts, receipt)
-    return _add_reinstalls(session, make_return_plan(restored, intent, followed, request.allow))
+    return make_return_plan(restored, intent, followed, request.allow)
 
 
 def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent) -> Receipt:
@@ -111,7 +110,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
         if intent.unmet:
             raise make_repair_refusal(intent, (error.message,), facts.environment.prefix) from error
         restored = _plan_restoring_wheel(session, facts, receipt)
-        back = _add_reinstalls(session, make_return_plan(restored, intent, (error.message,), request.allow))
+        back = make_return_plan(restored, intent, (error.message,), request.allow)
         return carry_out(session, agree(replace(back, verb=_VERB))).receipt
 
 
@@ -136,16 +135,6 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> P
         recipe = recipe_named(session, receipt.recipe)
         releases = make_index(session, receipt.request, settings).releases(recipe, facts.interpreter)
     return plan_restoration(session, facts.environment, receipt, releases)
-
-
-def _add_reinstalls(session: Session, planned: Plan) -> Plan:
-    """Add to a plan, in a conda environment, the packages whose files were overwritten, to be reinstalled with it."""
-    environment = planned.environment
-    if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
-        return planned
-    request = ObservationRequest(recipe=recipe_named(session, planned.request.recipe))
-    conda = facts_of(session, environment, request).conda
-    return add_reinstallations(planned, conda) if conda is not None else planned
 
 
 def _plan_following(

@@ -9,7 +9,6 @@ from fastinstall.observe import observation
 from fastinstall.observe.active_environment import find_environment
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.facts_digest import compute_facts_digest
 from fastinstall.plan.make import foresee_facts, plan_creation
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_differences
@@ -42,7 +41,7 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
         facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
     else:
         facts = foresee_facts(session, recipe, made)
-    if compute_facts_digest(facts) != saved.facts_digest:
+    if not saved.was_made_from(facts):
         raise RefusedError(
             f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
         )

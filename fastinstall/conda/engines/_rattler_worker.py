@@ -10,15 +10,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from rattler import (
     Channel,
     Gateway,
-    InstallerReporter,
     MatchSpec,
     PrefixRecord,
     RepoDataRecord,
@@ -113,7 +112,6 @@ async def _install(request: Request, records: list[RepoDataRecord], **options: A
         records,
         request["prefix"],
         cache_dir=Path(request["cache"], "pkgs"),
-        reporter=cast("InstallerReporter", _Reporter()),
         show_progress=False,
         **options,
     )
@@ -133,26 +131,6 @@ async def create_environment(request: Request) -> Request:
     specs = [MatchSpec(spec)._match_spec for spec in request["specs"]]  # noqa: SLF001 (what it wants)
     await _install(request, records, installed_packages=[], requested_specs=specs)
     return {}
-
-
-class _Reporter:
-    """Tells how far an installation is."""
-
-    def __init__(self) -> None:
-        self._total = 0
-        self._done = 0
-
-    def on_transaction_start(self, total_operations: int) -> None:
-        self._total = total_operations
-
-    def on_transaction_operation_complete(self, _operation: int) -> None:
-        self._done += 1
-        _print_document({"progress": [self._done, self._total]})
-
-    def __getattr__(self, name: str) -> Callable[..., int]:
-        if not name.startswith("on_"):
-            raise AttributeError(name)
-        return lambda *_arguments: 0
 
 
 async def _solve(
@@ -286,15 +264,11 @@ _OPERATIONS = {
 }
 
 
-def _print_document(document: Request) -> None:
-    print(json.dumps(document), flush=True)  # noqa: T201 (this is how it answers)
-
-
 if __name__ == "__main__":
     asked = json.loads(sys.stdin.read())
     try:
         answer = asyncio.run(_OPERATIONS[asked["operation"]](asked))
     except Exception as error:  # noqa: BLE001 (told to the process that waits)
         answer = {"error": type(error).__name__, "message": str(error)}
-    _print_document({"answer": answer})
+    print(json.dumps({"answer": answer}), flush=True)  # noqa: T201 (this is how it answers)
     os._exit(0)  # threads of py-rattler may still be at work: an orderly end crashes now and then

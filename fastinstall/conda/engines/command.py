@@ -4,17 +4,18 @@ Runs the user's conda: always on a named prefix, always for JSON, never asking a
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from fastinstall.conda.channel import write_offered_channel
 from fastinstall.conda.engines import failures, linked_records
 from fastinstall.conda.engines.choose import CondaTools
-from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
-from fastinstall.conda.engines.printed_documents import Document, find_error, parse_actions, parse_documents
 from fastinstall.conda.history_file import remove_history_requests
 from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError
@@ -33,6 +34,8 @@ _UNLISTED = {"CONDA_REGISTER_ENVS": "false"}
 """Keeps a prefix out of the user's list of environments."""
 _RECORD = "info/repodata_record.json"
 _NONE: Mapping[str, str] = {}
+
+Document = dict[str, Any]
 
 
 class CondaCommand:
@@ -255,3 +258,48 @@ def make_conda_variables(variables: Mapping[str, str], more: Mapping[str, str] |
     """Return the environment for the user's conda: the user's own, less what would lead it elsewhere."""
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
     return {**kept, **_OURS, **(more or {})}
+
+
+_DECODER = json.JSONDecoder()
+
+
+def parse_documents(text: str) -> tuple[Document, ...]:
+    """Parse every JSON object in an output, whatever stands around it.
+
+    >>> parse_documents('warning {"success": true} done {"actions": {}}')
+    ({'success': True}, {'actions': {}})
+    """
+    found: list[Document] = []
+    position = text.find("{")
+    while position >= 0:
+        try:
+            document, end = _DECODER.raw_decode(text, position)
+            found.append(document)
+        except ValueError:
+            end = position + 1
+        position = text.find("{", end)
+    return tuple(found)
+
+
+def find_error(documents: tuple[Document, ...]) -> Document | None:
+    """Return the document that tells of a failure."""
+    failures = (each for each in documents if "exception_name" in each or each.get("error"))
+    return next((each for each in failures if each.get("exception_name") != "DryRunExit"), None)
+
+
+def parse_actions(documents: tuple[Document, ...]) -> CondaChange:
+    """Parse the last reported transaction; packages that go have their name, version and build alone."""
+    told: Document = next(
+        (each["actions"] for each in reversed(documents) if isinstance(each.get("actions"), dict)), {}
+    )
+    fetched, linked, unlinked = (
+        [_parse_package(entry) for entry in told.get(kind) or () if isinstance(entry, dict) and entry.get("name")]
+        for kind in ("FETCH", "LINK", "UNLINK")
+    )
+    whole = {package.dist: package for package in fetched}
+    return CondaChange(linked=tuple(whole.get(each.dist, each) for each in linked), unlinked=tuple(unlinked))
+
+
+def _parse_package(entry: Document) -> CondaPackage:
+    channel = {"channel": entry["base_url"]} if entry.get("base_url") else {}
+    return package_from_record({"subdir": entry.get("platform"), **entry, **channel})

@@ -14,17 +14,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fastinstall.conda.channel import write_offered_channel
 from fastinstall.conda.engines import failures, linked_records
 from fastinstall.conda.engines.choose import CondaTools
-from fastinstall.conda.engines.clobbered_files import give_files_to_later
-from fastinstall.conda.engines.offered_channel import write_offered_channel
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
-from fastinstall.conda.engines.printed_documents import parse_documents
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Progressed
 from fastinstall.core.files import discard, write_bytes
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
@@ -88,13 +85,11 @@ class Rattler:
         """Install what is there, less what goes, with what comes."""
         failures.refuse_protected(prefix)
         before = linked_records.read_linked_records(prefix)
-        texts = {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
         self._ask_worker("change", prefix, packages=self._list_packages(prefix, change.linked), removed=names)
         if not tagged:
             discard(prefix / _TAG)
-        give_files_to_later(prefix, [each.record for each in change.linked], texts)
         linked_records.finalize_changed_records(prefix, change, before)
         # What conda would have written into the history.
         present = tuple(package_from_record(before[name]) for name in names if name in before)
@@ -152,18 +147,11 @@ class Rattler:
         words = json.dumps({**common, "platforms": platforms, **request})
         argv = (sys.executable, "-P", "-s", _WORKER)
         environment = {**self._means.variables, "PYTHONIOENCODING": "utf-8", "FASTINSTALL_GUARD": "0"}
-        completed = run(
-            argv, environment=environment, stdin=words, check=False, timeout=_SECONDS, on_line=self._report_progress
-        )
-        answers = [each for each in parse_documents(completed.stdout) if "answer" in each]
+        completed = run(argv, environment=environment, stdin=words, check=False, timeout=_SECONDS)
+        answers = [line for line in completed.stdout.splitlines() if line.startswith('{"answer"')]
         if not answers:
             raise failures.make_wordless_failure(completed, "py-rattler")
-        answer = answers[-1]["answer"]
+        answer = json_data(answers[-1])["answer"]
         if "error" in answer:
             raise failures.make_failure(answer["error"], answer["message"], "py-rattler", prefix)
         return dict(answer)
-
-    def _report_progress(self, line: str) -> None:
-        if line.startswith('{"progress"'):
-            done, total = json_data(line)["progress"]
-            self._means.emit(Progressed(stage="conda", done=done, total=total))

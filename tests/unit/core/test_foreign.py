@@ -95,7 +95,6 @@ OWN = {
     "wheelbuild": "trees that were unpacked here, without links or devices",
     "conda/channel.py": "packages that were made here",
     "conda/package.py": "likewise",
-    "conda/wheel_layout.py": "likewise",
     "conda/engines/_rattler_worker.py": "its own process; what it reads was looked at before",
     "conda/engines/linked_records.py": "a prefix of its own",
     "index/client.py": "what it writes itself",

@@ -40,8 +40,7 @@ from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.facts import Facts
 from fastinstall.plan.conda_steps import make_conda_request
-from fastinstall.plan.facts_digest import compute_facts_digest
-from fastinstall.plan.plan import Plan
+from fastinstall.plan.plan import Plan, compute_facts_digest
 from fastinstall.plan.planner import make_plan
 from fastinstall.plan.satisfied import plan_nothing
 from fastinstall.plan.situation import Situation

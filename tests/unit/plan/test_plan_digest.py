@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.values.builders import changed, healthy_facts
 
-from fastinstall.plan.facts_digest import compute_facts_digest
+from fastinstall.plan.plan import compute_facts_digest
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fastinstall.conda.engines.printed_documents import find_error, parse_actions, parse_documents
+from fastinstall.conda.engines.command import find_error, parse_actions, parse_documents
 from fastinstall.model.conda import CondaPackage
 
 LINKED = {
