@@ -1,7 +1,7 @@
 """Events as a person sees them: one live line on a terminal, plain lines elsewhere.
 
-The line says what is being done, how much of it is done, and how long it has taken so far. For a terminal that knows
-only lines, or a screen reader, the state is printed every so often instead.
+The line says what is being done, how much of it is done, how long it has taken so far, and roughly what is left of a
+setup. For a terminal that knows only lines, or a screen reader, the state is printed every so often instead.
 """
 
 import threading
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import fit
-from fastinstall.core.events import Event, Finished, Noted, Progressed, Started
+from fastinstall.core.events import Event, Finished, Noted, Progressed, RemainingTime, Started
+from fastinstall.core.messages import format_rough_duration
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ class ProgressState:
         begun: when it did, in seconds of any clock.
         done: units of it that are done.
         total: all of them; 0 where nobody counts.
+        end: when all of a setup is expected to be done, by the same clock; 0 if unknown.
     """
 
     stage: str = ""
@@ -179,6 +181,7 @@ class ProgressState:
     begun: float = 0.0
     done: int = 0
     total: int = 0
+    end: float = 0.0
 
 
 def advance_state(state: ProgressState, event: Event, now: float) -> ProgressState:
@@ -187,11 +190,13 @@ def advance_state(state: ProgressState, event: Event, now: float) -> ProgressSta
         case Started(stage="index" | "solve"):
             return ProgressState()
         case Started():
-            return ProgressState(stage=event.stage, message=event.message, begun=now)
+            return ProgressState(stage=event.stage, message=event.message, begun=now, end=state.end)
         case Progressed() if event.stage == state.stage and event.total:
             return replace(state, done=event.done, total=event.total)
         case Finished() if event.stage == state.stage:
-            return ProgressState()
+            return ProgressState(end=state.end)
+        case RemainingTime():
+            return replace(state, end=now + event.seconds)
         case _:
             return state
 
@@ -213,8 +218,9 @@ def describe_state(state: ProgressState, now: float) -> str:
 
 
 def _describe_facts(state: ProgressState, now: float, between: str) -> str:
-    """Describe how much is done, and how long it has taken."""
-    so_far = f"{now - state.begun:.0f} s so far"
+    """Describe how much is done, how long it has taken, and until the estimate is used up what is left."""
+    left = f" ({format_rough_duration(state.end - now)} left)" if state.end > now else ""
+    so_far = f"{now - state.begun:.0f} s so far{left}"
     if not state.total:
         return so_far
     if state.stage == "download":

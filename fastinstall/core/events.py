@@ -57,7 +57,15 @@ class Noted:
     detail: bool = False
 
 
-Event = Started | Progressed | Finished | Noted
+@tagged("foretold")
+@immutable
+class RemainingTime:
+    """How many seconds what begins is expected to take, roughly."""
+
+    seconds: float
+
+
+Event = Started | Progressed | Finished | Noted | RemainingTime
 Emit = Callable[[Event], None]
 
 

@@ -11,10 +11,11 @@ PROGRAM = """
 import os, sys, time
 from fastinstall.cli.console import Console, is_dumb, page_for
 from fastinstall.cli.progress import progress_listener
-from fastinstall.core.events import Finished, Noted, Progressed, Started
+from fastinstall.core.events import Finished, Noted, Progressed, RemainingTime, Started
 
 page = page_for(sys.stderr, os.environ, colourless=False, verbose=False)
 with progress_listener(Console(err=page, lines_only=is_dumb(os.environ))) as show:
+    show(RemainingTime(seconds=44.0))
     show(Started(stage="compile", message="compiling it"))
     show(Progressed(stage="compile", done=0, total=0))
     show(Progressed(stage="compile", done=21, total=84))
@@ -30,7 +31,7 @@ SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 
 def test_a_terminal_shows_a_bar_with_counts_and_how_long_it_took_and_is_left_as_it_was(sandbox: Sandbox) -> None:
     with _program(sandbox, "slowly") as shown:
-        shown.expect("compiling it [#####...............] 21/84, 0 s so far")
+        shown.expect("compiling it [#####...............] 21/84, 0 s so far (about 40 s left)")
         shown.expect("21/84, 5 s so far")
         assert shown.raw.isascii()
         shown.process.send_signal(signal.SIGINT)

@@ -41,7 +41,7 @@ STEPS = """
     build change-conda-packages conda-toolchain create-environment install-guard make-conda-packages pin pin-for-pip
     private-headers prove swap system-packages verify
 """
-EVENTS_TOLD = "finished noted progressed started"
+EVENTS_TOLD = "finished foretold noted progressed started"
 JOURNAL = "adding begun committed committing engaged engaging moved moving spread spreading undoing yielding"
 ERRORS = """
     Archive Command Damaged Document Failed Fastinstall Foreign LaterDocument Refused Undetermined Unproven Usage

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.bench.bench_request import make_bench_request, pipeline_of
-from fastinstall.cli.common import find_target_to_read, tell
+from fastinstall.cli.common import find_target_to_read, progress_for, session_of, tell
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core.errors import ExitCode, FailedError
 
 _ADAPTERS = str(Path(__file__).parents[2] / "bench/adapters")

@@ -21,11 +21,9 @@ from fastinstall.apply.wheel_only import (
     require_channel,
 )
 from fastinstall.cli.commands.plan import code_of, fleet_request
-from fastinstall.cli.common import make_request, refuse_together, target_of, tell
+from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of, tell
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import progress_for, session_of
-from fastinstall.cli.text.fleets import fleet_text
-from fastinstall.cli.text.wheel_set import set_text
+from fastinstall.cli.text.fleets import fleet_text, set_text
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.fleet.host_plan import plan_hosts

@@ -4,10 +4,9 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.common import make_request, refuse_together, target_of
+from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, tell_report, tell_survey
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
 from fastinstall.core.home import expand_home

@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import find_target_to_read, recover_or_report, target_of, tell
+from fastinstall.cli.common import find_target_to_read, progress_for, recover_or_report, session_of, target_of, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home

@@ -4,10 +4,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.cli.common import tell_renaming
+from fastinstall.cli.common import session_of, tell_renaming
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import session_of
 from fastinstall.core.codec import dump, encode
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.model.recipe import Recipe

@@ -3,13 +3,20 @@
 from argparse import Namespace
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import find_target_to_read, recover_or_report, refuse_together, target_of, tell
+from fastinstall.cli.common import (
+    find_target_to_read,
+    progress_for,
+    recover_or_report,
+    refuse_together,
+    session_of,
+    target_of,
+    tell,
+)
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
-from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote, recover_command

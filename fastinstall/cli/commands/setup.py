@@ -7,13 +7,11 @@ from fastinstall.apply.carry_out import SetupOutcome
 from fastinstall.apply.expectations import describe_expectations
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.apply.recovery import recover_first
-from fastinstall.cli.common import make_request, target_of, tell, tell_interruptions
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import progress_for, session_of
-from fastinstall.cli.text.plan_page import plan_text
+from fastinstall.cli.text.plan_page import outcome_text, plan_text
 from fastinstall.cli.text.reports import render_speed_table, report_text
-from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.observe.session import Session

@@ -1,16 +1,18 @@
-"""A fleet plan as text that stays short whatever the number of hosts. The same value that --json prints.
+"""Wheels for many machines, a set of wheels, and collected reports as text: short, however many there are.
 
-The state of many machines as text that stays short whatever their number. The same value that --json prints.
+The same values that --json prints.
 """
 
 from collections.abc import Iterator, Sequence
 
 from fastinstall.cli.console import Page, join_lines
-from fastinstall.core.messages import listing
+from fastinstall.core.messages import listing, quote
 from fastinstall.fleet.fleet import ExcludedHost, Fleet, FleetArtefact
 from fastinstall.fleet.reports import Collected, SharedFinding, Unreported
 from fastinstall.fleet.wheel_choice import format_quantity
+from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet
 from fastinstall.model.finding import Status
+from fastinstall.wheelbuild.package_index import PAGES
 
 _NAMES = 3
 _GROUPS = 12
@@ -159,3 +161,23 @@ def _render_unreported_hosts(collected: Collected, page: Page) -> Iterator[str]:
             for each in found if page.verbose else found[:_COLLECTED_REASONS]:
                 yield from page.lines(f"{each.host}: {each.reason}", first="    ", rest="      ", style="dim")
         yield from page.advice(f"hint: {found[0].hint}", first="    ", rest="      ")
+
+
+def set_text(made: WheelSet, page: Page) -> str:
+    """Return a line for each wheel, then where the index is."""
+    lines = [page.paint(made.summary, "bold")]
+    for wheel in made.wheels:
+        lines += _render_wheel(wheel, page)
+    if any(wheel.outcome is WheelOutcome.THERE for wheel in made.wheels):
+        lines += page.lines(f"a package index for pip and others: {made.directory / PAGES}")
+        lines.append(f"try it: python3 -m http.server --directory {quote(made.directory)}")
+    return join_lines(lines)
+
+
+def _render_wheel(wheel: SetWheel, page: Page) -> Iterator[str]:
+    name = f"  {page.paint(f'{wheel.abi:<7}', 'bold')} "
+    if wheel.outcome is WheelOutcome.THERE:
+        yield f"{name}{wheel.wheel}"
+        return
+    yield from page.lines(f"not here: {wheel.problem}", first=name, rest=_BELOW, style="warning")
+    yield from page.advice(f"hint: {wheel.hint}", first=_BELOW, rest=_BELOW + "  ")

@@ -1,34 +1,35 @@
 """The wizard: what was found, what will change, and Proceed / Customize / Cancel. Only for a person at a terminal."""
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.cost import describe_cost
-from fastinstall.apply.expectations import describe_duration, describe_expected_gain
+from fastinstall.apply.expectations import describe_expected_gain, estimate_seconds
 from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
-from fastinstall.cli.questions import asker_for
+from fastinstall.cli.questions import Asker, ask_text_or_go_back, asker_for
 from fastinstall.cli.text.facts_page import facts_text
-from fastinstall.cli.text.plan_page import list_cautions, plan_text
+from fastinstall.cli.text.plan_page import list_cautions, outcome_text, plan_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
-from fastinstall.cli.text.setup_page import outcome_text
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
-from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.messages import quote
+from fastinstall.core.home import expand_home
+from fastinstall.core.messages import format_rough_duration, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.active_environment import USUAL_NAMES, NamedTarget, active_prefixes
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import Preliminary, find_step
+from fastinstall.verbs.discover_environments import NEARBY, FoundEnvironment, discover_environments
 from fastinstall.verbs.plan import observe_facts, plan_setup
 
 PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
@@ -128,7 +129,7 @@ class _Wizard:
 
     def _ask_next(self, plan: Plan) -> str:
         meanings = {
-            PROCEED: f"build, test, install: {describe_duration(plan)}",
+            PROCEED: f"build, test, install: {format_rough_duration(estimate_seconds(plan))}",
             CUSTOMIZE: "version, CPU level, libraries, ...",
             CANCEL: "change nothing",
         }
@@ -218,3 +219,113 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
             f"  {equivalent_command(plan)}",
         )
     )
+
+
+CANCELLED = "cancelled; nothing was changed"
+
+_OTHER, _CANCEL = "other", "cancel"
+
+
+@immutable
+class EnvironmentChooser:
+    """Asks for an environment.
+
+    Attributes:
+        session: variables, directories, clock and event listener of this run.
+        asker: asks by cursor or in lines, by the terminal.
+        console: where to complain about a directory.
+        directory: the working directory, whose environments are offered.
+    """
+
+    session: Session
+    asker: Asker
+    console: Console
+    directory: Path
+
+    def choose(self, refused: Path | None = None) -> NamedTarget:
+        """Ask until there is an answer.
+
+        Args:
+            refused: an environment that cannot be changed, and is not offered again.
+
+        Raises:
+            RefusedError: the person cancelled.
+        """
+        everywhere = discover_environments(self.session, self.directory)
+        found = [each for each in everywhere if each.seen.prefix != refused]
+        there = {str(each.seen.prefix): each for each in found}
+        new = str(self.directory / USUAL_NAMES[0])
+        answers = {path: self.shorten(Path(path)) for path in there}
+        meanings = {path: describe_found_environment(each) for path, each in there.items()}
+        if not os.path.lexists(new):
+            answers[new], meanings[new] = self.shorten(Path(new)), "make a new one; nothing else changes"
+        answers |= {_OTHER: "Other", _CANCEL: "Cancel"}
+        meanings |= {_OTHER: "type a directory", _CANCEL: "change nothing"}
+        while True:
+            answer = self.asker.choose(_word_question(everywhere, self.session), answers, meanings=meanings)
+            if answer == _CANCEL:
+                raise RefusedError(CANCELLED)
+            if answer in there:
+                return NamedTarget(prefix=Path(answer))
+            if answer == new:
+                return NamedTarget(new=Path(new))
+            question = "Directory of an environment, or of a new one"
+            typed = ask_text_or_go_back(self.asker, question, self._read_target, self.console.talk)
+            if typed:
+                return self._read_target(typed)
+
+    def shorten(self, prefix: Path) -> str:
+        """Return the shortest way to write a path."""
+        ways = [str(prefix)]
+        if prefix.is_relative_to(self.directory):
+            ways.append(f"./{prefix.relative_to(self.directory)}")
+        home = self.session.variables.get("HOME", "")
+        if home and prefix.is_relative_to(home):
+            ways.append(f"~/{prefix.relative_to(home)}")
+        return min(ways, key=len)
+
+    def _read_target(self, text: str) -> NamedTarget:
+        place = self.directory / expand_home(text)
+        if any(os.path.lexists(place / name) for name in ("bin/python", "bin/python3")):
+            return NamedTarget(prefix=place)
+        if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
+            raise ValueError(f"{place} is no Python environment: it has no bin/python")
+        return NamedTarget(new=place)
+
+
+def is_left_open(target: NamedTarget, session: Session) -> bool:
+    """Tell whether neither flags nor the shell say which environment is meant; fastinstall's own never is."""
+    if target.prefix or target.python or target.new:
+        return False
+    return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
+
+
+def describe_found_environment(each: FoundEnvironment) -> str:
+    """Return what is in an environment, and how it is known, in one line."""
+    seen = each.seen
+    parts = ["conda"] if seen.kind is EnvironmentKind.CONDA else []
+    parts += [f"Python {seen.python}"] if seen.python else []
+    parts += [_describe_pillow(each)]
+    return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # the path says that it is near
+
+
+def _describe_pillow(each: FoundEnvironment) -> str:
+    there = " and ".join(each.seen.pillow) or "no Pillow"
+    if not each.seen.ours:
+        return there
+    return f"{there}; the fast build is gone" if each.seen.is_replaced else f"{there} by fastinstall"
+
+
+def _list_active_prefixes(session: Session) -> set[str]:
+    return {os.path.realpath(prefix) for prefix in active_prefixes(session.variables).values()}
+
+
+def _word_question(found: Sequence[FoundEnvironment], session: Session) -> str:
+    active = sum(each.found.startswith("active") for each in found)
+    if active:
+        state = "Two environments are active." if active > 1 else ""
+    elif os.path.realpath(session.tool_prefix) in _list_active_prefixes(session):
+        state = "Only fastinstall's own environment is active."
+    else:
+        state = "No environment is active."
+    return f"{state} Which one gets the fast Pillow?" if state else "Which environment gets the fast Pillow?"

@@ -9,7 +9,7 @@ from fastinstall.cli.progress import (
     describe_state,
     line_of,
 )
-from fastinstall.core.events import Event, Finished, Progressed, Started
+from fastinstall.core.events import Event, Finished, Progressed, RemainingTime, Started
 
 COMPILING = Started(stage="compile", message="compiling pillow for x86-64-v2 and x86-64-v3")
 
@@ -37,6 +37,15 @@ def test_units_are_counted_and_those_of_another_stage_are_not(golden: Golden) ->
     state = advance_state(state, Progressed(stage="download", done=9, total=10), 10.0)
     state = advance_state(state, Progressed(stage="compile", done=21, total=84), 11.0)
     golden(describe_state(state, 11.0))
+
+
+def test_what_is_left_of_a_setup_is_told_across_its_stages_until_the_estimate_is_used_up() -> None:
+    state = _after((0.0, RemainingTime(seconds=100.0)), (0.0, COMPILING))
+    assert describe_state(state, 2.0).endswith("2 s so far (about 2 min left)")
+    state = advance_state(state, Finished(stage="compile", message="done", seconds=1.0), 60.0)
+    state = advance_state(state, Started(stage="stage", message="staging it"), 60.0)
+    assert describe_state(state, 61.0) == "still staging it, 1 s so far (about 40 s left)"
+    assert describe_state(state, 101.0) == "still staging it, 41 s so far"
 
 
 @pytest.mark.parametrize("width", [40, 50, 80, 200])

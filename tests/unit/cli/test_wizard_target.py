@@ -9,7 +9,7 @@ from support.terminal.answers import AskedPerson
 from support.values.sessions import a_session
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.wizard.environment_question import EnvironmentChooser, is_left_open
+from fastinstall.cli.wizard.wizard import EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError
 from fastinstall.observe.active_environment import NamedTarget
 
