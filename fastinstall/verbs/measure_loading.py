@@ -24,8 +24,7 @@ from fastinstall.model.facts import Environment
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.session import Session
 from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
-from fastinstall.verbs.bench_context import observe_context
-from fastinstall.verbs.bench_stacks import prepare_stacks
+from fastinstall.verbs.bench_stacks import observe_context, prepare_stacks
 
 
 def bench(session: Session, environment: Environment, request: BenchRequest) -> BenchReport:

@@ -16,6 +16,7 @@ from fastinstall.wheelbuild.package_index import PAGES
 
 _NAMES = 3
 _GROUPS = 12
+_ROOM_FOR_NAMES = 100
 _REASONS = 3
 _BELOW = " " * 4
 
@@ -82,25 +83,15 @@ def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
             group.level,
             group.runs,
             group.artefact,
-            first_names(group.hosts, page),
+            first_names(group.hosts, page) if page.width is None or page.width >= _ROOM_FOR_NAMES else "",
         )
         for group in shown
     ]
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
-    for row in (head, *rows):
-        first = f"  {row[0]:>{widths[0]}}  "
-        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row[1:-1], widths[1:], strict=True))
-        yield _append_names(f"{first}{cells}".rstrip(), row[-1], page)
+    yield from page.table(head, rows, right=(0,), margin=2)
     if len(fleet.groups) > len(shown):
         rest = fleet.groups[len(shown) :]
         hosts = format_quantity(sum(len(group.hosts) for group in rest), "host")
         yield f"  ... and {len(rest)} more groups of {hosts}: --verbose or --json"
-
-
-def _append_names(row: str, names: str, page: Page) -> str:
-    """Return a row of the table, with the names behind it where there is room for them."""
-    room = page.width is None or len(row) + 2 + len(names) <= page.width
-    return f"{row}  {names}" if names and room else row
 
 
 _FINDINGS = 15
