@@ -4,6 +4,7 @@ The same values that --json prints.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.core.messages import listing, quote
@@ -87,7 +88,7 @@ def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
         )
         for group in shown
     ]
-    yield from page.table(head, rows, right=(0,), margin=2)
+    yield from replace(page, width=None).table(head, rows, right=(0,), margin=2)  # no row is broken
     if len(fleet.groups) > len(shown):
         rest = fleet.groups[len(shown) :]
         hosts = format_quantity(sum(len(group.hosts) for group in rest), "host")
