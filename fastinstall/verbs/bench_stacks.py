@@ -3,13 +3,12 @@
 Both wheels are fetched, built or taken from the cache, and unpacked beside each other; none is installed.
 """
 
-import os
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fastinstall.bench.candidates import UnpackedPackages
-from fastinstall.bench.effort import FULL, QUICK, BenchContext, describe_load
+from fastinstall.bench.effort import FULL, QUICK, BenchContext
 from fastinstall.bench.report import BenchRequest
 from fastinstall.core import files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.errors import FastinstallError, UndeterminedError
@@ -198,7 +197,7 @@ def observe_context(
     """
     from fastinstall.observe.loader_limits import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
-    started, load = time.monotonic(), os.getloadavg()[0]
+    started = time.monotonic()
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
     if facts.stack.core is None:
         raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
@@ -221,5 +220,4 @@ def observe_context(
         space=space,
         remark=remark,
         elapsed=lambda: time.monotonic() - started,
-        busy=describe_load(load, machine.usable_cpus),
     )

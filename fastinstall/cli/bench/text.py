@@ -140,7 +140,7 @@ class _Writer:
         yield from self._indent(told)
 
     def _render_rates(self, baseline: CandidateResult) -> Iterator[str]:
-        """Yield images per second by number of workers, and how they start."""
+        """Yield images per second by number of workers."""
         rates = baseline.rates
         if rates:
             yield from rate_table(rates, self.page)
@@ -222,7 +222,7 @@ def candidates_text(known: Sequence[PossibleCandidate], page: Page) -> str:
     return join_lines((*table, *page.lines(hint, first="  ", rest="  ")))
 
 
-_WORDS = frozenset(("stage", "start", "candidate", "differs", "operation", "name", "what it is", "needs"))
+_WORDS = frozenset(("stage", "candidate", "differs", "operation", "name", "what it is", "needs"))
 """Columns of words; the others hold figures."""
 
 
@@ -234,18 +234,17 @@ def stage_table(costs: Sequence[StageCost], page: Page) -> list[str]:
 
 
 def rate_table(rates: Sequence[LoadingRate], page: Page) -> list[str]:
-    """Return images per second by number of workers, and how they start."""
+    """Return images per second by number of workers."""
     rows = [
         (
             str(each.workers),
-            str(each.start),
             format_rate(each.images_per_second),
             f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
             format_bytes(each.peak_bytes) if each.peak_bytes else "",
         )
         for each in rates
     ]
-    return render_table(("workers", "start", "images/s", "first batch", "memory"), rows, page)
+    return render_table(("workers", "images/s", "first batch", "memory"), rows, page)
 
 
 def candidate_table(result: WorkloadResult, page: Page) -> list[str]:
