@@ -19,7 +19,7 @@ from fastinstall.cli.wizard.choices import (
     list_asked_options,
 )
 from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
+from fastinstall.model.request import LinkMode, Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.verbs.recipe_comparison import RecipePreview
@@ -45,7 +45,6 @@ OTHERS: dict[str, tuple[tuple[str, ...], object]] = {
     "guard": (("no",), False),
     "pin": (("yes",), True),
     "upgrade": (("yes",), True),
-    "allow": (("downgrade",), (Risk.DOWNGRADE,)),
 }
 
 
@@ -74,8 +73,8 @@ def _asking(talk: WizardConversation, *answers: str) -> WizardConversation:
     )
 
 
-def test_every_request_that_has_a_flag_can_be_customised() -> None:
-    assert sorted(BY_FIELD) == sorted(option.field for option in REQUEST_OPTIONS)
+def test_every_request_that_has_a_flag_can_be_customised_but_risks_which_are_asked_about_one_by_one() -> None:
+    assert sorted((*BY_FIELD, "allow")) == sorted(option.field for option in REQUEST_OPTIONS)
     assert sorted(OTHERS) == sorted(BY_FIELD), "each has a case below"
 
 
@@ -105,13 +104,6 @@ def test_what_is_typed_can_be_made_nothing_again(talk: WizardConversation, field
 def test_another_recipe_begins_without_the_version_and_the_levels_of_the_one_before(talk: WizardConversation) -> None:
     request = ask_option(BY_FIELD["recipe"], _asking(talk, "pillow"), Request(version="1", levels=("x86-64-v2",)))
     assert request == Request(recipe="pillow")
-
-
-def test_a_risk_is_added_to_those_before_and_all_can_be_taken_away(talk: WizardConversation) -> None:
-    before = Request(allow=(Risk.VULNERABLE,))
-    added = ask_option(BY_FIELD["allow"], _asking(talk, "downgrade"), before)
-    assert added == Request(allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
-    assert ask_option(BY_FIELD["allow"], _asking(talk, "none"), before) == Request()
 
 
 def test_what_only_conda_knows_is_asked_in_its_environments_alone() -> None:
