@@ -27,7 +27,7 @@ from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.known_environments import remember_environment
+from fastinstall.observe.environments import remember_environment
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session

@@ -28,7 +28,7 @@ from fastinstall.model.history import (
     describe_interruption,
     unpinning_command,
 )
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import Session
 from fastinstall.pins.earlier_pins import find_noted_project, read_pin_record
 

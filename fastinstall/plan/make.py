@@ -28,7 +28,7 @@ from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Install
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe import observation, recipes
-from fastinstall.observe.active_environment import (
+from fastinstall.observe.environments import (
     USUAL_NAMES,
     NamedTarget,
     base_python,

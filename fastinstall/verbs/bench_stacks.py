@@ -19,7 +19,7 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Environment, Interpreter
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.observation import ObservationRequest, facts_of, read_earlier_receipt
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
@@ -110,9 +110,9 @@ def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collectio
         interpreter: that it has to fit.
         places: indexes that pip is configured for; one of them has offered it.
     """
-    from fastinstall.index import file_names, supported_tags  # noqa: PLC0415 (packaging, only where a wheel is looked for)
+    from fastinstall.index import file_names  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
-    tags = set(supported_tags.list_supported_tags(interpreter))
+    tags = set(file_names.list_supported_tags(interpreter))
     found = []
     for stored in downloads.list_stored_files(cache, lambda name: name.startswith("pillow-") and name.endswith(".whl")):
         name, index = file_names.parse_filename(stored.path.name), stored.find_index(places)
@@ -195,7 +195,7 @@ def observe_context(
     Raises:
         UndeterminedError: there is no PIL to measure.
     """
-    from fastinstall.observe.loader_limits import observe_machine  # noqa: PLC0415 (only bench looks at it)
+    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
     started = time.monotonic()
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))

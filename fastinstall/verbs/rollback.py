@@ -28,8 +28,7 @@ from fastinstall.model.move import MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import kind_of_prefix
-from fastinstall.observe.environment_summary import scan_environment
+from fastinstall.observe.environments import kind_of_prefix, scan_environment
 from fastinstall.observe.interpreter import explain_absence
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session

@@ -11,7 +11,7 @@ from support.values.sessions import a_session
 from fastinstall.cli.console import Console
 from fastinstall.cli.wizard.wizard import EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 
 
 def _chooser(home: Path, person: AskedPerson, **variables: str) -> EnvironmentChooser:
