@@ -26,8 +26,7 @@ from fastinstall.proof.cases import (
     check_of,
     skip_proof_check,
 )
-from fastinstall.proof.judge import StackComparison, exclude_undetermined, judge_results
-from fastinstall.proof.known_differences import exclude_known
+from fastinstall.proof.judge import StackComparison, exclude_known, exclude_undetermined, judge_results
 from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import (
     DECODERS,

@@ -63,7 +63,7 @@ CHECKS = """
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
-    dali dali-gpu imagecodecs opencv-area opencv-linear opencv-reduced pillow
+    dali dali-gpu opencv-area opencv-linear opencv-reduced pillow
     pillow-draft pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-batched
     torchvision-io
 """
