@@ -16,7 +16,8 @@ from fastinstall.core.codec import decode
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.core.process import CommandError, Completed, RunningProbe, run
+from fastinstall.core.process import CommandError, Completed, run
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.facts import Environment, Interpreter, Runtime
 from fastinstall.observe.session import Session

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import IsaScan

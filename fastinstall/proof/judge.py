@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.concurrency import await_future
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof.cases import CaseDifference, pixels_of
 from fastinstall.proof.runs import (

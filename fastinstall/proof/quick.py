@@ -16,7 +16,7 @@ from functools import partial
 from fastinstall.core import temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Progressed, ignore
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof.cases import (
     CaseDifference,

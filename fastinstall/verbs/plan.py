@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
