@@ -33,7 +33,7 @@ from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, To
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.package_index import require_wheelhouse
+from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
 
 
 def run(arguments: Namespace, context: Context) -> int:

@@ -13,7 +13,7 @@ from fastinstall.fleet.reports import Collected, SharedFinding, Unreported
 from fastinstall.fleet.wheel_choice import format_quantity
 from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet
 from fastinstall.model.finding import Status
-from fastinstall.wheelbuild.package_index import PAGES
+from fastinstall.wheelbuild.package_index.publish import FRONT_PAGE
 
 _NAMES = 3
 _GROUPS = 12
@@ -156,12 +156,12 @@ def _render_unreported_hosts(collected: Collected, page: Page) -> Iterator[str]:
 
 
 def set_text(made: WheelSet, page: Page) -> str:
-    """Return a line for each wheel, then where the index is."""
+    """Return a line for each wheel, then the page that tells others how to install from the directory."""
     lines = [page.paint(made.summary, "bold")]
     for wheel in made.wheels:
         lines += _render_wheel(wheel, page)
     if any(wheel.outcome is WheelOutcome.THERE for wheel in made.wheels):
-        lines += page.lines(f"a package index for pip and others: {made.directory / PAGES}")
+        lines += page.lines(f"how to install from it: {made.directory / FRONT_PAGE}")
         lines.append(f"try it: python3 -m http.server --directory {quote(made.directory)}")
     return join_lines(lines)
 

@@ -17,7 +17,7 @@ from fastinstall.core.files import sha256
 from fastinstall.fleet.wheel_set import PYTHONS, SetWheel, WheelOutcome, WheelSet, build_set, plan_set
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
 
 VERSION = str(running())
 ABI = f"cp{VERSION.replace('.', '')}"
