@@ -9,7 +9,7 @@ operating system: the system's libtiff alone would load a second libjpeg, and ot
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fastinstall.conda.reinstall import FOREIGN, name_of_dist
+from fastinstall.conda.reinstall import name_of_dist
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
@@ -27,9 +27,6 @@ from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.installed_pins import is_of_pixi
 
-_TEST_CHANNEL = "fastai/label/test"
-_FAMILIES = {"conda-forge": ("conda-forge",), "defaults": ("defaults", "pkgs/main", "pkgs/r", "pkgs/free")}
-
 
 def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) -> Iterator[str]:
     """Yield warnings about the environment."""
@@ -44,9 +41,7 @@ def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) 
             "pixi made this environment, and its next command makes it again from its lock file, without the stack: "
             "build a channel (fastinstall build --format conda -o ./channel) and name it in pixi.toml"
         )
-    yield from _warn_about_packages(facts, conda)
     yield from _warn_about_foreign_installers(facts, conda, recipe)
-    yield from _warn_about_mixed_channels(conda, recipe)
     again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)
     clashes = find_clobbered_headers(conda)
     for holder in dict.fromkeys(clash.holder for clash in clashes):
@@ -85,24 +80,6 @@ def explain_untouched_libraries(conda: Conda, link: LinkMode) -> str:
     return f"the package contains its own libjpeg-turbo and libtiff; {reason}"
 
 
-def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
-    """Warn about unmaintained packages that guides install."""
-    for package in conda.packages:
-        if package.name in FOREIGN:
-            away = conda_command(facts, "remove", "--force", package.name)
-            again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TIFF)
-            yield (
-                f"{_describe(package)} of {package.channel or 'an unknown channel'} is advised against: it overwrites "
-                f"files of {TIFF}, nobody maintains it, and nothing here needs it: run `{away}`, then `{again}`"
-            )
-    found = [_describe(package) for package in conda.packages if _TEST_CHANNEL in f"{package.channel} {package.url}"]
-    if found:
-        yield (
-            f"{listing(found)} came from {_TEST_CHANNEL}, an experimental channel, which is advised against: remove it "
-            "from conda's configuration (`conda config --show-sources` shows where it is set)"
-        )
-
-
 def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -> Iterator[str]:
     """Warn about distributions that another installer put over conda's, or instead of them."""
     names = providers(recipe)
@@ -123,21 +100,6 @@ def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -
                 f"conda does not know of {what}, and overwrites it when a package depends on Pillow; "
                 "a conda package replaces it"
             )
-
-
-def _warn_about_mixed_channels(conda: Conda, recipe: Recipe) -> Iterator[str]:
-    sides: dict[str, list[str]] = {}
-    for package in conda.packages:
-        if package.name in {*providers(recipe), IJG, TURBO, TIFF} and not is_our_package(package):
-            for family, marks in _FAMILIES.items():
-                if any(f"{mark}/" in f"{package.channel}/" for mark in marks):
-                    sides.setdefault(family, []).append(package.name)
-    if len(sides) > 1:
-        told = listing(f"{listing(sorted(packages))} of {family}" for family, packages in sorted(sides.items()))
-        yield (
-            f"mixed channels: {told}: they use different libjpegs with the same file names; "
-            "choose one channel, and set channel_priority to strict"
-        )
 
 
 def _depends_on(package: CondaPackage, name: str) -> bool:
