@@ -75,7 +75,8 @@ def decide_build(situation: Situation) -> BuildDecision:
         if situation.cached is None and facts.toolchain is None:
             raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
         alone = base_wheel and request.link is LinkMode.BUNDLE
-        wheel = _choose_compiler_wheel(CompilerNeed(facts=facts, request=request, releases=releases, core_alone=alone))
+        need = CompilerNeed(facts=facts, request=request, releases=releases, core_alone=alone)
+        wheel = next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
         situation = _use_compiler(situation, wheel) if wheel is not None else situation
         statics = choose_statics(recipe, releases, request.link)
         if situation.cached is not None:
@@ -178,10 +179,6 @@ def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> Static
         else:
             reasons.append(f"the system's {name}: {releases.origin} has no sdist of {library.static.pypi}")
     return StaticChoice(artefacts=artefacts, reasons=tuple(reasons))
-
-
-def _choose_compiler_wheel(need: CompilerNeed) -> Artefact | None:
-    return next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
 
 
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
