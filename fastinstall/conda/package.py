@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall import __version__
-from fastinstall.conda.missing_extra import make_missing_extra_error
+from fastinstall.conda.engines.choose import make_missing_extra_error
 from fastinstall.core import files, foreign, process, temporary_directories
 from fastinstall.core.architecture import architecture_of_subdir
 from fastinstall.core.directories import hooks_directory
@@ -197,13 +197,9 @@ _ORIGIN: dict[str, Any] = {"tags": ["fastinstall"], "extra": {"fastinstall": {"v
 
 def _make_about(wheel: Path, headers: Message) -> dict[str, Any]:
     """Return licence and summary as the wheel has them, and what the package was made of."""
-    urls = dict(str(line).split(", ", 1) for line in headers.get_all("Project-URL") or () if ", " in str(line))
     told = {
         "license": headers["License-Expression"] or headers["License"],
         "summary": headers["Summary"],
-        "home": urls.get("Homepage") or headers["Home-page"],
-        "dev_url": urls.get("Source"),
-        "doc_url": urls.get("Documentation"),
     }
     known = {name: str(value) for name, value in told.items() if value}
     wheel_of = {"filename": wheel.name, "sha256": files.sha256(wheel), "version": str(headers["Version"])}
