@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fastinstall.elf.cpu_levels import LEVELS
+from fastinstall.elf.cpu import LEVELS
 
 TOOL = (sys.executable, "-m", "fastinstall")
 NUMBERS = (1_000, 3_000, 10_000, 30_000)

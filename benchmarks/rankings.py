@@ -89,7 +89,7 @@ def reported(arguments: argparse.Namespace) -> str:
 
 
 def bench_rates(report: Any, workers: int) -> Rates:  # noqa: ANN401 (JSON is what it is)
-    """Images per second of each candidate, forked and warm, and of the baseline as "pillow"."""
+    """Images per second of each candidate, and of the baseline as "pillow"."""
     (workload,) = report["workloads"]
     entries = {each["candidate"]["name"]: each for each in workload["candidates"]}
     entries["pillow"] = workload["baseline"]
@@ -97,7 +97,7 @@ def bench_rates(report: Any, workers: int) -> Rates:  # noqa: ANN401 (JSON is wh
         name: rate["images_per_second"]
         for name, entry in entries.items()
         for rate in entry["rates"]
-        if rate["workers"] == workers and not rate["cold"] and rate["start"] == "fork"
+        if rate["workers"] == workers
     }
 
 

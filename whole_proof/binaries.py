@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fastinstall.elf.core_copies import read_levels, read_stub
 from fastinstall.elf.description import CoreLevel
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
+from fastinstall.elf.imaging_core import read_levels, read_stub
 from fastinstall.elf.symbols import measure_unoptimised_share
 from fastinstall.proof.cases import ProofCheck
 from whole_proof.checks import finish_check

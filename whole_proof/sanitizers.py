@@ -22,7 +22,7 @@ from fastinstall.core.surroundings import find_program
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.model.recipe import SOURCE_SUFFIX
-from fastinstall.proof.cases import CaseDifference, ProofCheck, check_of, fail_case, operation_of, skip_proof_check
+from fastinstall.proof.cases import CaseDifference, ProofCheck, check_of, operation_of, skip_proof_check
 from fastinstall.proof.matrix_cases import matrix_cases
 from fastinstall.proof.quick import ProofDepth, generate_damaged_files
 from fastinstall.proof.runs import ProofStack, Results, Work, is_death
@@ -179,7 +179,7 @@ def watch(stack: ProofStack, work: Work) -> SanitizerRun:
     with temporary_directories.temporary_directory("sanitizers") as logs:
         options = f"{_OPTIONS}:log_path={logs / 'log'}"
         watched = stack.with_variables({"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options})
-        with Results(None) as results:
+        with Results() as results:
             length = max(100, -(-len(work.cases) // len(os.sched_getaffinity(0))))
             parts = (work.cases[first : first + length] for first in range(0, len(work.cases), length))
             runs = [results.start(watched, replace(work, cases=part, seconds=_SECONDS)) for part in parts]
@@ -211,7 +211,7 @@ def _find_faults(
 
 
 def _make_fault(case: str, reports: Iterable[SanitizerFault], outcome: str) -> CaseDifference:
-    return fail_case(case, "; ".join(sorted(report.text for report in reports)) or outcome)
+    return CaseDifference(case=case, problem="; ".join(sorted(report.text for report in reports)) or outcome)
 
 
 def _find_library_path(steps: CoreSteps, library: str) -> str:

@@ -18,8 +18,7 @@ from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Finished, Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import rank, tunable_for
+from fastinstall.elf.cpu import Cpu, rank, tunable_for
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
@@ -126,7 +125,6 @@ def prepare_trial(
         reference=_make_official_stack(proof_context, context),
         exact=context.recipe.is_exact,
         known=find_known_differences(proof_context.cpu.architecture),
-        kept=context.cache / "proofs" / "outcomes",
         emit=context.emit,
     )
 
@@ -237,10 +235,7 @@ def _make_official_stack(proof_context: ProofContext, context: ExecutionContext)
     wheel = proof_context.reference
     if wheel is None:
         return None
-    stack = _make_stack(f"{wheel.name} {wheel.version}", unpack_official_wheel(wheel, context), proof_context, context)
-    interpreter = proof_context.interpreter
-    decisive = (wheel.sha256, interpreter.version, interpreter.abi, proof_context.cpu.name, proof_context.cpu.level)
-    return replace(stack, identity=digest(decisive) if wheel.sha256 else "")
+    return _make_stack(f"{wheel.name} {wheel.version}", unpack_official_wheel(wheel, context), proof_context, context)
 
 
 def _make_stack(label: str, tree: Path, proof_context: ProofContext, context: ExecutionContext) -> "ProofStack":

@@ -48,28 +48,9 @@ def _drop_pages(descriptor: int) -> bool:
 
 
 def _is_cached(descriptor: int) -> bool:
-    """Return whether a page of the file is in memory.
-
-    mincore(2) is right where this user may write the file, and wrong elsewhere; there a non-blocking read decides.
-    """
-    status = os.fstat(descriptor)
-    if status.st_size == 0:
-        return False
-    if status.st_uid == os.geteuid() or os.access("/proc/self/fd/%d" % descriptor, os.W_OK):
-        return _is_mapping_resident(descriptor, status.st_size)
-    return _is_page_in_cache(descriptor, status.st_size // 2)
-
-
-def _is_page_in_cache(descriptor: int, place: int) -> bool:
-    """Ask preadv2(2), which may start to read a missing page; that page is dropped again."""
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
-    try:
-        return os.preadv(descriptor, [bytearray(1)], place, os.RWF_NOWAIT) > 0
-    except BlockingIOError:
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        return False
-    except (OSError, AttributeError):
-        return True  # unknown
+    """Return whether a page of the file is in memory; true of a file of another user, whose pages the kernel hides."""
+    size = os.fstat(descriptor).st_size
+    return size > 0 and _is_mapping_resident(descriptor, size)
 
 
 def _is_mapping_resident(descriptor: int, size: int) -> bool:

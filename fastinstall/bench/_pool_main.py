@@ -4,9 +4,8 @@
 
 Lines of JSON in, a line of JSON out for each, as of `_loading.py`: the job, then requests:
 
-    {"do": "pool", "workers": N (0: in the process itself), "start": "none", "fork" or "spawn",
-     "seconds": to count, "batch": images per batch, "limit": seconds before giving up,
-     "images": indexes; default all}
+    {"do": "pool", "workers": N (0: in the process itself), "seconds": to count, "batch": images per batch,
+     "limit": seconds before giving up, "images": indexes; default all}
 
 Answer: `images_per_second` after every worker's first batch, `images` that were counted,
 `first_batch_seconds`, `peak_bytes` of all processes, `engine` ("torch": its DataLoader, if tensors are made;
@@ -15,7 +14,7 @@ problem); or `error`.
 
 Like a training script, this process imports what the pipeline needs and never loads an image itself: libraries that
 have started threads by loading one (OpenCV, libvips, OpenMP) may block forever in its children. A child answers each
-request, so that all start alike. Under "spawn", workers import this file as their main module, and so know its names.
+request, so that all start alike.
 """
 
 from __future__ import annotations

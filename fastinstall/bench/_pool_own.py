@@ -24,7 +24,7 @@ def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) 
     if not request["workers"]:
         yield from map(Collator(pipeline).make, lists)
         return
-    context = multiprocessing.get_context(request["start"])
+    context = multiprocessing.get_context("fork")
     workers = [Worker(context, pipeline.job) for _ in range(request["workers"])]
     turns = itertools.cycle(workers)
     pending: Deque[Worker] = deque()
@@ -101,42 +101,29 @@ class Collator:
             except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
                 failed[index] = "%s: %s" % (type(error).__name__, error)
         buffers = buffers_of(values)
-        size = sum(map(size_of, buffers))
+        size = sum(each.nbytes for each in buffers)
         if len(self.memory) < size:
             self.memory = mmap.mmap(-1, size)
         room = memoryview(self.memory)
         start = 0
         for buffer in buffers:
-            end = start + size_of(buffer)
-            copy_into(room[start:end], buffer)
-            start = end
+            room[start : start + buffer.nbytes] = buffer
+            start += buffer.nbytes
         return len(values), failed
 
 
-def buffers_of(value: Any) -> List[Any]:
-    """Return bytes and arrays in a loader's result: an image, (image, label), {"image": ...}."""
+def buffers_of(value: Any) -> List[memoryview]:
+    """Return the bytes of what a loader returns: an image, (image, label), {"image": ...}."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (tuple, list)):
         return [buffer for each in value for buffer in buffers_of(each)]
     if hasattr(value, "detach"):
-        return [value.detach().numpy()]
-    return [value if isinstance(value, (bytes, bytearray)) or hasattr(value, "nbytes") else pickle.dumps(value)]
-
-
-def copy_into(room: memoryview, buffer: Any) -> None:
-    """Copy bytes or an array into memory of exactly its size."""
-    if isinstance(buffer, (bytes, bytearray)):
-        room[:] = buffer
-        return
-    import numpy as np
-
-    np.copyto(np.frombuffer(room, buffer.dtype).reshape(buffer.shape), buffer)
-
-
-def size_of(buffer: Any) -> int:
-    """Return the size of bytes or of an array, in bytes."""
-    return len(buffer) if isinstance(buffer, (bytes, bytearray)) else int(buffer.nbytes)
+        value = value.detach().numpy()
+    if not isinstance(value, (bytes, bytearray)) and not hasattr(value, "nbytes"):
+        value = pickle.dumps(value)
+    view = memoryview(value)
+    return [view.cast("B") if view.c_contiguous and view.nbytes else memoryview(view.tobytes())]
 
 
 def processes() -> Any:

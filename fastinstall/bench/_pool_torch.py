@@ -19,7 +19,7 @@ def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) 
 
     words = {"num_workers": request["workers"], "collate_fn": collate}
     if request["workers"]:
-        words.update(multiprocessing_context=request["start"], prefetch_factor=processes().AHEAD)
+        words.update(multiprocessing_context="fork", prefetch_factor=processes().AHEAD)
         words.update(persistent_workers=True, worker_init_fn=partial(begin, os.getpid()))
     try:
         flow = iter(DataLoader(Images(pipeline.job, len(pipeline.source)), batch_sampler=lists, **words))

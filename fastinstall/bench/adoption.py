@@ -1,6 +1,6 @@
 """Say how to adopt a candidate: what to do, the command or line of code, and what it costs. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, kind_named
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateResult, ImagePipeline, Workload
@@ -23,7 +23,6 @@ class AdviceContext:
         pipeline: what was done to every image.
         pillow: the requirement for the newest Pillow that dependants allow ("pillow<13").
         has_pip: whether the environment has its own pip.
-        busy: which other programs were running, in words; empty if none interfered.
     """
 
     baseline: CandidateResult
@@ -33,7 +32,6 @@ class AdviceContext:
     pipeline: ImagePipeline = ImagePipeline()
     pillow: str = "pillow"
     has_pip: bool = True
-    busy: str = ""
 
 
 @immutable
@@ -168,16 +166,8 @@ def _describe_space(result: CandidateResult, context: AdviceContext) -> str:
 
 
 def _explain_variables(result: CandidateResult) -> Iterator[AdviceOption]:
-    variables = result.candidate.variables
-    if variables:
-        assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(variables.items()))
-        text = f"set it in the shell that starts training{_describe_memory_cost(variables)}"
+    if result.candidate.variables:
+        assigned = " ".join(f"{name}={quote(value)}" for name, value in sorted(result.candidate.variables.items()))
+        cost = "it costs some memory: large blocks take complete huge pages"
+        text = f"set it in the shell that starts training; {cost}"
         yield AdviceOption(text=text, command=f"export {assigned}", code=f"{assigned} python train.py")
-
-
-def _describe_memory_cost(variables: Mapping[str, str]) -> str:
-    if any("hugetlb" in value for value in variables.values()):
-        return "; it costs some memory: large blocks take complete huge pages"
-    if any("THRESHOLD" in name for name in variables):
-        return "; the process keeps the memory that it has used"
-    return ""

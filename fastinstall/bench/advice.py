@@ -1,4 +1,4 @@
-"""What to do about loading images, ordered by measured gain; then what workers need. Pure.
+"""What to do about loading images, ordered by measured gain. Pure.
 
 Candidates that change the pictures, fail on some, or do not fit on the disk are shown with their gain, but never
 recommended.
@@ -9,10 +9,9 @@ from dataclasses import replace
 
 from fastinstall.bench import wording as words
 from fastinstall.bench.adoption import AdviceContext, disk_need, rank_simplicity, ways_of
-from fastinstall.bench.bottleneck import find_best_rate, measure_cold_delay, reads_from_disk, stays_in_memory
+from fastinstall.bench.bottleneck import find_best_rate, measure_cold_delay, reads_from_disk
 from fastinstall.bench.report import (
     BottleneckVerdict,
-    CandidateOutcome,
     CandidateResult,
     Gain,
     LoadingLimit,
@@ -27,7 +26,7 @@ _BEYOND_NOISE = 1.02
 def advice_for(
     candidates: Sequence[CandidateResult], verdict: BottleneckVerdict, context: AdviceContext
 ) -> tuple[SpeedAdvice, ...]:
-    """Return what helps, the largest gain first; then the cost of starting workers.
+    """Return what helps, the largest gain first.
 
     If controls show that the machine was too busy, say so first and recommend nothing.
 
@@ -38,34 +37,33 @@ def advice_for(
     """
     if context.baseline.timing is None:
         return ()
-    found = [each for each in candidates if each.outcome is CandidateOutcome.MEASURED and each.gain is not None]
-    measured, controls = [each for each in found if not each.is_control], [each for each in found if each.is_control]
+    measured = [each for each in candidates if each.gain is not None and not each.is_control]
+    controls = [each for each in candidates if each.gain is not None and each.is_control]
     known = tuple(_tell_present_gain(measured))
     if verdict.bound is LoadingLimit.FAST_ENOUGH:
-        return (*known, _advise_to_leave_fast_loading(measured, verdict), *_advise_persistent_workers(context))
+        return (*known, _advise_to_leave_fast_loading(measured, verdict))
     noise = max((each.gain.high for each in controls if each.gain), default=0.0)
-    better = [each for each in measured if each.gain and is_worthwhile(each.gain, noise)]
-    ranked = sorted((*(_make_advice(each, context) for each in better), *advice_on_workers(context)), key=_get_ratio)
-    ranked.reverse()
+    better = [each for each in measured if is_worthwhile(each, noise)]
+    found = (*(_make_advice(each, context) for each in better), *advice_on_workers(context))
+    ranked = sorted(found, key=lambda each: each.gain.ratio if each.gain else 0.0, reverse=True)
     if disturbance := find_disturbance(controls):
-        return (_tell_disturbance(disturbance, context), *ranked, *_advise_persistent_workers(context))
+        return (_tell_disturbance(disturbance), *ranked)
     alike = [each for each in measured if not flaws_of(each, context)]
-    return (
-        *known,
-        *_advise_to_leave_pictures(measured, alike, noise),
-        *_mark_recommendation(ranked, [each for each in alike if each in better], verdict),
-        *_advise_persistent_workers(context),
-    )
+    best = choose_simplest([each for each in alike if each in better])
+    marked = (replace(each, recommended=best is not None and each.candidate == best.candidate.name) for each in ranked)
+    leave = () if best else _advise_to_leave_pictures(measured, alike)
+    return (*known, *leave, *marked)
 
 
-def is_worthwhile(gain: Gain, noise: float = 0.0) -> bool:
+def is_worthwhile(result: CandidateResult, noise: float = 0.0) -> bool:
     """Return whether a gain exceeds the noise, and is worth the effort.
 
     Args:
-        gain: a candidate's gain over the baseline, with bounds.
+        result: a candidate's, with its gain over the baseline.
         noise: the largest gain of a control in any round.
     """
-    return gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE and gain.ratio > noise
+    gain = result.gain
+    return gain is not None and gain.ratio >= words.WORTHWHILE and gain.low > _BEYOND_NOISE and gain.ratio > noise
 
 
 _WIDE = 1.5
@@ -91,10 +89,9 @@ def find_disturbance(controls: Iterable[CandidateResult]) -> str:
     return ""
 
 
-def _tell_disturbance(disturbance: str, context: AdviceContext) -> SpeedAdvice:
+def _tell_disturbance(disturbance: str) -> SpeedAdvice:
     message = "busy machine, ranges unreliable: nothing is recommended; run it again on an idle machine"
-    evidence = tuple(filter(None, (disturbance, context.busy)))
-    return SpeedAdvice(candidate="", gain=None, finding=words.SAY.hint(message, evidence=evidence))
+    return SpeedAdvice(candidate="", gain=None, finding=words.SAY.hint(message, evidence=(disturbance,)))
 
 
 def _tell_present_gain(measured: Sequence[CandidateResult]) -> Iterator[SpeedAdvice]:
@@ -105,10 +102,6 @@ def _tell_present_gain(measured: Sequence[CandidateResult]) -> Iterator[SpeedAdv
             bounds = f"{1 / gain.high:.2f} to {1 / gain.low:.2f}"
             message = f"your build is already {1 / gain.ratio:.1f}x stock ({bounds}): {each.candidate.title}"
             yield SpeedAdvice(candidate=each.candidate.name, gain=None, finding=words.SAY.ok(message))
-
-
-def _get_ratio(advice: SpeedAdvice) -> float:
-    return advice.gain.ratio if advice.gain is not None else 0.0
 
 
 def _make_advice(result: CandidateResult, context: AdviceContext) -> SpeedAdvice:
@@ -138,36 +131,12 @@ def choose_simplest(better: Sequence[CandidateResult]) -> CandidateResult | None
     Args:
         better: what is worthwhile and has no flaw.
     """
-    gains = [(each.gain, each) for each in better if each.gain is not None]
-    if not gains:
+    best = max(better, key=lambda each: each.ratio, default=None)
+    if best is None or best.gain is None:
         return None
-    best, _ = max(gains, key=lambda each: each[0].ratio)
-    contenders = [each for gain, each in gains if gain.ratio >= _NEARLY * best.ratio and gain.high >= best.low]
-    return min(contenders, key=lambda each: (rank_simplicity(each.candidate), -_get_gain(each)))
-
-
-def _get_gain(result: CandidateResult) -> float:
-    return result.gain.ratio if result.gain is not None else 0.0
-
-
-def _mark_recommendation(
-    ranked: Sequence[SpeedAdvice], better: Sequence[CandidateResult], verdict: BottleneckVerdict
-) -> Iterator[SpeedAdvice]:
-    """Mark the simplest of the best without a flaw; say if it suffices alone."""
-    best = choose_simplest(better)
-    for each in ranked:
-        is_best = best is not None and each.candidate == best.candidate.name
-        yield _recommend(each, best, verdict) if is_best and best else each
-
-
-def _recommend(advice: SpeedAdvice, result: CandidateResult, verdict: BottleneckVerdict) -> SpeedAdvice:
-    reached, target, message = best_rate(result, verdict), verdict.target_rate, advice.finding.message
-    if target is not None and reached >= target:
-        alone = (
-            f"this alone brings about {words.format_rate(reached)} images/s, and you need {words.format_rate(target)}"
-        )
-        message = f"{message}; {alone}: the rest is not needed"
-    return replace(advice, recommended=True, finding=replace(advice.finding, message=message))
+    low = best.gain.low
+    near = [each for each in better if each.gain and each.gain.ratio >= _NEARLY * best.ratio and each.gain.high >= low]
+    return min(near, key=lambda each: (rank_simplicity(each.candidate), -each.ratio))
 
 
 def _advise_to_leave_fast_loading(measured: Sequence[CandidateResult], verdict: BottleneckVerdict) -> SpeedAdvice:
@@ -177,32 +146,30 @@ def _advise_to_leave_fast_loading(measured: Sequence[CandidateResult], verdict: 
 
 
 def _advise_to_leave_pictures(
-    measured: Sequence[CandidateResult], alike: Sequence[CandidateResult], noise: float
+    measured: Sequence[CandidateResult], alike: Sequence[CandidateResult]
 ) -> Iterator[SpeedAdvice]:
-    """Advise against changes if nothing helps that leaves the pictures unchanged."""
-    if not measured or any(is_worthwhile(each.gain, noise) for each in alike if each.gain is not None):
+    """Advise against changes, as nothing helps that leaves the pictures unchanged."""
+    if not measured:
         return
-    others = "" if len(alike) == len(measured) else "without changing pictures, "
-    message = f"leave it alone: {others}{_describe_highest_gain(alike)}"
-    yield SpeedAdvice(candidate="", gain=None, finding=words.SAY.ok(message, evidence=_describe_best_gain(alike)))
-
-
-def _describe_highest_gain(measured: Sequence[CandidateResult]) -> str:
-    highest = max((each.gain.ratio for each in measured if each.gain is not None), default=0.0)
+    highest = max((each.ratio for each in alike), default=0.0)
+    told = "nothing else is faster"
     if highest >= words.WORTHWHILE:
-        return "no gain exceeds the noise of the measurement"
-    return f"you would gain {highest - 1:.0%} at most" if highest > 1 else "nothing else is faster"
+        told = "no gain exceeds the noise of the measurement"
+    elif highest > 1:
+        told = f"you would gain {highest - 1:.0%} at most"
+    others = "" if len(alike) == len(measured) else "without changing pictures, "
+    finding = words.SAY.ok(f"leave it alone: {others}{told}", evidence=_describe_best_gain(alike))
+    yield SpeedAdvice(candidate="", gain=None, finding=finding)
 
 
 def _describe_best_gain(measured: Sequence[CandidateResult]) -> tuple[str, ...]:
-    gains = [(each.gain, each.candidate.title) for each in measured if each.gain is not None]
-    if not gains:
+    best = max(measured, key=lambda each: each.ratio, default=None)
+    if best is None or best.gain is None:
         return ()
-    gain, title = max(gains, key=lambda each: each[0].ratio)
-    return (f"the fastest of {len(gains)} candidates: {title}, {words.describe_gain(gain)}",)
+    gain = words.describe_gain(best.gain)
+    return (f"the fastest of {len(measured)} candidates: {best.candidate.title}, {gain}",)
 
 
-_MOSTLY = 0.5
 _MANY_TIMES = 4.0
 """The files' size, beyond which a store is not advised: what fits into memory today may come from disk tomorrow."""
 _PLACE_LEFT = 0.9
@@ -230,18 +197,8 @@ def evidence_of(result: CandidateResult, context: AdviceContext) -> Iterator[str
     if timing is not None and usual is not None and timing.peak_bytes and usual.peak_bytes:
         peak, usual_peak = map(words.format_size, (timing.peak_bytes, usual.peak_bytes))
         yield f"peak memory of one process: {peak}; currently {usual_peak}"
-    formats = context.workload.formats
-    if result.candidate.stack == "fastinstall" and formats.get("PNG", 0) > _MOSTLY * sum(formats.values()):
-        yield "it contains zlib-ng, which decompresses PNG 1.2 times as fast (measured 2026-11-21)"
     if result.versions:
         yield ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
-
-
-def best_rate(result: CandidateResult, verdict: BottleneckVerdict) -> float:
-    """Return images per second with the best number of workers: the lower of measured and promised by one process."""
-    promised = verdict.reached_rate * (result.gain.ratio if result.gain is not None else 1.0)
-    measured = find_best_rate(result.rates)
-    return promised if measured is None else min(promised, measured.images_per_second)
 
 
 def _report_lack_of_space(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
@@ -250,8 +207,6 @@ def _report_lack_of_space(result: CandidateResult, context: AdviceContext) -> It
         yield f"needs {words.format_size(need)}, but only {words.format_size(place.free_bytes)} are free"
     if (result.stored_ratio or 0.0) > _MANY_TIMES:
         yield f"takes {result.stored_ratio:.1f} times the space: reading from disk becomes slower"
-    if need and not reads_from_disk(context.workload, context.machine) and not stays_in_memory(need, context.machine):
-        yield f"{words.format_size(need)} would not fit in memory, but the files do: it was measured in memory"
 
 
 def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]:
@@ -266,8 +221,6 @@ def _from_disk(result: CandidateResult, context: AdviceContext) -> Iterator[str]
 
 
 _AS_GOOD = 0.95
-_SLOW_START = 1.0
-"""Seconds to the first batch that are worth mentioning: every epoch repeats them."""
 
 
 def advice_on_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
@@ -282,12 +235,7 @@ def advice_on_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
     if best is None or not alone or best.images_per_second < alone * words.WORTHWHILE:
         return
     ratio = best.images_per_second / alone
-    usable, limit = context.machine.usable_cpus, ""
-    if any(rate.workers > best.workers for rate in with_workers):
-        limit = "; more workers load no faster"
-    elif best.workers >= usable:
-        limit = f"; at most {usable} can run at the same time"
-    message = f"num_workers={best.workers}, compared with num_workers=0{limit}"
+    message = f"num_workers={best.workers}, compared with num_workers=0"
     remedy = Remedy(text="give your DataLoader this number of workers; each takes the memory of another process")
     finding = words.SAY.hint(message, evidence=tuple(_list_rates(context)), remedy=remedy)
     gain = Gain(ratio=ratio, low=ratio, high=ratio, rounds=1)
@@ -303,23 +251,7 @@ def fewest_that_pay(rates: Sequence[LoadingRate]) -> LoadingRate | None:
 
 def _list_rates(context: AdviceContext) -> Iterator[str]:
     for rate in context.baseline.rates:
-        yield words.describe_worker_rate(rate) + (f" ({rate.start})" if rate.workers else "")
+        yield words.describe_worker_rate(rate)
     quota = context.machine.quota
     if quota is not None and quota < context.machine.cores:
         yield f"{context.machine.cores} CPUs exist, {quota:g} are granted"
-
-
-def _advise_persistent_workers(context: AdviceContext) -> Iterator[SpeedAdvice]:
-    """Advise to keep workers if starting them takes a second or more, which every epoch repeats."""
-    slow = max((rate for rate in context.baseline.rates if rate.workers), key=_get_start_seconds, default=None)
-    if slow is None or slow.first_batch_seconds < _SLOW_START:
-        return
-    workers = f"{slow.workers} worker{'s' if slow.workers > 1 else ''} started by {slow.start}"
-    message = f"the first batch of {workers} takes {slow.first_batch_seconds:.1f} s, in every epoch"
-    remedy = Remedy(text="keep them between epochs; they also keep their memory")
-    finding = words.SAY.hint(message, remedy=remedy)
-    yield SpeedAdvice(candidate="", gain=None, finding=finding, code="persistent_workers=True")
-
-
-def _get_start_seconds(rate: LoadingRate) -> float:
-    return rate.first_batch_seconds

@@ -17,7 +17,6 @@ from fastinstall.bench.report import (
     LoadingRate,
     Stage,
     Timing,
-    WorkerStart,
     Workload,
 )
 from fastinstall.core.values import immutable
@@ -129,12 +128,8 @@ def _find_bottleneck(costs: Sequence[StageCost]) -> tuple[LoadingLimit, str]:
 def reads_from_disk(workload: Workload, machine: LoaderLimits) -> bool:
     """Return whether the files exceed the page cache, so that every epoch reads them again."""
     in_memory = workload.filesystem is not None and workload.filesystem.memory
-    return not in_memory and not stays_in_memory(workload.files * workload.mean_bytes, machine)
-
-
-def stays_in_memory(size: float, machine: LoaderLimits) -> bool:
-    """Return whether the page cache will hold this many bytes beside training; True if the memory is unknown."""
-    return not machine.memory_bytes or size <= machine.memory_bytes * _PART_FOR_FILES
+    size = workload.files * workload.mean_bytes
+    return 0 < machine.memory_bytes * _PART_FOR_FILES < size and not in_memory
 
 
 def find_best_rate(rates: tuple[LoadingRate, ...]) -> LoadingRate | None:
@@ -149,7 +144,6 @@ def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bo
     """
     best = find_best_rate(baseline.rates) or LoadingRate(
         workers=0,
-        start=WorkerStart.NONE,
         engine=LoadingEngine.OWN,
         images_per_second=timing.images_per_second,
         first_batch_seconds=0.0,

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.catalogue import (
-    SETTINGS,
+    HUGE_PAGES,
+    HUGE_PAGES_TITLE,
     USUAL_PRIORITY,
     Adapter,
-    ProcessVariables,
     StoreKind,
     all_adapters,
     all_kinds,
-    variables_of,
+    huge_pages_variables,
 )
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
 from fastinstall.core.values import immutable
@@ -91,7 +91,6 @@ class Materials:
         fastinstall: our build, or None if it is installed already.
         libraries: fetched or missing packages, by the name of the adapter or store that needs them.
         adapters: the ways to decode.
-        settings: variables of memory allocators that can be tried.
         stores: what can hold images.
     """
 
@@ -102,7 +101,6 @@ class Materials:
     fastinstall: UnpackedPackages | None = None
     libraries: Mapping[str, UnpackedPackages] = field(default_factory=dict)
     adapters: tuple[Adapter, ...] = field(default_factory=all_adapters)
-    settings: tuple[ProcessVariables, ...] = SETTINGS
     stores: tuple[StoreKind, ...] = field(default_factory=all_kinds)
 
 
@@ -159,17 +157,10 @@ def _make_decoder_run(adapter: Adapter, materials: Materials) -> CandidateRun:
 
 
 def _list_settings(materials: Materials, adapter: str) -> Iterator[CandidateRun]:
-    for setting in materials.settings:
-        variables = variables_of(setting, materials.machine, materials.variables)
-        if variables:
-            yield _make_run(
-                CandidateKind.SETTING,
-                setting.name,
-                setting.title,
-                adapter=adapter,
-                variables=variables,
-                priority=setting.priority,
-            )
+    variables = huge_pages_variables(materials.machine, materials.variables)
+    if variables:
+        kind = CandidateKind.SETTING
+        yield _make_run(kind, HUGE_PAGES, HUGE_PAGES_TITLE, adapter=adapter, variables=variables, priority=40)
 
 
 def _make_store_run(kind: StoreKind, materials: Materials) -> CandidateRun:

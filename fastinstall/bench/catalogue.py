@@ -1,4 +1,4 @@
-"""The decoders of `adapters/`, the stores of `_stores/` and the settings of allocators, as values.
+"""The decoders of `adapters/`, the stores of `_stores/` as values, and huge pages.
 
 Their files are read; nothing of a target is imported.
 """
@@ -88,74 +88,24 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
     )
 
 
-_TUNABLES = "GLIBC_TUNABLES"
-_KEPT_BYTES = 1 << 30
+HUGE_PAGES = "huge-pages"
+HUGE_PAGES_TITLE = "huge pages for large blocks (glibc)"
+_TUNABLES, _TUNABLE = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
+_GLIBC_WITH_HUGE_PAGES = (2, 35)
 
 
-@immutable
-class ProcessVariables:
-    """Environment variables of a process.
-
-    Attributes:
-        name: stable, in kebab case.
-        title: its name in tables and advice.
-        libc_version: the oldest glibc that supports it.
-        huge_pages: whether the kernel must allow transparent huge pages.
-        variables: what is set; GLIBC_TUNABLES is extended.
-        priority: the lower, the earlier it is measured.
-    """
-
-    name: str
-    title: str
-    variables: Mapping[str, str]
-    libc_version: str = "2.0"
-    huge_pages: bool = False
-    priority: int = USUAL_PRIORITY
-
-
-SETTINGS: tuple[ProcessVariables, ...] = (
-    ProcessVariables(
-        name="huge-pages",
-        title="huge pages for large blocks (glibc)",
-        variables={_TUNABLES: "glibc.malloc.hugetlb=1"},
-        libc_version="2.35",
-        huge_pages=True,
-        priority=40,
-    ),
-    ProcessVariables(
-        name="malloc-keep",
-        title="large blocks kept for the next image (glibc)",
-        variables={
-            "MALLOC_MMAP_THRESHOLD_": str(_KEPT_BYTES),
-            "MALLOC_TRIM_THRESHOLD_": str(_KEPT_BYTES),
-            "MALLOC_TOP_PAD_": str(64 << 20),
-        },
-    ),
-)
-
-
-def variables_of(setting: ProcessVariables, machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables to set; existing values are kept and extended. Empty if it would change nothing.
+def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that give large blocks huge pages; empty if they are set, or not supported here.
 
     Args:
-        setting: the variables to add, with placeholders for libraries.
-        machine: the machine to use it on.
+        machine: the machine to use them on.
         variables: the environment variables that they are added to.
     """
-    known = _parse_minor_version(machine.libc_version)
-    if not known or known < _parse_minor_version(setting.libc_version):
+    known = tuple(int(each) for each in machine.libc_version.split(".")[:2] if each.isdigit())
+    before = [each for each in variables.get(_TUNABLES, "").split(":") if each]
+    if known < _GLIBC_WITH_HUGE_PAGES or machine.huge_pages in ("", "never") or _TUNABLE in before:
         return {}
-    if setting.huge_pages and machine.huge_pages in ("", "never"):
-        return {}
-    wanted = dict(setting.variables)
-    if _TUNABLES in wanted:
-        before = variables.get(_TUNABLES, "").split(":")
-        wanted[_TUNABLES] = ":".join(dict.fromkeys(each for each in (*before, wanted[_TUNABLES]) if each))
-    return wanted if any(variables.get(name) != value for name, value in wanted.items()) else {}
-
-
-def _parse_minor_version(version: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in version.split(".")[:2] if each.isdigit())
+    return {_TUNABLES: ":".join((*before, _TUNABLE))}
 
 
 @immutable

@@ -170,18 +170,6 @@ def sort_by_promise(candidate_runs: Sequence[CandidateRun], scale: float) -> tup
 
 LOADERS_RATED = 3
 """Loaders that a full run measures with workers: the baseline and the best two."""
-_BUSY_LOAD = 0.6
-"""Load per usable CPU above which other programs interfere."""
-
-
-def describe_load(load: float, cpus: int) -> str:
-    """Return the load average in words, if other programs interfere; else empty.
-
-    Args:
-        load: the load average of the last minute, before anything was measured.
-        cpus: number of CPUs that this process may use.
-    """
-    return f"load average {load:.1f} on {cpus} CPUs" if load > _BUSY_LOAD * cpus else ""
 
 
 @immutable
@@ -199,7 +187,6 @@ class BenchContext:
         space: a temporary directory, removed after the run.
         remark: receives a line for the report's reader.
         elapsed: seconds since the run began.
-        busy: which other programs were running before, in words; empty if none interfered.
     """
 
     session: Session
@@ -212,7 +199,6 @@ class BenchContext:
     space: Path
     remark: Callable[[str], None]
     elapsed: Callable[[], float]
-    busy: str = ""
 
     @property
     def python(self) -> Path:

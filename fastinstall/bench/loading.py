@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine, LoadingRate, WorkerStart
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine, LoadingRate
 from fastinstall.core import process
 from fastinstall.core.codec import encode
 from fastinstall.core.parsing import json_data
@@ -277,19 +277,6 @@ _BATCHES = 8
 
 
 @immutable
-class PoolRequest:
-    """Workers to try.
-
-    Attributes:
-        workers: how many; 0 loads in the process itself.
-        start: how to start them.
-    """
-
-    workers: int
-    start: WorkerStart = WorkerStart.FORK
-
-
-@immutable
 class PoolWorkload:
     """What they load, and for how long.
 
@@ -297,7 +284,7 @@ class PoolWorkload:
         seconds: to count, for each pool.
         ms: milliseconds per image in one process, to choose small enough batches; None if unknown.
         images: indexes of the images; empty for all.
-        patience: extra seconds for a rate: every spawned worker imports packages, and a round of batches may take as
+        patience: extra seconds for a rate: every worker imports packages, and a round of batches may take as
             long as the counted time.
     """
 
@@ -309,49 +296,42 @@ class PoolWorkload:
 
 def measure_rates(
     loading: LoadingProcess,
-    pools: Sequence[PoolRequest],
+    counts: Sequence[int],
     load: PoolWorkload,
     remark: Callable[[str], None] | None = None,
 ) -> tuple[LoadingRate, ...]:
-    """Measure each pool; unavailable ones are left out.
+    """Measure with each number of workers; those that fail are left out.
 
     Args:
         loading: has the images; started `with_workers`.
-        pools: in the order of the answer.
+        counts: numbers of workers, in the order of the answer; 0 loads in the process itself.
         load: images that the workers load, and for how long.
-        remark: receives a sentence about each pool that was left out.
+        remark: receives a sentence about each number that was left out.
     """
     found = []
-    for pool in pools:
+    for workers in counts:
         try:
-            found.append(_measure_rate(loading, pool, load))
+            found.append(_measure_rate(loading, workers, load))
         except NotLoadedError as error:
             if remark is not None:
-                count = f"{pool.workers} workers by {pool.start}" if pool.workers else "no workers"
-                remark(f"{count}: not measured: {error.reason}")
+                remark(f"{workers or 'no'} workers: not measured: {error.reason}")
             if error.outcome is not CandidateOutcome.FAILED:
                 break  # the process is gone
     return tuple(found)
 
 
-def choose_pool_requests(machine: LoaderLimits, *, quick: bool, workers: Sequence[int] = ()) -> tuple[PoolRequest, ...]:
-    """Choose the workers to try on a machine.
+def choose_worker_counts(machine: LoaderLimits, *, quick: bool) -> tuple[int, ...]:
+    """Choose the numbers of workers to try on a machine.
 
-    A quick run tries none, and one per usable CPU. A full run also tries 1, 2, 4, ... workers; the highest number also
-    spawned, which changes start time and memory.
+    A quick run tries none, and one per usable CPU. A full run also tries 1, 2, 4, ... workers.
 
     Args:
         machine: its usable CPUs bound the number.
         quick: whether to try few.
-        workers: the numbers to try instead.
     """
     cpus = machine.usable_cpus
     powers = () if quick else (1 << exponent for exponent in range(cpus.bit_length()))
-    numbers = tuple(dict.fromkeys(workers)) or (0, *(each for each in powers if each < cpus), cpus)
-    starts = [(number, WorkerStart.FORK if number else WorkerStart.NONE) for number in numbers]
-    if not quick and max(numbers):
-        starts.append((max(numbers), WorkerStart.SPAWN))
-    return tuple(PoolRequest(workers=number, start=start) for number, start in starts)
+    return (0, *(each for each in powers if each < cpus), cpus)
 
 
 def batch_size(load: PoolWorkload) -> int:
@@ -361,12 +341,11 @@ def batch_size(load: PoolWorkload) -> int:
     return max(1, min(_LARGEST_BATCH, int(1000 * load.seconds / load.ms / _BATCHES)))
 
 
-def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload) -> LoadingRate:
+def _measure_rate(loading: LoadingProcess, workers: int, load: PoolWorkload) -> LoadingRate:
     limit = load.patience + 4 * load.seconds
     request = {
         "do": "pool",
-        "workers": pool.workers,
-        "start": pool.start.name.lower(),
+        "workers": workers,
         "seconds": load.seconds,
         "batch": batch_size(load),
         "images": list(load.images),
@@ -374,8 +353,7 @@ def _measure_rate(loading: LoadingProcess, pool: PoolRequest, load: PoolWorkload
     }
     answer = loading.ask(request, START_SECONDS + limit)
     return LoadingRate(
-        workers=pool.workers,
-        start=pool.start,
+        workers=workers,
         engine=LoadingEngine[answer["engine"].upper()],
         images_per_second=answer["images_per_second"],
         first_batch_seconds=answer["first_batch_seconds"],

@@ -21,18 +21,19 @@ from fastinstall.bench.candidates import (
     UnpackedPackages,
     make_candidate_runs,
 )
-from fastinstall.bench.catalogue import SETTINGS, Adapter, StoreKind, all_adapters, all_kinds
+from fastinstall.bench.catalogue import HUGE_PAGES, HUGE_PAGES_TITLE, Adapter, StoreKind, all_adapters, all_kinds
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
-from fastinstall.core import codec, lock, process, sealed_trees, temporary_directories
+from fastinstall.core import codec, process, sealed_trees, temporary_directories
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.events import Emit, Noted, ignore
+from fastinstall.core.events import Emit, ignore
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
 from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.model.facts import Interpreter
+from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
 
 _ALL = "all"
 
@@ -60,7 +61,7 @@ def list_known_candidates() -> tuple[PossibleCandidate, ...]:
         (CandidateKind.STACK, FASTINSTALL, "fastinstall's build, not yet installed", ()),
         (CandidateKind.STACK, OFFICIAL_WHEEL, "the newest official wheel of Pillow", ()),
         *((CandidateKind.DECODER, each.name, each.title, each.brings) for each in all_adapters()),
-        *((CandidateKind.SETTING, each.name, each.title, ()) for each in SETTINGS),
+        (CandidateKind.SETTING, HUGE_PAGES, HUGE_PAGES_TITLE, ()),
         *((CandidateKind.STORAGE, each.name, each.title, each.brings) for each in all_kinds()),
     )
     return tuple(
@@ -198,12 +199,8 @@ def fetch_packages(name: str, requirements: Sequence[str], fetching: PackageFetc
     if fetching.offline:
         raise _missing(f"its packages are not in the cache, and --quick fetches nothing; {_explain_fetching(name)}")
 
-    def say(process: int | None) -> None:
-        who = f"process {process}" if process else "another process"
-        fetching.emit(Noted(message=f"{who} fetches the packages of {name}; waiting for it"))
-
     try:
-        with lock.reserve_file(fetching.cache / "locks" / place.name, say):
+        with reserve_cache_key(fetching.cache, place.name, fetching.emit, f"fetches the packages of {name}"):
             if not sealed_trees.is_intact(place, cache=fetching.cache):
                 _fetch(name, requirements, fetching, place)
     except OSError as error:

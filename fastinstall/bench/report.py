@@ -79,14 +79,6 @@ class Timing:
     cold_read_ms: float | None = None
 
 
-class WorkerStart(StrEnum):
-    """How workers start."""
-
-    NONE = "in the process itself"
-    FORK = "fork"
-    SPAWN = "spawn"
-
-
 class LoadingEngine(StrEnum):
     """Who distributes the work to workers and collects the batches."""
 
@@ -101,7 +93,6 @@ class LoadingRate:
 
     Attributes:
         workers: worker processes, or threads of a pipeline of batches; 0 loads in the process itself.
-        start: how the workers are started, such as by fork.
         engine: who collects the batches.
         images_per_second: after the first batches.
         first_batch_seconds: from the start of the workers to the first batch.
@@ -109,7 +100,6 @@ class LoadingRate:
     """
 
     workers: int
-    start: WorkerStart
     engine: LoadingEngine
     images_per_second: float
     first_batch_seconds: float
@@ -204,6 +194,11 @@ class CandidateResult:
     stored_bytes: int | None = None
     stored_ratio: float | None = None
     left_out: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast as the baseline; 0 if that was not measured."""
+        return self.gain.ratio if self.gain is not None else 0.0
 
     @property
     def is_control(self) -> bool:

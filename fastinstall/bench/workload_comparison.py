@@ -11,13 +11,12 @@ from fastinstall.bench.effort import LOADERS_RATED, BenchContext, schedule_for, 
 from fastinstall.bench.loading import (
     Job,
     NotLoadedError,
-    PoolRequest,
     PoolWorkload,
-    choose_pool_requests,
+    choose_worker_counts,
     measure_rates,
     start_loading,
 )
-from fastinstall.bench.report import CandidateOutcome, CandidateResult, WorkerStart, Workload
+from fastinstall.bench.report import CandidateOutcome, CandidateResult, Workload
 from fastinstall.bench.temporary_store import temporary_store
 from fastinstall.bench.wording import describe_picture_difference
 from fastinstall.bench.workloads import WorkloadTask, narrow_workload
@@ -40,7 +39,7 @@ class WorkloadComparison:
         self.pass_seconds = 0.0
         self._spent = self._expected = 0.0
         request = context.request
-        self.requests = choose_pool_requests(context.machine, quick=request.quick, workers=request.workers)
+        self.workers = request.workers or choose_worker_counts(context.machine, quick=request.quick)
 
     def choose_workload(self) -> Workload:
         """Return the images that take part: all that the baseline can load in the time."""
@@ -49,13 +48,7 @@ class WorkloadComparison:
         first = self.run.choose_images(most, effort.least_sample)
         self.pass_seconds = first.ms * len(self.run.indexes) / 1000
         self.run.schedule = schedule_for(effort, self.pass_seconds)
-        if self.context.busy:
-            self.measure_longer()
         return narrow_workload(self.task, self.run.indexes, first.failed)
-
-    def measure_longer(self) -> None:
-        """Double the rounds from now on: other programs use the machine."""
-        self.run.schedule = replace(self.run.schedule, rounds=2 * self.context.effort.rounds)
 
     def baseline(self) -> CandidateResult:
         """Measure the environment as it is, in one process."""
@@ -74,7 +67,7 @@ class WorkloadComparison:
         """The baseline, for people."""
         return f"your loader, {self.context.request.loader}" if self.context.request.loader else self.context.label
 
-    def measure_rates(self, job: Job, requests: Sequence[PoolRequest], result: CandidateResult) -> CandidateResult:
+    def measure_rates(self, job: Job, result: CandidateResult) -> CandidateResult:
         """Measure with workers, in a separate process after the comparison: they take memory, may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
@@ -82,7 +75,7 @@ class WorkloadComparison:
         load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
             with start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
-                return replace(result, rates=measure_rates(own, requests, load, self.context.remark))
+                return replace(result, rates=measure_rates(own, self.workers, load, self.context.remark))
         except NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")
             return result
@@ -127,7 +120,7 @@ class WorkloadComparison:
     def _estimate_rating_seconds(self) -> float:
         """Return the time to measure one loader with workers."""
         each = self.context.effort.rate_seconds + _RATE_START_SECONDS + self.pass_seconds
-        return 2 * self.start_seconds + len(self.requests) * each
+        return 2 * self.start_seconds + len(self.workers) * each
 
     def _measure_cold_read_ms(self) -> float | None:
         """Measure reading a file that is not in the page cache; None if files are in memory.
@@ -176,7 +169,7 @@ class WorkloadComparison:
         control = make_control_run(is_own_loader=bool(self.context.request.loader))
         first = self.measure_candidate(control)
         if find_disturbance([first]):
-            self.measure_longer()
+            self.run.schedule = replace(self.run.schedule, rounds=2 * self.context.effort.rounds)
         scale = min(workload.width, workload.height) / self.context.request.pipeline.shorter
         results = list(self.measure_candidates(sort_by_promise(candidate_runs, scale)))
         last = self.measure_candidate(control)
@@ -229,13 +222,12 @@ def compare_candidates(
         workload = comparison.choose_workload()
         baseline = comparison.baseline()
         results = comparison.compare_all(candidate_runs, workload)
-    baseline = comparison.measure_rates(run.job, comparison.requests, baseline)
-    usual = [each for each in comparison.requests if each.start is not WorkerStart.SPAWN]
-    results.sort(key=lambda each: each.gain.ratio if each.gain is not None else 0.0, reverse=True)
+    baseline = comparison.measure_rates(run.job, baseline)
+    results.sort(key=lambda each: each.ratio, reverse=True)
     by_name = {each.name: each for each in candidate_runs}
     rated = comparison.choose_rated(results, [name for name, each in by_name.items() if each.batched])
     for index, result in enumerate(results):
         if result.candidate.name in rated and (index == 0 or comparison.can_rate()):
             job = job_of(run.job, by_name[result.candidate.name])
-            results[index] = comparison.measure_rates(job, usual, result)
+            results[index] = comparison.measure_rates(job, result)
     return workload, baseline, tuple(results)

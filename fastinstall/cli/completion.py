@@ -160,7 +160,7 @@ def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
 
 def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
     from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL  # noqa: PLC0415
-    from fastinstall.bench.catalogue import SETTINGS, all_adapters, all_kinds  # noqa: PLC0415
+    from fastinstall.bench.catalogue import HUGE_PAGES, HUGE_PAGES_TITLE, all_adapters, all_kinds  # noqa: PLC0415
     from fastinstall.bench.photos import WORKLOADS  # noqa: PLC0415
 
     decoders = {each.name: each.title for each in all_adapters()}
@@ -171,8 +171,7 @@ def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
         case "bring":
             return {"all": "", **ways}
         case "candidates":
-            settings = {each.name: each.title for each in SETTINGS}
-            return {**_bare((FASTINSTALL, OFFICIAL_WHEEL)), **ways, **settings}
+            return {**_bare((FASTINSTALL, OFFICIAL_WHEEL)), **ways, HUGE_PAGES: HUGE_PAGES_TITLE}
         case _:
             return ways
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from fastinstall.core.parsing import json_data
-from fastinstall.elf import sections
 from fastinstall.elf import symbols as symbol_tables
 from fastinstall.elf.description import BuildTraces, ImagingCore
 from fastinstall.elf.image import NOTE, ElfError, ElfImage, open_image
-from fastinstall.elf.symbol_versions import read_versions
+from fastinstall.elf.lookup import read_versions
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -60,10 +59,12 @@ def read_details(path: Path) -> BuildTraces:
         try:
             elf = ELFFile(cast("IO[bytes]", _Stream(image)))
             return BuildTraces(
-                compilers=sections.read_lines(image, ".comment"),
+                compilers=symbol_tables.read_lines(image, ".comment"),
                 package=_read_package_note(elf, image),
                 glibc="{}.{}".format(*max(required)) if required else "",
-                stripped=all(section.kind != symbol_tables.STATIC_SYMBOLS for section in sections.read_sections(image)),
+                stripped=all(
+                    section.kind != symbol_tables.STATIC_SYMBOLS for section in symbol_tables.read_sections(image)
+                ),
             )
         except ElfError:
             raise

@@ -1,5 +1,9 @@
-"""A processor, as programs on its machine see it."""
+"""A processor, as programs on its machine see it: its micro-architecture level, and what hides it."""
 
+import re
+from collections.abc import Collection
+
+from fastinstall.core.architecture import ARCHITECTURES, X86_64, Architecture, FeatureLevel, architecture_of
 from fastinstall.core.values import immutable
 
 EMULATED = "emulated on"
@@ -54,3 +58,106 @@ class Host:
 
     name: str
     cpu: Cpu
+
+
+LEVELS: dict[str, tuple[str, ...]] = {level.name: level.requires for level in X86_64.levels}
+"""What the levels of x86-64 require beyond the one below."""
+
+_RANKS = {
+    name: rank
+    for architecture in ARCHITECTURES
+    for rank, level in enumerate(architecture.levels, start=1)
+    for name in (level.name, *level.aliases)
+}
+_FAMILIES = {level.name: architecture.levels for architecture in ARCHITECTURES for level in architecture.levels}
+LOADER_WITH_LEVELS = (2, 33)  # of glibc
+
+
+def rank(level: str | None) -> int:
+    """Return the number of a level of its architecture, from 1; 0 for what cannot be compared.
+
+    >>> rank("x86-64-v3"), rank("native"), rank(None)
+    (3, 0, 0)
+    """
+    return _RANKS.get(level or "", 0)
+
+
+def knows_levels(libc: str, version: str) -> bool:
+    """Return whether a C library's loader searches the level directories of glibc-hwcaps (glibc 2.33 and later).
+
+    One of unknown version is taken to do so.
+    """
+    if libc == "musl":
+        return False
+    matched = re.match(r"(\d+)\.(\d+)", version)
+    return matched is None or (int(matched[1]), int(matched[2])) >= LOADER_WITH_LEVELS
+
+
+def tunable_for(level: str) -> str:
+    """Return the setting of glibc that makes its loader take this level on a CPU of a higher one; else empty.
+
+    Source: the GNU C Library manual, "Hardware Capability Tunables".
+    """
+    switch = "".join(each.switch for each in _list_following(level)[:1])
+    return f"glibc.cpu.hwcaps=-{switch}" if switch else ""
+
+
+def list_level_features(level: str) -> tuple[str, ...]:
+    """Return every feature of a level, those of the lower ones included."""
+    levels = _FAMILIES[level]
+    above = len(_list_following(level))
+    return tuple(flag for each in levels[: len(levels) - above] for flag in each.requires)
+
+
+def _list_following(level: str | None) -> tuple[FeatureLevel, ...]:
+    """Return the levels above one, the lowest first; none above what is no level."""
+    levels = _FAMILIES.get(level or "", ())
+    return next((levels[index + 1 :] for index, each in enumerate(levels) if each.name == level), ())
+
+
+def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]:
+    """Return the features of `level` that are not among `flags`; empty if it is reached."""
+    return tuple(flag for flag in list_level_features(level) if flag not in flags)
+
+
+def level_of(flags: Collection[str], architecture: Architecture = X86_64) -> str | None:
+    """Return the highest level whose features are all among `flags`, or None if there is none."""
+    reached = [level.name for level in architecture.levels if not list_missing_features(level.name, flags)]
+    return reached[-1] if reached else None
+
+
+def list_auxiliary_features(architecture: Architecture, hwcap: int, hwcap2: int) -> tuple[str, ...]:
+    """Return the features that the kernel tells a program at its start, as /proc/cpuinfo names them.
+
+    Bits without a name are passed over.
+
+    Args:
+        architecture: of the CPU.
+        hwcap: AT_HWCAP, of the auxiliary vector.
+        hwcap2: AT_HWCAP2.
+
+    Source: getauxval(3).
+    """
+    pairs = zip(architecture.auxiliary, (hwcap, hwcap2), strict=True)
+    return tuple(name for names, word in pairs for bit, name in enumerate(names) if word >> bit & 1)
+
+
+def find_offered_level(cpu: Cpu) -> str | None:
+    """Return the level that programs can use, by the features where GLIBC_TUNABLES misleads the loader."""
+    if cpu.level is not None and not cpu.tunables:
+        return cpu.level
+    return max(cpu.level, level_of(cpu.flags, architecture_of(cpu.architecture)), key=rank)
+
+
+def find_masked_features(flags: Collection[str], name: str, level: str | None) -> tuple[str, ...]:
+    """Return features of the next level that such a CPU has, and that something hides from us.
+
+    Told from features that never come without the others, or from the family that `name` belongs to.
+    """
+    following = _list_following(level)
+    if not following:
+        return ()
+    of_family = any(each.families is not None and each.families.search(name) for each in following)
+    if of_family or not following[0].implied_by.isdisjoint(flags):
+        return list_missing_features(following[0].name, flags)
+    return ()

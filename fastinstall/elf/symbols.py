@@ -1,17 +1,17 @@
-"""The functions of an ELF file by name and first bytes, and the switches it was compiled with.
+"""The sections of an ELF file, its functions by name and first bytes, and the switches it was compiled with.
 
 How symbols bind between libraries is not decided here, nor which instructions functions contain.
 """
 
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.architecture import AARCH64, X86_64
-from fastinstall.elf.arm_frames import begins_unoptimised
+from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic_symbols import SYMBOL, symbol_entries
 from fastinstall.elf.image import ElfError, ElfImage, Strings, open_image
-from fastinstall.elf.sections import read_lines, read_sections
 
 _FUNCTION = 2
 _FEWEST_FUNCTIONS, _MOST_FUNCTIONS = 10, 8192
@@ -26,10 +26,6 @@ _UNOPTIMISED_X86 = re.compile(
     rb"(?:\x48?\x89[\x7d\xbd]|[\xf2\xf3]\x0f\x11[\x45\x85])",
     re.DOTALL,
 )
-_UNOPTIMISED: dict[str, Callable[[bytes], object]] = {
-    X86_64.machine: _UNOPTIMISED_X86.match,
-    AARCH64.machine: begins_unoptimised,
-}
 
 
 def find_defined_names(path: Path, names: Iterable[str], *, exported: bool = False) -> frozenset[str]:
@@ -119,3 +115,131 @@ def read_static_table(image: ElfImage) -> tuple[bytes, Strings]:
 
 
 STATIC_SYMBOLS = 2
+_COMPRESSED, _LARGEST_TEXT = 0x800, 1 << 22
+_NO_BITS = 8
+_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
+
+
+@immutable
+class Section:
+    """One section header.
+
+    Attributes:
+        name: with its leading dot: ".rodata", ".symtab".
+        kind: `sh_type`, as elf(5) numbers it.
+        flags: `sh_flags`, a bit field.
+        offset: of its bytes in the file.
+        size: of its bytes in the file; 0 where it has none there.
+        link: `sh_link`: for a symbol table, the index of its strings.
+    """
+
+    name: str
+    kind: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+
+
+def read_sections(image: ElfImage) -> tuple[Section, ...]:
+    """Read the section headers in order, empty if they were stripped.
+
+    Raises:
+        ElfError: they, or the names they refer to, are malformed or not in the file.
+    """
+    offset, one, count, names_index = image.section_headers
+    if not offset or not count:
+        return ()
+    if one != _SECTION_HEADER.size:
+        raise ElfError(image.path, f"malformed: section headers of {one} bytes")
+    headers = list(_SECTION_HEADER.iter_unpack(image.read(offset, one * count)))
+    if names_index >= count:
+        raise ElfError(image.path, f"malformed: no section {names_index} for the sections' names")
+    names = Strings(image, image.read(headers[names_index][4], headers[names_index][5]))
+    return tuple(
+        Section(
+            name=names.text(name),
+            kind=kind,
+            flags=flags,
+            offset=start,
+            size=0 if kind == _NO_BITS else size,
+            link=link,
+        )
+        for name, kind, flags, _, start, size, link, _, _, _ in headers
+    )
+
+
+def read_lines(image: ElfImage, name: str) -> tuple[str, ...]:
+    """Return the distinct strings of a section of text, in order; none if it is absent or compressed.
+
+    Args:
+        name: of the section: ".comment".
+
+    Raises:
+        ElfError: the sections are malformed, or this one is implausibly large.
+    """
+    for section in read_sections(image):
+        if section.name == name and not section.flags & _COMPRESSED:
+            if section.size > _LARGEST_TEXT:
+                raise ElfError(image.path, f"implausibly large: {section.size} bytes in {name}")
+            lines = image.read(section.offset, section.size).split(b"\0")
+            return tuple(dict.fromkeys(line.decode("utf-8", "replace") for line in lines if line))
+    return ()
+
+
+# A function for aarch64 at -O0 sets up a frame and stores its first parameter there, with nothing between but registers
+# that are saved and, with `-fstack-protector`, the guard's value. Source: Arm Architecture Reference Manual for
+# A-profile (DDI 0487), chapter C4.
+_HINTS = (0xD503245F, 0xD503233F)  # bti c, paciasp
+_LOWERS_STACK = (0xFF8003FF, 0xD10003FF)  # sub sp,sp,#number
+_SETS_FRAME = (0xFF8003FF, 0x910003FD)  # add x29,sp,#number, of which mov x29,sp is one
+_SAVES_PAIR = (0x3A4003E0, 0x280003E0)  # stp of any registers to where sp points
+_LOADS_GUARD = ((0x9F000000, 0x90000000), (0xFFC00000, 0xF9400000))  # adrp; ldr of a pointer
+_STORES = (  # str and stur, of registers for numbers of any size, and of the whole of a vector register
+    (0x3BC00000, 0x39000000),
+    (0xFFC00000, 0x3D800000),
+    (0x3BE00C00, 0x38000000),
+    (0xFFE00C00, 0x3C800000),
+)
+_FRAME_REGISTERS = (29, 31)  # x29, sp
+_REGISTER = 31
+_FIRST_SAVED = 19  # x19 to x30, of those that stp saves
+_FIRST_OTHER = 8  # the registers from this one on hold no parameters
+
+
+def begins_unoptimised(code: bytes) -> bool:
+    """Tell whether a function's first instructions are those of a build at -O0; its first 48 bytes are enough.
+
+    A function without parameters is not taken for one.
+    """
+    has_frame = False
+    for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]):
+        stored = _find_stored(word)
+        if _is(word, _LOWERS_STACK) or (_is(word, _SAVES_PAIR) and word & _REGISTER >= _FIRST_SAVED):
+            has_frame = True
+        elif stored is not None and stored < _FIRST_OTHER:
+            return has_frame and stored == 0
+        elif stored is None and not _prepares(word):
+            return False
+    return False
+
+
+def _is(word: int, pattern: tuple[int, int]) -> bool:
+    mask, value = pattern
+    return word & mask == value
+
+
+def _find_stored(word: int) -> int | None:
+    """Return the number of the register that is stored into the frame; None for any other instruction."""
+    framed = word >> 5 & _REGISTER in _FRAME_REGISTERS
+    return word & _REGISTER if framed and any(_is(word, pattern) for pattern in _STORES) else None
+
+
+def _prepares(word: int) -> bool:
+    return word in _HINTS or _is(word, _SETS_FRAME) or any(_is(word, pattern) for pattern in _LOADS_GUARD)
+
+
+_UNOPTIMISED: dict[str, Callable[[bytes], object]] = {
+    X86_64.machine: _UNOPTIMISED_X86.match,
+    AARCH64.machine: begins_unoptimised,
+}

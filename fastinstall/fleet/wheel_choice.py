@@ -20,8 +20,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains
-from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, rank
+from fastinstall.elf.cpu import LEVELS, Cpu, find_offered_level, knows_levels, rank
 from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, HostGroup
 from fastinstall.fleet.fleet_host import FleetHost, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE

@@ -28,7 +28,7 @@ from fastinstall.index.pip_indexes import PipSettings
 
 T = TypeVar("T")
 OFFLINE_HINT = (
-    "check the network, the proxy and `python -m pip config list`; "
+    "check the network, the proxy and `python -m pip config list`; or take what was downloaded before: --offline; "
     "or bring the files along: fastinstall setup --offline --wheelhouse DIR"
 )
 ATTEMPTS = 3

@@ -4,7 +4,7 @@ An address of a wheel or package is resolved to its path on this machine. It is 
 which offered version is built.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -28,8 +28,6 @@ _MOST_BROUGHT = 4
 """Of wheels of ours that indexes offer and that fit the target; older ones come by a wheelhouse."""
 
 _FILL_HINT = "fill a wheelhouse on a machine with a network: fastinstall build -o DIR; then --offline --wheelhouse DIR"
-
-_OFFLINE_SUFFICES = "what was downloaded before may do: run the same command again with --offline"
 
 
 @immutable
@@ -161,21 +159,12 @@ class PackageIndex:
                 yield replace(describe_file(path, path.parent.name), index=index)  # each lies where its sum says
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-        from fastinstall.index import client, lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
+        from fastinstall.index import lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
 
-        settings = self._read_settings()
-        try:
-            offered = lookup.ask_indexes(settings, names, wanted)
-        except FailedError as error:
-            if client.OFFLINE_HINT not in (error.hint or "") or not self._has_downloads(wanted, settings.places):
-                raise
-            raise FailedError(error.message, hint=_OFFLINE_SUFFICES, details=error.details) from error
+        offered = lookup.ask_indexes(self._read_settings(), names, wanted)
         if self.cache is not None:
             downloads.record_offers(self.cache, offered)
         return offered
-
-    def _has_downloads(self, wanted: Callable[[str], bool], places: Collection[str]) -> bool:
-        return self.cache is not None and bool(downloads.list_offered_files(self.cache, wanted, places))
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
         """Fetch the newest wheels of ours that an index offers: which recipe has made one stands inside it."""

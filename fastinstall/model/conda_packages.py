@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 from fastinstall.core.architecture import LABEL_PATTERN, architecture_of, level_label
-from fastinstall.elf.cpu_levels import rank
+from fastinstall.elf.cpu import rank
 from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts

@@ -15,8 +15,7 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.core.architecture import ARCHITECTURES, Architecture, architecture_of
 from fastinstall.core.process import CommandError, run
-from fastinstall.elf.cpu import EMULATED, Cpu
-from fastinstall.elf.cpu_levels import LEVELS, find_masked_features, level_of, list_auxiliary_features
+from fastinstall.elf.cpu import EMULATED, LEVELS, Cpu, find_masked_features, level_of, list_auxiliary_features
 
 _HIDING = ("glibc.cpu.hwcaps", "glibc.tune.hwcaps")
 _TIMEOUT = 5.0

@@ -9,8 +9,7 @@ from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu import Cpu, Host
-from fastinstall.elf.cpu_levels import level_of
+from fastinstall.elf.cpu import Cpu, Host, level_of
 from fastinstall.observe.cpu import parse_cpuinfo
 
 _SCHEMA = "fastinstall.facts/1"

@@ -173,9 +173,8 @@ def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
 
 def _make_process_settings(cpu: Cpu, interpreter: Interpreter, variables: Mapping[str, str]) -> "ProcessSettings":
     """Return the loader's inputs in a process of the target."""
-    from fastinstall.elf.cpu_levels import find_offered_level
-    from fastinstall.elf.loader.platforms import platform_of
-    from fastinstall.elf.loader.process_settings import ProcessSettings
+    from fastinstall.elf.cpu import find_offered_level
+    from fastinstall.elf.loader.process_settings import ProcessSettings, platform_of
 
     platform, capabilities = platform_of(cpu, variables.get("GLIBC_TUNABLES", ""))
     return ProcessSettings(
@@ -192,7 +191,7 @@ def _make_process_settings(cpu: Cpu, interpreter: Interpreter, variables: Mappin
 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     """Return the subdirectories of glibc-hwcaps that the loader searches, the best first, without the baseline."""
-    from fastinstall.elf.cpu_levels import knows_levels
+    from fastinstall.elf.cpu import knows_levels
     from fastinstall.elf.loader.process_settings import usable_hwcaps
 
     return usable_hwcaps(cpu.level) if knows_levels(interpreter.libc, interpreter.libc_version) else ()

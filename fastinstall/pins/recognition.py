@@ -15,7 +15,7 @@ from fastinstall.journal.layout import PROJECT, RECEIPT
 from fastinstall.model.facts import PinState, Project
 
 _PYPROJECT = "pyproject.toml"
-_MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")
+_MANIFESTS = (_PYPROJECT, "pixi.toml")
 
 
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
@@ -35,7 +35,7 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
         project = _find_project(Path(os.path.normpath(named.absolute())))
         if project is None:
             raise UsageError(
-                f"{named}: not a project of uv, Poetry, PDM, pixi or hatch: it has none of their lock files or tables",
+                f"{named}: not a project of uv, Poetry, PDM or pixi: it has none of their lock files or tables",
                 hint=f"create its lock file first: cd {quote(named)} && uv lock",
             )
         return project

@@ -11,8 +11,7 @@ from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import LEVELS, knows_levels, rank
+from fastinstall.elf.cpu import LEVELS, Cpu, knows_levels, rank
 from fastinstall.index.upgrades import OTHER_RECIPE
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Level, Recipe

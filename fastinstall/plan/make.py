@@ -225,9 +225,11 @@ def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
 
     facts, cache = situation.facts, session.own_cache()
     wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None
-    for ready in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
-        if step.clang is not None or may_have_made(ready.compiler, facts, situation.request, cache / TOOLCHAINS):
-            return replace(situation, cached=ready.entry.sha256)
+    for entry in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
+        if step.clang is not None or may_have_made(
+            entry.inputs["compiler"], facts, situation.request, cache / TOOLCHAINS
+        ):
+            return replace(situation, cached=entry.sha256)
     return situation
 
 

@@ -37,17 +37,20 @@ class CaseDifference:
 
     Attributes:
         case: its name, "operation/mode/WIDTHxHEIGHT/parameters", by which it can be run alone.
-        operation: the first part of it ("box-blur").
         largest: the largest difference of one sample, in steps of its mode, colours weighted by their alpha.
         allowed: the bound of the operation, in the same unit.
         problem: why there is nothing to compare (a crash, another exception, another size); empty if there is.
     """
 
     case: str
-    operation: str
     largest: float = 0.0
     allowed: float = 0.0
     problem: str = ""
+
+    @property
+    def operation(self) -> str:
+        """The first part of the name ("box-blur")."""
+        return operation_of(self.case)
 
     @property
     def is_tolerable(self) -> bool:
@@ -118,11 +121,6 @@ class Proof:
     def holds(self) -> bool:
         """Whether no check failed."""
         return all(check.status is not ProofStatus.FAILED for check in self.checks)
-
-
-def fail_case(case: str, problem: str, *, largest: float = 0.0, allowed: float = 0.0) -> CaseDifference:
-    """Return the failure of a case."""
-    return CaseDifference(case=case, operation=operation_of(case), largest=largest, allowed=allowed, problem=problem)
 
 
 def list_failed_operations(proof: Proof) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.process import RunningProbe
 from fastinstall.core.values import immutable
-from fastinstall.proof.cases import CaseDifference, fail_case, pixels_of
+from fastinstall.proof.cases import CaseDifference, pixels_of
 from fastinstall.proof.runs import (
     ProofPicture,
     ProofStack,
@@ -166,7 +166,7 @@ def judge_results(comparison: StackComparison, work: Work, results: Results) -> 
     wrong = []
     for case in (case for case in differing if case not in distances):
         made, expected = ("makes a picture" if is_digest(each[case]) else each[case] for each in (mine, theirs))
-        wrong.append(fail_case(case, f"{made}; the reference {expected}"))
+        wrong.append(CaseDifference(case=case, problem=f"{made}; the reference {expected}"))
     wrong += find_excesses(distances, exact=comparison.exact)
     return exclude_undetermined(wrong, comparison.witness, work)
 
@@ -179,7 +179,7 @@ def exclude_undetermined(
     cases = [found.case for found in wrong if found.case in known]
     if witness is None or not cases:
         return tuple(wrong)
-    with Results(None) as again:
+    with Results() as again:
         one, other = (
             again.start(how(witness), replace(work, cases=cases)) for how in (fill_fresh_memory, disturb_memory)
         )
@@ -211,7 +211,8 @@ def find_excesses(distances: Mapping[str, Distance], *, exact: bool) -> Iterator
         if not is_far and typical and abs(apart.bias) > tolerance.bias:
             problem = f"is biased by {apart.bias:+.2f} on average, allowed {tolerance.bias:g}"
         if is_far or problem:
-            yield fail_case(case, problem, largest=round(apart.largest, 2), allowed=tolerance.largest)
+            largest = round(apart.largest, 2)
+            yield CaseDifference(case=case, largest=largest, allowed=tolerance.largest, problem=problem)
 
 
 @immutable

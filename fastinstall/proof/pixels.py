@@ -45,9 +45,6 @@ def _read(path: Path) -> dict[str, ProofPicture]:
 def _compare(operation: str, ours: ProofPicture | None, reference: ProofPicture) -> CaseDifference:
     allowed = next((bound for prefix, bound in _TOLERANCES.items() if operation.startswith(prefix)), _TOLERANCE)
     if ours is None:
-        problem = "it failed or is missing"
-        return CaseDifference(case=operation, operation=operation, allowed=allowed, problem=problem)
+        return CaseDifference(case=operation, allowed=allowed, problem="it failed or is missing")
     apart = measure_distance((ours,), (reference,))
-    return CaseDifference(
-        case=operation, operation=operation, largest=apart.largest, allowed=allowed, problem=apart.problem
-    )
+    return CaseDifference(case=operation, largest=apart.largest, allowed=allowed, problem=apart.problem)

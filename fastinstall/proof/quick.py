@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import partial
-from pathlib import Path
 
 from fastinstall.core import temporary_directories
 from fastinstall.core.errors import FailedError
@@ -25,7 +24,6 @@ from fastinstall.proof.cases import (
     ProofCheck,
     ProofSubject,
     check_of,
-    fail_case,
     skip_proof_check,
 )
 from fastinstall.proof.judge import StackComparison, exclude_undetermined, judge_results
@@ -70,7 +68,7 @@ def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[Case
         FailedError: PIL cannot be imported there.
     """
     outcomes = results.outcomes(fill_fresh_memory(ours), work)
-    return tuple(fail_case(case, outcomes[case]) for case in work.cases if is_death(outcomes[case]))
+    return tuple(CaseDifference(case=case, problem=outcomes[case]) for case in work.cases if is_death(outcomes[case]))
 
 
 def prove_heap(
@@ -83,7 +81,7 @@ def prove_heap(
     """
     one, other = (results.outcomes(how(ours), work) for how in (fill_fresh_memory, disturb_memory))
     problem = "the result depends on uninitialised memory, or on VNNI"
-    suspicious = [fail_case(case, problem) for case in work.cases if one[case] != other[case]]
+    suspicious = [CaseDifference(case=case, problem=problem) for case in work.cases if one[case] != other[case]]
     return exclude_undetermined(suspicious, reference, work)
 
 
@@ -153,7 +151,6 @@ class QuickProof:
         reference: the official wheel of the same version, or None if there is none.
         exact: whether its pixels have to be those of the reference; a fork's only have to be near.
         known: how far single cases may differ from the reference all the same, in steps, by their names.
-        kept: a directory where the reference's outcomes are kept; None for nowhere.
         emit: is called with each event of the progress.
     """
 
@@ -162,7 +159,6 @@ class QuickProof:
     reference: ProofStack | None
     exact: bool
     known: Mapping[str, float] = field(default_factory=dict)
-    kept: Path | None = None
     emit: Emit = ignore
 
 
@@ -186,7 +182,7 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
     checks: list[ProofCheck] = []
     work = Work(cases=matrix_cases(sizes=depth.sizes))
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
-    with Results(trial.kept) as results:
+    with Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
             results.start(fill_fresh_memory(stack), work)  # what is asked for first goes first
         for stack in trial.levels:

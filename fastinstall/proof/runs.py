@@ -1,20 +1,19 @@
 """Run named cases on one stack, in processes of the target's interpreter, and return each case's outcome.
 
 A case that kills its process, or hangs, is an outcome too; the rest goes on in the next process. Outcomes that several
-checks need are computed once, runs go in parallel, and some are kept on disk.
+checks need are computed once, and runs go in parallel.
 """
 
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fastinstall.core import files, temporary_directories
+from fastinstall.core import temporary_directories
 from fastinstall.core.codec import digest
 from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import FailedError
@@ -44,7 +43,6 @@ class ProofStack:
         python: the interpreter that imports it.
         tree: the directory that goes in front of its path.
         variables: all environment variables of its processes.
-        identity: what decides its outcomes, where they may be kept: hash of the wheel, Python, CPU; else empty.
         patience: how many times as long as its work says a case may take; more than 1 where an emulator runs it.
     """
 
@@ -52,7 +50,6 @@ class ProofStack:
     python: Path
     tree: Path
     variables: Mapping[str, str]
-    identity: str = ""
     patience: float = 1.0
 
     def with_variables(self, variables: Mapping[str, str]) -> "ProofStack":
@@ -214,17 +211,14 @@ class Results:
     Use it as a context: it ends when what was started has ended.
     """
 
-    def __init__(self, kept: Path | None, processes: int = 0) -> None:
+    def __init__(self, processes: int = 0) -> None:
         """Prepare.
 
         Args:
-            kept: a directory where outcomes of stacks that have an identity are kept; None for nowhere.
             processes: how many runs at a time; 0 for one on each processor.
         """
-        self._kept = kept
         self._workers = ThreadPoolExecutor(processes or len(os.sched_getaffinity(0)))
         self._process_group = ProcessGroup()
-        self._is_abandoned = False
         self._started: dict[str, Future[Outcomes]] = {}
 
     def __enter__(self) -> Self:
@@ -236,7 +230,6 @@ class Results:
     ) -> None:
         """Wait for the runs that have begun, and drop the others; after an error end them all."""
         if kind is not None:
-            self._is_abandoned = True
             self._process_group.pull()
         self._workers.shutdown(cancel_futures=True)
 
@@ -244,7 +237,7 @@ class Results:
         """Begin a run, if it has not begun."""
         key = digest((str(stack.python), str(stack.tree), stack.variables, work))
         if key not in self._started:
-            self._started[key] = self._workers.submit(self._load_outcomes, stack, work)
+            self._started[key] = self._workers.submit(run_cases, stack, work, self._process_group)
         return self._started[key]
 
     def outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
@@ -255,19 +248,6 @@ class Results:
         """
         return await_future(self.start(stack, work))
 
-    def _load_outcomes(self, stack: ProofStack, work: Work) -> Outcomes:
-        if self._kept is None or not stack.identity or work.inputs is not None:
-            return run_cases(stack, work, self._process_group)
-        kept = self._kept / _make_key(stack, work)
-        with suppress(OSError, UnicodeDecodeError):
-            lines = kept.read_text(encoding="utf-8").splitlines()
-            if len(lines) == len(work.cases):
-                return dict(zip(work.cases, lines, strict=True))
-        found = run_cases(stack, work, self._process_group)
-        if not self._is_abandoned:  # what was killed says nothing about the stack
-            files.write_text(kept, "".join(f"{found[case]}\n" for case in work.cases))
-        return found
-
 
 def fill_fresh_memory(stack: ProofStack) -> ProofStack:
     """Return the stack as every check runs it: with memory that is filled before it is used."""
@@ -277,11 +257,3 @@ def fill_fresh_memory(stack: ProofStack) -> ProofStack:
 def disturb_memory(stack: ProofStack) -> ProofStack:
     """Return it with another byte in its memory, pictures in blocks of 4096 bytes, code for CPUs without VNNI."""
     return stack.with_tunables(_FILLED + "170").with_variables({"PILLOW_BLOCK_SIZE": "4096", "FASTINSTALL_VNNI": "0"})
-
-
-def _make_key(stack: ProofStack, work: Work) -> str:
-    """Compute a hash of all that decides the outcomes."""
-    sources = [files.sha256(path) for path in (work.operations, work.operations.with_name("_runner.py"))]
-    names = ("GLIBC_TUNABLES", "PILLOW_BLOCK_SIZE", "FASTINSTALL_VNNI")
-    decisive = {name: stack.variables.get(name, "") for name in names}
-    return digest((stack.identity, work.cases, sources, decisive))

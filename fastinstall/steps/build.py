@@ -25,7 +25,7 @@ from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
 from fastinstall.steps.kind import FetchedInputs, StepKind
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
-from fastinstall.wheelbuild.wheel_cache import directory_of
+from fastinstall.wheelbuild.wheel_cache import locate_wheel
 
 
 @tagged("build")
@@ -143,12 +143,11 @@ class Build(WheelOrder, StepKind):
         """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
         from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
 
-        for ready in find_ready(context.cache, self, context.recipe, interpreter, context.index.wheelhouse):
-            if ready.entry.sha256 == self.cached:
-                message = f"{ready.entry.wheel} was built before: taken from the cache"
+        for entry in find_ready(context.cache, self, context.recipe, interpreter, context.index.wheelhouse):
+            if entry.sha256 == self.cached:
+                message = f"{entry.wheel} was built before: taken from the cache"
                 context.emit(Noted(message=message, detail=True))
-                wheel = directory_of(context.cache, ready.key) / ready.entry.wheel
-                return BuildResult(wheel=wheel, sha256=ready.entry.sha256, from_cache=True)
+                return BuildResult(wheel=locate_wheel(context.cache, entry), sha256=entry.sha256, from_cache=True)
         return None
 
 

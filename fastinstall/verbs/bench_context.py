@@ -1,10 +1,9 @@
 """Observe the target and the machine that `bench` measures on."""
 
-import os
 import time
 from pathlib import Path
 
-from fastinstall.bench.effort import FULL, QUICK, BenchContext, describe_load
+from fastinstall.bench.effort import FULL, QUICK, BenchContext
 from fastinstall.bench.report import BenchRequest
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.events import Noted
@@ -34,7 +33,7 @@ def observe_context(
     """
     from fastinstall.observe.loader_limits import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
-    started, load = time.monotonic(), os.getloadavg()[0]
+    started = time.monotonic()
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
     if facts.stack.core is None:
         raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
@@ -57,7 +56,6 @@ def observe_context(
         space=space,
         remark=remark,
         elapsed=lambda: time.monotonic() - started,
-        busy=describe_load(load, machine.usable_cpus),
     )
 
 

@@ -70,8 +70,6 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
 def _announce(context: BenchContext, count: int) -> BenchContext:
     """Announce how long it takes at most, builds and downloads aside, and return the context with that limit."""
     effort, request, emit = context.effort, context.request, context.session.emit
-    if context.busy:
-        context.remark(f"other programs are running ({context.busy}): every comparison takes twice as many rounds")
     if request.quick:
         emit(Noted(message=f"measuring takes at most {round(effort.seconds):d} s"))
         return context
@@ -115,7 +113,6 @@ def _measure_workload(
         pipeline=context.request.pipeline,
         pillow=requirement("pillow", dependants_of(context.facts)),
         has_pip=any(each.name == "pip" for each in context.facts.distributions),
-        busy=context.busy,
     )
     return WorkloadResult(
         workload=workload,

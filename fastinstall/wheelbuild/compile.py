@@ -4,11 +4,11 @@ Each level has its own copy of the source: backends leave objects there that ano
 """
 
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from fastinstall.core import files
@@ -35,9 +35,6 @@ from fastinstall.wheelbuild.variables import Flags, build_variables
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 STAGE = "compile"
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108 (the place that glibc uses)
-_SEMAPHORE = 32
-"""Bytes of a semaphore. Source: bits/semaphore.h of glibc."""
 
 
 @immutable
@@ -111,7 +108,7 @@ def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocatio
     what = f"{request.recipe.source.pypi} for {' and '.join(request.step.levels)}"
     request.emit(Started(stage=STAGE, message=f"compiling {what}"))
     if not has_semaphores():
-        message = f"{_SHARED_MEMORY} is not writable: each level compiles one file at a time"
+        message = "no shared memory: /dev/shm is not writable, so each level compiles one file at a time"
         request.emit(Noted(message=message, warning=True))
     targets = request.step.targets
     progress = _Progress(request.emit, len(targets) * _count_files(build_context.source))
@@ -127,13 +124,11 @@ def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocatio
 def has_semaphores() -> bool:
     """Return whether processes can make semaphores, as the thread pool of Pillow's setup.py does without need.
 
-    glibc keeps them as files (sem_open(3)). A function of AWS Lambda has no such directory, and a hardened container
-    may have it read-only.
+    glibc keeps them as files in /dev/shm (sem_open(3)). A function of AWS Lambda has no such directory, and a hardened
+    container may have it read-only.
     """
     try:
-        with tempfile.TemporaryFile(dir=_SHARED_MEMORY) as file:
-            file.write(bytes(_SEMAPHORE))
-            file.flush()
+        get_context("fork").Lock()
     except OSError:
         return False
     return True

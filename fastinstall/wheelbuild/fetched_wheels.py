@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from fastinstall.core import codec, files, foreign, sealed_trees
-from fastinstall.core.errors import DocumentError
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 
 _LIFETIME = 30 * 24 * 3600.0
@@ -51,14 +49,15 @@ def read_latest(kind: type[T], name: str, place: Path, cache: Path) -> tuple[T |
     Returns:
         The record, and whether it is recent; None if it cannot be read or its files are not what was fetched.
     """
-    path = place / _LATEST
-    try:
-        record = codec.open_document(kind, name, json_data(foreign.read_text(path)), file=path)
-        kept = place / record.directory
-        whole = sealed_trees.is_intact(kept, cache=cache) and record.files.keys() == set(foreign.list_names(kept))
-        return (record if whole else None), time.time() - path.stat().st_mtime <= _LIFETIME
-    except (OSError, ValueError, DocumentError):
+    record = foreign.read_kept(kind, name, place / _LATEST)
+    kept = place / record.directory if record is not None else place
+    if (
+        record is None
+        or not sealed_trees.is_intact(kept, cache=cache)
+        or {*record.files} != {*foreign.list_names(kept)}
+    ):
         return None, False
+    return record, time.time() - (place / _LATEST).stat().st_mtime <= _LIFETIME
 
 
 def keep_latest(fresh: Path, place: Path, name: str, record: T, *, cache: Path | None) -> T:

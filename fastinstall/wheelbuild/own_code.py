@@ -7,7 +7,7 @@ from fastinstall.compilers.flags import RECORD_SWITCHES
 from fastinstall.core import files
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.process import ProcessGroup, run
-from fastinstall.elf.cpu_levels import rank
+from fastinstall.elf.cpu import rank
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.plain_paths import path_flags

@@ -30,7 +30,7 @@ from fastinstall.wheelbuild.prepare import prepare_source
 from fastinstall.wheelbuild.ready_wheels import list_known_inputs
 from fastinstall.wheelbuild.requirements import describe_given_wheels, fetch_requirements, install_requirements
 from fastinstall.wheelbuild.source_archive import NOT_COMPILED, extract_source
-from fastinstall.wheelbuild.static_libraries import StaticLibrary, StaticOrder, build_static, static_inputs
+from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static, list_static_orders, static_inputs
 from fastinstall.wheelbuild.variables import remove_stray_variables
 
 
@@ -100,29 +100,7 @@ def _install_requirements(request: BuildRequest, tree: Path, directory: Path, pr
 
 
 def _build_static_libraries(request: BuildRequest, process_group: ProcessGroup) -> tuple[StaticLibrary, ...]:
-    return tuple(build_static(order, process_group) for order in static_orders(request))
-
-
-def static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
-    """Return the static libraries of a build, compiled for its lowest level: one archive serves all levels."""
-    found = []
-    for name, sdist in request.statics.items():
-        source = request.recipe.libraries[name].static
-        if source is None:
-            continue
-        order = StaticOrder(
-            name=name,
-            sdist=sdist,
-            source=source,
-            compiler=request.compiler,
-            cflags=request.step.targets[0].cflags,
-            jobs=request.step.jobs,
-            cache=request.cache,
-            variables=request.variables,
-            emit=request.emit,
-        )
-        found.append(order)
-    return tuple(found)
+    return tuple(build_static(order, process_group) for order in list_static_orders(request))
 
 
 def _list_plain_paths(directories: Sequence[Path], plain: Path) -> tuple[Path, ...]:
@@ -164,7 +142,7 @@ def build_wheel(request: BuildRequest) -> BuildResult:
             entry = found or _make_wheel(request, headers, inputs)
     if found is not None:
         request.emit(Noted(message=f"{found.wheel} is taken from the cache", detail=True))
-    wheel = wheel_cache.directory_of(request.cache, key) / entry.wheel
+    wheel = wheel_cache.locate_wheel(request.cache, entry)
     return BuildResult(wheel=wheel, sha256=entry.sha256, from_cache=found is not None)
 
 
@@ -186,7 +164,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
     step, interpreter = request.step, request.interpreter
     return {
         **list_known_inputs(request.recipe, step, interpreter, _digest_sources(request)),
-        "statics": codec.digest({order.name: static_inputs(order) for order in static_orders(request)}),
+        "statics": codec.digest({order.name: static_inputs(order) for order in list_static_orders(request)}),
         "linked": " ".join(files.sha256(path) for path in find_linked_libraries(request))
         if request.base_wheel is None
         else "",

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fastinstall.core import codec, files
-from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, WheelOrder
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -24,27 +23,9 @@ from fastinstall.wheelbuild.static_libraries import key_inputs
 _OF_THIS_CPU = "-march=native"
 
 
-@immutable
-class ReadyWheel:
-    """A wheel in the cache.
-
-    Attributes:
-        key: the name of its entry in the cache.
-        entry: what is known of it.
-    """
-
-    key: str
-    entry: wheel_cache.CachedWheel
-
-    @property
-    def compiler(self) -> str:
-        """Its compiler, as `Compiler.text` has it."""
-        return self.entry.inputs["compiler"]
-
-
 def find_ready(
     directory: Path, step: WheelOrder, recipe: Recipe, interpreter: Interpreter, wheelhouse: Path | None = None
-) -> Iterator[ReadyWheel]:
+) -> Iterator[wheel_cache.CachedWheel]:
     """Yield wheels that match a step and fit the interpreter, the newest first.
 
     Args:
@@ -61,14 +42,14 @@ def find_ready(
     known = list_known_inputs(recipe, step, interpreter, hashes)
     tags = set(supported_tags.list_supported_tags(interpreter))
     given = describe_given_wheels(wheelhouse)
-    for key, entry in wheel_cache.entries(directory):
+    for entry in wheel_cache.entries(directory):
         same = all(entry.inputs.get(name) == value for name, value in known.items())
         same = same and entry.inputs.get("wheelhouse") in (None, given.get("wheelhouse"))
         if not same or entry.inputs.get("statics") != statics_digest(recipe, step, entry.inputs.get("compiler", "")):
             continue
         name = file_names.parse_filename(entry.wheel)
-        if name is not None and name.tags & tags and wheel_cache.is_wheel_intact(directory, key, entry):
-            yield ReadyWheel(key=key, entry=entry)
+        if name is not None and name.tags & tags and wheel_cache.is_wheel_intact(directory, entry):
+            yield entry
 
 
 def list_known_inputs(

@@ -1,6 +1,6 @@
 """Build a C library from an sdist as a static library to link into the core, once; then take it from the cache.
 
-`<cache>/statics/<key>/` holds the archive, its headers and `library.json`. The machine needs a C compiler with its
+`<cache>/statics/<key>/` holds the archive and its headers. The machine needs a C compiler with its
 `ar`, and a shell for `configure`, but not `make`. Libraries that the base wheel or the system has are linked as they
 are, and not built here.
 """
@@ -10,19 +10,18 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 
 from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.concurrency import await_future
-from fastinstall.core.errors import DocumentError, FailedError
-from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started, ignore
-from fastinstall.core.parsing import json_data
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Finished, Noted, Progressed, Started
 from fastinstall.core.process import CommandError, ProcessGroup, run
 from fastinstall.core.secrets import remove_secret_variables
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import StaticSource
+from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.makefile import MakefileCompilation, compile_steps
 from fastinstall.wheelbuild.plain_paths import path_flags, plain_directory
 from fastinstall.wheelbuild.source_archive import extract_source
@@ -33,7 +32,6 @@ _FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden")
 """Hidden, so that its symbols stay inside the linked core: otherwise another module's libz would be called instead, or
 the other way round, and crash. -O2 is the default of such libraries. zlib-ng 2.3.3, measured 2026-11-21: -O3 takes a
 third more time to compile, is 15% larger, and packs no faster."""
-_ENTRY = "library.json"
 _HINT = "pass --link system to use the system's libraries"
 _INCLUDE = "include"
 _MISLEADING = ("CHOST", "CROSS_PREFIX", "ARCH", "uname")  # `configure` would build for another machine
@@ -43,27 +41,24 @@ _VERSION = re.compile(r'^#define\s+\w+_VERSION\s+"(\d+(?:\.\d+)+)"', re.MULTILIN
 
 @immutable
 class StaticOrder:
-    """All inputs of a static library.
+    """A static library of a build, compiled for its lowest level: one archive serves all levels.
 
     Attributes:
         name: the recipe's name of the library ("zlib").
         sdist: the archive, its hash verified.
         source: its directory in the sdist, and how to configure it.
-        cflags: full flags of the lowest level of the build: one archive serves all levels.
-        jobs: how many files are compiled at once.
-        cache: root of our cache.
-        variables: the environment variables to start from, clean.
+        request: the build.
     """
 
     name: str
     sdist: Path
     source: StaticSource
-    compiler: Compiler
-    cflags: tuple[str, ...]
-    jobs: int
-    cache: Path
-    variables: Mapping[str, str]
-    emit: Emit = ignore
+    request: BuildRequest
+
+    @property
+    def cflags(self) -> tuple[str, ...]:
+        """The full flags of the lowest level."""
+        return self.request.step.targets[0].cflags
 
 
 @immutable
@@ -83,12 +78,14 @@ class StaticLibrary:
     version: str
 
 
-@immutable
-class _CachedLibrary:
-    """The record of a cached library: its version and, by path, the digests of its files."""
-
-    version: str
-    files: dict[str, str]
+def list_static_orders(request: BuildRequest) -> tuple[StaticOrder, ...]:
+    """Return the static libraries of a build."""
+    sources = {name: request.recipe.libraries[name].static for name in request.statics}
+    return tuple(
+        StaticOrder(name=name, sdist=request.statics[name], source=source, request=request)
+        for name, source in sources.items()
+        if source is not None
+    )
 
 
 def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) -> StaticLibrary:
@@ -101,23 +98,21 @@ def build_static(order: StaticOrder, process_group: ProcessGroup | None = None) 
         FailedError: the sdist lacks the library, its `configure` or the compiler failed, or its
             makefiles use unsupported syntax.
     """
-    place = order.cache / "statics" / codec.digest(static_inputs(order))
-    entry = _find_stored_library(place, order)
-    if entry is None:
+    place = order.request.cache / "statics" / codec.digest(static_inputs(order))
+    if not _is_stored(place, order):
         started = time.monotonic()
-        order.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
-        within = order.cache / "tmp"
+        order.request.emit(Started(stage=STAGE, message=f"compiling {order.source.pypi} for {order.name}"))
+        within = order.request.cache / "tmp"
         with (
             temporary_directories.temporary_directory("entry", within=within) as space,
             plain_directory(within) as workplace,
         ):
             _LibraryBuild(order, workplace, process_group or ProcessGroup()).build(space / "entry")
-            entry = _read(space / "entry")
-            sealed_trees.publish_sealed(space / "entry", place, space / "aside", cache=order.cache)
+            sealed_trees.publish_sealed(space / "entry", place, space / "aside", cache=order.request.cache)
         seconds = time.monotonic() - started
-        order.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi} {entry.version}", seconds=seconds))
-    archive = place / Path(order.source.archive).name
-    return StaticLibrary(name=order.name, archive=archive, include=place / _INCLUDE, version=entry.version)
+        order.request.emit(Finished(stage=STAGE, message=f"compiled {order.source.pypi}", seconds=seconds))
+    archive, include = place / Path(order.source.archive).name, place / _INCLUDE
+    return StaticLibrary(name=order.name, archive=archive, include=include, version=_read_version(include))
 
 
 def find_archiver(compiler: Compiler, variables: Mapping[str, str]) -> str:
@@ -136,7 +131,7 @@ def list_global_symbols(archive: Path) -> tuple[str, ...]:
 
 def static_inputs(order: StaticOrder) -> dict[str, str]:
     """Return all inputs of the archive, by name; also for the key of the binary that links it."""
-    return key_inputs(order.source, files.sha256(order.sdist), order.cflags, order.compiler.text)
+    return key_inputs(order.source, files.sha256(order.sdist), order.cflags, order.request.compiler.text)
 
 
 def key_inputs(source: StaticSource, sdist: str, cflags: Sequence[str], compiler: str) -> dict[str, str]:
@@ -173,7 +168,6 @@ class _LibraryBuild:
         self._archive_objects(steps, entry / archive)
         for header in order.source.headers:
             _copy(source / header, entry / _INCLUDE / Path(header).name)
-        _describe(entry)
 
     def _configure(self, source: Path) -> None:
         order = self._order
@@ -186,7 +180,7 @@ class _LibraryBuild:
 
     def _find_plain_compiler(self) -> str:
         """Return the compiler's command, or a wrapper without a space in its path: `configure` lacks quoting."""
-        words = shlex.join(self._order.compiler.command)
+        words = shlex.join(self._order.request.compiler.command)
         if "'" not in words:
             return words
         front = self._space / "cc"
@@ -194,12 +188,12 @@ class _LibraryBuild:
         return str(front)
 
     def _compile(self, steps: tuple[MakefileCompilation, ...]) -> None:
-        with ThreadPoolExecutor(max_workers=max(self._order.jobs, 1)) as pool:
+        with ThreadPoolExecutor(max_workers=max(self._order.request.step.jobs, 1)) as pool:
             work = [pool.submit(self._run, step.argv, step.directory, self._describe_failure(step)) for step in steps]
             try:
                 for done, each in enumerate(work, 1):
                     await_future(each)
-                    self._order.emit(Progressed(stage=STAGE, done=done, total=len(work)))
+                    self._order.request.emit(Progressed(stage=STAGE, done=done, total=len(work)))
             except BaseException:
                 self._process_group.pull()
                 pool.shutdown(cancel_futures=True)
@@ -211,12 +205,12 @@ class _LibraryBuild:
     def _archive_objects(self, steps: tuple[MakefileCompilation, ...], target: Path) -> None:
         """Collect the objects; D: without times, owners and permissions (ar(1))."""
         order = self._order
-        program = find_archiver(order.compiler, order.variables)
+        program = find_archiver(order.request.compiler, order.request.variables)
         argv = (program, "rcsD", str(target), *(str(step.output) for step in steps))
         self._run(argv, target.parent, f"archiving {order.source.pypi} failed")
 
     def _run(self, argv: tuple[str, ...], directory: Path, failure: str, **variables: str) -> None:
-        harmless = remove_secret_variables(self._order.variables)
+        harmless = remove_secret_variables(self._order.request.variables)
         kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
         environment = {**kept, "LC_ALL": "C", **variables}
         try:
@@ -232,26 +226,15 @@ def _copy(source: Path, target: Path) -> None:
         raise FailedError(f"{source.name}: configure did not create it: {error.strerror}") from error
 
 
-def _describe(entry: Path) -> None:
-    """Write the record of an entry; last, so that an entry with a record is complete."""
-    paths = sorted(path for path in entry.rglob("*") if path.is_file())
-    text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in paths if path.suffix == ".h")
+def _read_version(include: Path) -> str:
+    text = "\n".join(foreign.read_text(path, "utf-8", "replace") for path in sorted(include.iterdir()))
     match = _VERSION.search(text)
-    digests = {path.relative_to(entry).as_posix(): files.sha256(path) for path in paths}
-    value = _CachedLibrary(version=match[1] if match else "", files=digests)
-    files.write_text(entry / _ENTRY, codec.dump(codec.document("static", value)))
+    return match[1] if match else ""
 
 
-def _find_stored_library(place: Path, order: StaticOrder) -> _CachedLibrary | None:
-    if not place.is_dir():
-        return None
-    if sealed_trees.is_intact(place, cache=order.cache):
-        with suppress(OSError, ValueError, DocumentError):  # of another time
-            return _read(place)
-    order.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
-    return None
-
-
-def _read(place: Path) -> _CachedLibrary:
-    path = place / _ENTRY
-    return codec.open_document(_CachedLibrary, "static", json_data(foreign.read_text(path)), file=path)
+def _is_stored(place: Path, order: StaticOrder) -> bool:
+    """Return whether the cache has the library; a damaged one is reported, and does not count."""
+    is_whole = sealed_trees.is_intact(place, cache=order.request.cache)
+    if not is_whole and place.is_dir():
+        order.request.emit(Noted(message=f"{place}: the cached library is damaged; building it again", warning=True))
+    return is_whole

@@ -10,9 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fastinstall.core import codec, files, foreign, lock, temporary_directories
-from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Emit, Noted
-from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 
 _RESULT = "result.json"
@@ -55,8 +53,8 @@ def find_cached_wheel(cache: Path, key: str, emit: Emit) -> CachedWheel | None:
     directory = directory_of(cache, key)
     if not directory.is_dir():
         return None
-    entry = _read(directory / _RESULT)
-    if entry is not None and is_wheel_intact(cache, key, entry):
+    entry = foreign.read_kept(CachedWheel, "build", directory / _RESULT)
+    if entry is not None and is_wheel_intact(cache, entry):
         return entry
     emit(Noted(message=f"{directory}: the cached wheel is damaged; building it again", warning=True))
     return None
@@ -86,27 +84,30 @@ def reserve_cache_key(cache: Path, key: str, emit: Emit, work: str = "builds the
 
 def find_wheel(cache: Path, sha256: str) -> Path | None:
     """Find a cached wheel by its own hash, or return None if it is missing or damaged."""
-    for key, entry in entries(cache):
-        if entry.sha256 == sha256 and is_wheel_intact(cache, key, entry):
-            return directory_of(cache, key) / entry.wheel
-    return None
+    found = (each for each in entries(cache) if each.sha256 == sha256 and is_wheel_intact(cache, each))
+    return next((locate_wheel(cache, entry) for entry in found), None)
 
 
-def entries(cache: Path) -> list[tuple[str, CachedWheel]]:
-    """Return all readable entries, with their keys, the newest first; wheels are not checked."""
+def locate_wheel(cache: Path, entry: CachedWheel) -> Path:
+    """Return the path of an entry's wheel."""
+    return directory_of(cache, key_of(entry.inputs)) / entry.wheel
+
+
+def entries(cache: Path) -> list[CachedWheel]:
+    """Return all readable entries, the newest first; wheels are not checked."""
     found = []
     for result in (cache / "wheels").glob(f"*/{_RESULT}"):
         with suppress(OSError):
-            written, entry = result.stat().st_mtime_ns, _read(result)
+            written, entry = result.stat().st_mtime_ns, foreign.read_kept(CachedWheel, "build", result)
             if entry is not None:
                 found.append((written, result.parent.name, entry))
-    return [(key, entry) for _written, key, entry in sorted(found, key=lambda each: each[:2], reverse=True)]
+    return [entry for _written, _key, entry in sorted(found, key=lambda each: each[:2], reverse=True)]
 
 
-def is_wheel_intact(cache: Path, key: str, entry: CachedWheel) -> bool:
+def is_wheel_intact(cache: Path, entry: CachedWheel) -> bool:
     """Return whether an entry's wheel is intact."""
     try:
-        return files.sha256(directory_of(cache, key) / entry.wheel) == entry.sha256
+        return files.sha256(locate_wheel(cache, entry)) == entry.sha256
     except OSError:
         return False
 
@@ -129,10 +130,3 @@ def store_wheel(cache: Path, inputs: dict[str, str], wheel: Path, features: dict
         files.write_text(fresh / _RESULT, codec.dump(codec.document("build", entry)))
         files.publish(fresh, target, space / "old")
     return entry
-
-
-def _read(path: Path) -> CachedWheel | None:
-    try:
-        return codec.open_document(CachedWheel, "build", json_data(foreign.read_text(path)), file=path)
-    except (OSError, ValueError, DocumentError):
-        return None

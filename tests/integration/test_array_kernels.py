@@ -11,7 +11,7 @@ import pytest
 from support.build.kernels import LEVEL, KernelsBuild, kernels_build
 from support.machine.needs import require_system
 
-from fastinstall.elf.cpu_levels import rank
+from fastinstall.elf.cpu import rank
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import ProofStack

@@ -2,7 +2,6 @@
 
 import mmap
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -46,21 +45,6 @@ def test_a_file_that_somebody_has_mapped_stays(tmp_path: Path) -> None:
         assert mapped[0] == used.read_bytes()[0]
         assert not _cache.drop(_Images(used, other))
         assert _cache.drop(_Images(other))
-
-
-def test_who_may_not_write_a_file_is_told_by_a_read_that_does_not_wait(tmp_path: Path) -> None:
-    _on_disk(tmp_path)
-    descriptor = os.open(_written(tmp_path / "file", 4), os.O_RDONLY)
-    try:
-        assert _cache._is_page_in_cache(descriptor, mmap.PAGESIZE)
-        os.fdatasync(descriptor)
-        deadline = time.monotonic() + 10  # Linux keeps pages for a while that wait in a list of another CPU
-        while _cache._is_page_in_cache(descriptor, mmap.PAGESIZE) and time.monotonic() < deadline:
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            time.sleep(0.05)
-        assert not _cache._is_page_in_cache(descriptor, mmap.PAGESIZE)
-    finally:
-        os.close(descriptor)
 
 
 def test_the_files_of_a_store_are_its_own(tmp_path: Path) -> None:

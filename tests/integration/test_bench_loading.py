@@ -20,7 +20,6 @@ from fastinstall.bench.loading import (
     Job,
     LoadingProcess,
     NotLoadedError,
-    PoolRequest,
     PoolWorkload,
     measure_rates,
     start_loading,
@@ -359,6 +358,6 @@ def test_whole_batches_are_measured_and_an_image_that_fails_is_found_in_its_batc
 def test_whole_batches_arrive_from_threads_of_their_own(by_batches: Job) -> None:
     load = PoolWorkload(seconds=0.1, images=(0, 1))
     with start_loading(by_batches, with_workers=True) as talk:
-        (rate,) = measure_rates(talk, (PoolRequest(workers=2),), load)
+        (rate,) = measure_rates(talk, (2,), load)
     assert rate.engine is LoadingEngine.BATCHED
     assert rate.images_per_second > 0

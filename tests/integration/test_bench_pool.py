@@ -18,12 +18,11 @@ from fastinstall.bench.loading import (
     Job,
     LoadingProcess,
     NotLoadedError,
-    PoolRequest,
     PoolWorkload,
     measure_rates,
     start_loading,
 )
-from fastinstall.bench.report import LoadingEngine, WorkerStart
+from fastinstall.bench.report import LoadingEngine
 
 LOADER = """
 import os, signal, time
@@ -41,9 +40,6 @@ def load(path):
     return b"pixels" * 1000
 
 """
-FORKED = PoolRequest(workers=2)
-SPAWNED = PoolRequest(workers=1, start=WorkerStart.SPAWN)
-ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
 SOON = 4.0
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
 
@@ -69,17 +65,17 @@ def _seen(place: Path) -> list[tuple[int, int, str]]:
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.13"])
-def test_workers_load_in_whichever_way_they_are_started(tmp_path: Path, version: str) -> None:
+def test_workers_load_and_the_process_itself(tmp_path: Path, version: str) -> None:
     python = interpreters.of_version(version) or interpreters.running()
-    requests, remarks = (ALONE, FORKED, SPAWNED), list[str]()
+    counts, remarks = (0, 1, 2), list[str]()
     with _loading(tmp_path, "a", "b", "c", python=python.executable) as found:
-        measured = measure_rates(found, requests, _load(), remarks.append)
+        measured = measure_rates(found, counts, _load(), remarks.append)
     assert remarks == []
-    assert [(each.workers, each.start) for each in measured] == [(each.workers, each.start) for each in requests]
+    assert [each.workers for each in measured] == list(counts)
     assert all(each.engine is LoadingEngine.OWN for each in measured)
     assert all(each.images_per_second > 0 and each.first_batch_seconds > 0 for each in measured)
     assert all(each.peak_bytes > 4_000_000 * (each.workers + 1) for each in measured)
-    assert len({pid for pid, _, _ in _seen(tmp_path)}) == sum(max(1, each.workers) for each in requests)
+    assert len({pid for pid, _, _ in _seen(tmp_path)}) == sum(max(1, count) for count in counts)
 
 
 @pytest.fixture(scope="module")
@@ -94,25 +90,25 @@ def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_request_is_measu
     trouble: tuple[Path, LoadingProcess],
 ) -> None:
     remarks: list[str] = []
-    assert measure_rates(trouble[1], (FORKED,), _load(images=(0, 1)), remarks.append) == ()
-    assert len(measure_rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
+    assert measure_rates(trouble[1], (2,), _load(images=(0, 1)), remarks.append) == ()
+    assert len(measure_rates(trouble[1], (2,), _load(images=(0,)))) == 1
     (remark,) = remarks
-    assert remark.startswith("2 workers by fork: ")
+    assert remark.startswith("2 workers: ")
     assert remark.endswith(" SIGSEGV")
 
 
 def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
     remarks: list[str] = []
-    assert measure_rates(trouble[1], (FORKED,), _load(images=(2,), patience=0.3), remarks.append) == ()
-    assert len(measure_rates(trouble[1], (FORKED,), _load(images=(0,)))) == 1
+    assert measure_rates(trouble[1], (2,), _load(images=(2,), patience=0.3), remarks.append) == ()
+    assert len(measure_rates(trouble[1], (2,), _load(images=(0,)))) == 1
     (remark,) = remarks
-    assert remark.startswith("2 workers by fork: ")
+    assert remark.startswith("2 workers: ")
     assert remark.endswith(" within 0.38 s")
     assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
 
 
 def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProcess]) -> None:
-    request: dict[str, Any] = {"do": "pool", "workers": 1, "start": "fork", "seconds": 0.0, "batch": 4, "limit": 20.0}
+    request: dict[str, Any] = {"do": "pool", "workers": 1, "seconds": 0.0, "batch": 4, "limit": 20.0}
     answer = trouble[1].ask({**request, "images": [0, 3]}, 20.0)
     assert answer["failed"] == {"3": "ValueError: no picture"}
     assert answer["images"] == 2
@@ -121,7 +117,7 @@ def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProc
 
 
 def test_workers_die_with_their_parent(tmp_path: Path) -> None:
-    request = {"do": "pool", "workers": 2, "start": "fork", "seconds": 60.0, "batch": 1, "limit": 60.0}
+    request = {"do": "pool", "workers": 2, "seconds": 60.0, "batch": 1, "limit": 60.0}
     with _loading(tmp_path, "good") as found:
         asked = threading.Thread(target=lambda: answers.append(_refused(found, request)))
         answers: list[str] = []
@@ -133,13 +129,12 @@ def test_workers_die_with_their_parent(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no Python that has torch")
-@pytest.mark.parametrize("start", [WorkerStart.FORK, WorkerStart.SPAWN])
-def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path, start: WorkerStart) -> None:
+def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path) -> None:
     image = tmp_path / "a.ppm"
     image.write_bytes(b"P6 300 300 255\n" + bytes(270_000))
     job = Job(python=Path(str(LIBRARIES)), images=(image,), variables={})
     with start_loading(job, with_workers=True) as found:
-        (measured,) = measure_rates(found, (PoolRequest(workers=1, start=start),), PoolWorkload(seconds=0.1, ms=10.0))
+        (measured,) = measure_rates(found, (1,), PoolWorkload(seconds=0.1, ms=10.0))
     assert measured.engine is LoadingEngine.TORCH
     assert measured.images_per_second > 0
 

@@ -24,13 +24,12 @@ from fastinstall.bench.loading import (
     Job,
     LoadingProcess,
     NotLoadedError,
-    PoolRequest,
     PoolWorkload,
     measure_rates,
     start_loading,
 )
 from fastinstall.bench.printed_code import render_code
-from fastinstall.bench.report import CandidateOutcome, ImagePipeline, WorkerStart
+from fastinstall.bench.report import CandidateOutcome, ImagePipeline
 from fastinstall.bench.temporary_store import MadeStore
 
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
@@ -164,14 +163,13 @@ def test_a_store_whose_package_is_missing_names_it_and_leaves_nothing(images: tu
 
 
 def _workers_load(images: Sequence[Path], store: ImageStore, python: Path) -> None:
-    """In workers of both kinds."""
+    """In a worker too."""
     remarks: list[str] = []
-    requests = PoolRequest(workers=1), PoolRequest(workers=1, start=WorkerStart.SPAWN)
     with _loading(images, store, python) as found:
         assert found.measure(0.0, cold=True).failed == {}
     with _loading(images, store, python, with_workers=True) as found:
         load = PoolWorkload(seconds=0.02, images=tuple(range(len(images))), patience=20.0)
-        measured = measure_rates(found, requests, load, remarks.append)
+        measured = measure_rates(found, (1,), load, remarks.append)
     assert remarks == []
     assert all(each.images_per_second > 0 for each in measured)
 

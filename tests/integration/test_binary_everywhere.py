@@ -19,8 +19,7 @@ from support.suite import extent
 from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.lookup import Reference, find_all_definitions, find_definitions, references
-from fastinstall.elf.symbol_versions import read_versions
+from fastinstall.elf.lookup import Reference, find_all_definitions, find_definitions, read_versions, references
 from fastinstall.elf.symbols import compiler_switches, find_defined_names
 
 REFUSED = (

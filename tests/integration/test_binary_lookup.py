@@ -13,12 +13,13 @@ from support.elf.linked_files import link_library, link_plain_library, link_prog
 from fastinstall.elf.lookup import (
     Definition,
     Reference,
+    SymbolVersions,
     definition_for,
     find_all_definitions,
     find_definitions,
+    read_versions,
     references,
 )
-from fastinstall.elf.symbol_versions import SymbolVersions, read_versions
 
 CALL = "int scale(int); int call(int x) { return scale(x); }"
 CALL_IN_FRESH_PROCESS = """

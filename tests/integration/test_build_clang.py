@@ -13,7 +13,7 @@ from support.machine.needs import require_system
 from fastinstall.compilers.clang import COMPILER
 from fastinstall.core.events import ignore
 from fastinstall.elf.dynamic import read_dynamic
-from fastinstall.elf.symbol_versions import read_versions
+from fastinstall.elf.lookup import read_versions
 from fastinstall.elf.symbols import compiler_switches
 from fastinstall.index.lookup import ask_indexes
 from fastinstall.index.offers import PackageIndex

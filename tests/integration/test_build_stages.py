@@ -17,7 +17,7 @@ from fastinstall.core.events import Event, Noted, Progressed
 from fastinstall.elf.dynamic import DynamicFile, read_dynamic
 from fastinstall.model.recipe import Expectation, NativeRequirement
 from fastinstall.model.request import LinkMode
-from fastinstall.wheelbuild.audit import audit_core
+from fastinstall.wheelbuild.assemble import audit_core
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.headers.jpeg import matching_headers
 from fastinstall.wheelbuild.headers.probe import probe_headers
@@ -112,7 +112,7 @@ def test_without_a_chassis_auditwheel_bundles_and_tags(tmp_path: Path) -> None:
     result = build_wheel(request)
     assert "-manylinux_2_" in result.wheel.name
     assert result.wheel.name.startswith("pillow-12.1.1+simd.v3-")
-    ((_key, entry),) = entries(request.cache)
+    (entry,) = entries(request.cache)
     assert entry.features == {"ZLIB (PNG/ZIP)": "", "LIBTIFF": None}
 
 

@@ -206,11 +206,9 @@ def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: Si
     index.fetch(releases(index).sources[0], tmp_path, ignore)
     with pytest.raises(FailedError, match="cannot reach") as caught:
         releases(replace(unreachable, cache=tmp_path))
-    assert (caught.value.hint or "").endswith(" --offline")
-    assert releases(replace(index, offline=True)).sources
-    with pytest.raises(FailedError, match="cannot reach") as caught:
-        releases(replace(unreachable, cache=tmp_path / "empty"))
+    assert "downloaded before: --offline" in (caught.value.hint or "")
     assert "--wheelhouse" in (caught.value.hint or "")
+    assert releases(replace(index, offline=True)).sources
 
 
 def test_a_distribution_that_the_index_does_not_have_is_named_with_what_was_asked(server: SimpleIndex) -> None:

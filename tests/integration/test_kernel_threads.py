@@ -13,7 +13,7 @@ import pytest
 from support.build.kernels import LEVEL, KernelsBuild, kernels_build
 from support.machine.needs import require_system
 
-from fastinstall.elf.cpu_levels import rank
+from fastinstall.elf.cpu import rank
 from fastinstall.observe.cpu import observe_cpu
 
 pytestmark = pytest.mark.slow

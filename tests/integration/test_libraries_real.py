@@ -19,10 +19,9 @@ from support.sandbox import NewSandbox, Venv
 
 from fastinstall.core.files import sha256
 from fastinstall.elf.description import Linkage
-from fastinstall.elf.libraries import identify
+from fastinstall.elf.libraries import Identity, identify
 from fastinstall.elf.linkage import ENTRY_POINTS, read_linkage
 from fastinstall.elf.loader.process_settings import ProcessSettings
-from fastinstall.elf.searched_file import Identity
 
 STATIC = "simplejpeg-1.9.0-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_28_x86_64.whl"
 NG = "zlib_ng-1.1.0-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_28_x86_64.whl"

@@ -60,9 +60,9 @@ def stacks(new_sandbox: NewSandbox) -> Iterator[Stacks]:
 
 
 @pytest.fixture(scope="module")
-def proof(stacks: Stacks, tmp_path_factory: pytest.TempPathFactory) -> Proof:
+def proof(stacks: Stacks) -> Proof:
     """Of Pillow-SIMD, beside the official wheel."""
-    return run_quick_proof(_trial(stacks.levels(), stacks.official, tmp_path_factory.mktemp("kept")))
+    return run_quick_proof(_trial(stacks.levels(), stacks.official))
 
 
 def test_the_defects_of_pillow_simd_are_found_and_named(proof: Proof) -> None:
@@ -75,7 +75,7 @@ def test_the_defects_of_pillow_simd_are_found_and_named(proof: Proof) -> None:
 
 
 def test_each_of_its_defects_can_be_shown_alone(stacks: Stacks) -> None:
-    with Results(None) as results:
+    with Results() as results:
         for level in stacks.levels():
             found = prove_matrix(level, stacks.official, Work(cases=(*DEFECTS, *SOUND)), results, exact=False)
             assert {difference.case for difference in found} == set(DEFECTS)
@@ -95,9 +95,9 @@ def test_its_decoders_are_the_official_ones(proof: Proof) -> None:
     assert _check(proof, "decoders").status is ProofStatus.OK
 
 
-def test_the_official_wheel_proves_itself_equal(stacks: Stacks, tmp_path: Path) -> None:
+def test_the_official_wheel_proves_itself_equal(stacks: Stacks) -> None:
     events: list[Event] = []
-    trial = replace(_trial((stacks.official,), stacks.official, tmp_path), exact=True, emit=events.append)
+    trial = replace(_trial((stacks.official,), stacks.official), exact=True, emit=events.append)
     found = run_quick_proof(trial)
     assert [(check.name, check.status) for check in found.checks] == [
         (f"matrix {stacks.official.label}", ProofStatus.OK),
@@ -108,7 +108,7 @@ def test_the_official_wheel_proves_itself_equal(stacks: Stacks, tmp_path: Path) 
 
 
 def test_without_an_official_wheel_levels_and_memory_are_still_proven(stacks: Stacks) -> None:
-    found = run_quick_proof(_trial(stacks.levels(), None, None))
+    found = run_quick_proof(_trial(stacks.levels(), None))
     skipped = [check.name for check in found.checks if check.status is ProofStatus.SKIPPED]
     assert skipped == ["matrix", "decoders"]
     assert _check(found, "survival x86-64-v3").status is ProofStatus.OK
@@ -119,7 +119,7 @@ def _stack(tree: Path) -> ProofStack:
     return ProofStack(label=tree.name, python=running().executable, tree=tree, variables=dict(os.environ))
 
 
-def _trial(levels: tuple[ProofStack, ...], reference: ProofStack | None, kept: Path | None) -> QuickProof:
+def _trial(levels: tuple[ProofStack, ...], reference: ProofStack | None) -> QuickProof:
     subject = ProofSubject(
         wheel_sha256="",
         reference_sha256="",
@@ -127,8 +127,7 @@ def _trial(levels: tuple[ProofStack, ...], reference: ProofStack | None, kept: P
         cpu="",
         levels=tuple(level.label for level in levels),
     )
-    known = replace(reference, identity="official") if reference else None
-    return QuickProof(subject=subject, levels=levels, reference=known, exact=False, kept=kept)
+    return QuickProof(subject=subject, levels=levels, reference=reference, exact=False)
 
 
 def _check(proof: Proof, name: str) -> ProofCheck:

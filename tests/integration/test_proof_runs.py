@@ -59,7 +59,7 @@ def stack(directory: Path, value: int, python: Path = Path(sys.executable)) -> P
 
 @pytest.fixture
 def results() -> Iterator[Results]:
-    with Results(None, processes=2) as made:
+    with Results(processes=2) as made:
         yield made
 
 
@@ -153,29 +153,16 @@ def test_memory_that_nobody_wrote_is_found_by_what_lies_in_it(
     work = Work(cases=("stray/L/16x1/", "fill/L/16x1/"), operations=operations)
     assert prove_heap(stack(tmp_path, 7), stack(tmp_path, 7), work, results) == ()
     operations.write_text(module)
-    with Results(None) as again:
+    with Results() as again:
         (found,) = prove_heap(stack(tmp_path, 7), official, work, again)
     assert (found.case, "uninitialised" in found.problem) == ("stray/L/16x1/", True)
 
 
-def test_outcomes_of_a_stack_with_an_identity_are_kept(tmp_path: Path, operations: Path) -> None:
-    kept = tmp_path / "kept"
-    work = Work(cases=("fill/L/2x2/", "raise/L/1x1/ValueError"), operations=operations)
-    known = ProofStack(
-        label="known", python=Path(sys.executable), tree=stack(tmp_path, 7).tree, variables={}, identity="wheel"
-    )
-    with Results(kept) as results:
-        first = results.outcomes(known, work)
-    nowhere = ProofStack(label="known", python=tmp_path / "none", tree=tmp_path, variables={}, identity="wheel")
-    with Results(kept) as results:
-        assert results.outcomes(nowhere, work) == first
-
-
-def test_an_error_ends_every_run_and_nothing_of_it_is_kept(tmp_path: Path, operations: Path) -> None:
+def test_an_error_ends_every_run(tmp_path: Path, operations: Path) -> None:
     began = time.monotonic()
     mark, variables = tmp_path / "hanging", {**os.environ, "MARK": str(tmp_path / "hanging")}
-    known = replace(stack(tmp_path, 7), identity="wheel", variables=variables)
-    results = Results(tmp_path / "kept")
+    known = replace(stack(tmp_path, 7), variables=variables)
+    results = Results()
 
     def interrupted() -> None:
         with results:
@@ -187,7 +174,6 @@ def test_an_error_ends_every_run_and_nothing_of_it_is_kept(tmp_path: Path, opera
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert time.monotonic() - began < 40
-    assert not (tmp_path / "kept").exists()
 
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.13"])

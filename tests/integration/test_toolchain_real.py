@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.elf.cpu_levels import level_of
+from fastinstall.elf.cpu import level_of
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.toolchain import observe_toolchain

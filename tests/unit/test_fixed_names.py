@@ -90,7 +90,7 @@ BESIDE = {
 SCHEMA_DIGESTS = {
     "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
     "answers": "535cfef82d6a3e94d6b19d7a26494cff3b1c1a7fc58e2faa5c63b912ddaa84e2",
-    "bench": "351bf0a7678c7d33d1a46ba4e92f9b6bb1fddd645515bac8e400b8369a4f0162",
+    "bench": "ae6ce517b9352e8bec6471e391463e83357dc934e01bbc04a7a2b71c8e870f86",
     "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
     "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
     "cache": "bb1cb1a1c91ae3c40a2494433d2f6520c1736a3e4375e2bba6917a6b206a7bf0",

@@ -72,12 +72,11 @@ def stage_table(costs: Sequence[StageCost]) -> Table:
 
 
 def rate_table(rates: Sequence[LoadingRate]) -> Table:
-    """Return images per second by number of workers, and how they start."""
+    """Return images per second by number of workers."""
     most = max(each.images_per_second for each in rates) or 1.0
     rows = [
         (
             str(each.workers),
-            str(each.start),
             format_rate(each.images_per_second),
             f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
             format_bytes(each.peak_bytes) if each.peak_bytes else "",
@@ -85,7 +84,7 @@ def rate_table(rates: Sequence[LoadingRate]) -> Table:
         )
         for each in rates
     ]
-    return _make_table(("workers", _text("start"), "images/s", "first batch", "memory", _text("")), rows)
+    return _make_table(("workers", "images/s", "first batch", "memory", _text("")), rows)
 
 
 def candidate_table(result: WorkloadResult, *, is_detailed: bool = False) -> Table:

@@ -137,7 +137,7 @@ class _Writer:
         yield from self._indent(told)
 
     def _render_rates(self, baseline: CandidateResult) -> Iterator[str]:
-        """Yield images per second by number of workers, and how they start."""
+        """Yield images per second by number of workers."""
         rates = baseline.rates
         if rates:
             yield from self._lay_out(tables.rate_table(rates))

@@ -118,11 +118,10 @@ def find_best_rate_with_workers(rates: Iterable[LoadingRate]) -> LoadingRate | N
 
 
 def format_rate_with_workers(result: CandidateResult, workers: LoadingRate | None) -> str:
-    """Return images per second with as many workers, started alike; empty if that was not measured."""
+    """Return images per second with as many workers; empty if that was not measured."""
     if workers is None:
         return ""
-    manner = (workers.workers, workers.start)
-    alike = (each for each in result.rates if (each.workers, each.start) == manner)
+    alike = (each for each in result.rates if each.workers == workers.workers)
     return next((format_rate(each.images_per_second) for each in alike), "")
 
 

@@ -35,7 +35,7 @@ from fastinstall.doctor.remedies import (
     show_note,
     show_variables,
 )
-from fastinstall.elf.cpu_levels import LEVELS, find_offered_level, knows_levels, rank
+from fastinstall.elf.cpu import LEVELS, find_offered_level, knows_levels, rank
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Remedy
 

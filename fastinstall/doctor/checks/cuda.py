@@ -5,7 +5,7 @@
 - warning: a build for the CPU or for another maker's GPUs on a machine with a GPU of NVIDIA's. Or, with a build for
   CUDA, a container was given no GPU, or the driver is not loaded or does not answer.
 - hint: a broken driver, and nothing built for CUDA. A build for the CPU that somebody chose by its index, on a machine
-  with a GPU. CUDA's libraries without a GPU.
+  with a GPU.
 
 The driver is told by NVML (nvidia-ml-py, the extra `cuda`), else by /proc/driver/nvidia. What a build is for stands in
 torch/version.py. Which driver a CUDA needs is dated data. A minor version of CUDA 11 and later runs on every driver of
@@ -27,7 +27,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.facts import FrameworkBuild, Gpu, Nvml
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -50,9 +50,6 @@ Source: CUDA Toolkit release notes, table 2, and CUDA Compatibility, "Minor Vers
 
 _OTHER_DRIVERS = {"11.0": "450.36.06", "10.2": "440.33", "10.1": "418.39", "10.0": "410.48", "9.2": "396.26"}
 """The least driver of versions that have one of their own. Source: CUDA Toolkit release notes, table 3."""
-
-_LIBRARIES = ("nvidia-cuda-runtime", "nvidia-cublas", "nvidia-cudnn")
-"""Distributions with CUDA's libraries, by the start of their names."""
 
 _VERSION = PurePath("/proc/driver/nvidia/version")
 _NODES = (PurePath("/dev/nvidiactl"), PurePath("/dev/nvidia0"))
@@ -78,7 +75,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         )
         if status is Status.ERROR and wanted:
             return  # no program gets a GPU, so builds are not judged by it
-    builds = tuple(_judge_builds(context, gpu))
+    builds = tuple(_judge_builds(gpu))
     yield from builds
     if obstacle is None and not builds:
         yield _report_success(gpu)
@@ -172,14 +169,12 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
         yield Status.WARNING, what, install, nodes
 
 
-def _judge_builds(context: CheckContext, gpu: Gpu) -> Iterator[Finding]:
+def _judge_builds(gpu: Gpu) -> Iterator[Finding]:
     """Judge each framework by driver and GPUs."""
     for build in gpu.frameworks:
         if build.cuda is None and build.known:
             yield from _report_build_for_others(gpu, build)
-        elif build.cuda is not None and not gpu.present:
-            yield from _report_useless_build(context, build)
-        elif build.cuda is not None:
+        elif build.cuda is not None and gpu.present:
             yield from _report_old_driver(gpu, build, build.cuda)
 
 
@@ -193,18 +188,6 @@ def _report_build_for_others(gpu: Gpu, build: FrameworkBuild) -> Iterator[Findin
             expected="a build for CUDA",
             observed=build.version,
             remedy=_make_build_remedy(gpu, build),
-            verify=_show_driver(build.source),
-        )
-
-
-def _report_useless_build(context: CheckContext, build: FrameworkBuild) -> Iterator[Finding]:
-    names = [each.name for each in context.facts.distributions if each.name.startswith("nvidia-")]
-    if any(name.startswith(_LIBRARIES) for name in names):
-        yield _SAY.hint(
-            f"{_name_build(build)} was built for CUDA {build.cuda}, but there is no NVIDIA GPU here: "
-            "gigabytes for nothing",
-            evidence=shorten_evidence(f"CUDA's libraries: {name}" for name in names),
-            remedy=Remedy(text=f"if this machine never gets one, install the build for the CPU: {_TORCH_BUILDS}"),
             verify=_show_driver(build.source),
         )
 

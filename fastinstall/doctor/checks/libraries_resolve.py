@@ -121,30 +121,27 @@ def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
 
 
 def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    """Report each file at a wrong place, together with those that only it brings to the same one."""
-    problems = {file.path: _explain_displacement(context, file) for file in linkage.files[1:]}
-    wrong = [file for file in linkage.files[1:] if problems[file.path]]
-    for file in wrong:
-        problem = problems[file.path]
-        if file.needed_by is not None and problems.get(file.needed_by) == problem:
-            continue
-        along = [other for other in _find_brought_files(wrong, file) if problems[other.path] == problem]
-        more = f", and {len(along)} more that it needs" if along else ""
+    """Report the files at wrong places, together those that have the same problem, and what variables decide."""
+    wrong: dict[str, list[LoadedFile]] = {}
+    for file in linkage.files[1:]:
+        wrong.setdefault(_explain_displacement(context, file), []).append(file)
+    well_placed = wrong.pop("", [])
+    for problem, files in wrong.items():
+        first, *others = files
         yield _SAY.warning(
-            f"{_name(file)} {problem}{more}",
+            f"{_name(first)} {problem}{f', and {len(others)} more' if others else ''}",
             evidence=(
-                _describe_file(file),
-                f"it is {describe_file_owner(context, file.path)}",
-                *shorten_evidence(map(_describe_file, along)),
-                *_list_absent_packages(context, _name(file)),
+                _describe_file(first),
+                f"it is {describe_file_owner(context, first.path)}",
+                *shorten_evidence(map(_describe_file, others)),
+                *_list_absent_packages(context, _name(first)),
             ),
             expected=f"below {context.facts.environment.prefix}",
-            observed=str(file.path),
-            remedy=UNSET_VARIABLES if is_by_variable(file) else offer_repair(context),
-            verify=trace_search(context, _name(file)),
+            observed=str(first.path),
+            remedy=UNSET_VARIABLES if any(map(is_by_variable, files)) else offer_repair(context),
+            verify=trace_search(context, _name(first)),
         )
-    # What a variable of the shell decides, and is at a place where it may be.
-    if files := [file for file in linkage.files[1:] if is_by_variable(file) and not problems[file.path]]:
+    if files := [file for file in well_placed if is_by_variable(file)]:
         variables = " and ".join(sorted({file.reason for file in files}))
         decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
         names = " and ".join(map(_name, files))
@@ -154,15 +151,6 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
             remedy=UNSET_VARIABLES,
             verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
         )
-
-
-def _find_brought_files(files: list[LoadedFile], first: LoadedFile) -> Iterator[LoadedFile]:
-    """Yield the files that came in on behalf of the first, which follow it in load order."""
-    known = {first.path}
-    for file in files:
-        if file.needed_by in known:
-            known.add(file.path)
-            yield file
 
 
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:

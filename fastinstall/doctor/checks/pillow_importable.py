@@ -23,9 +23,9 @@ from pathlib import PurePath
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
 from fastinstall.doctor.codec_libraries import list_code_files, list_missing
 from fastinstall.doctor.owners import explain_broken_core, explain_conflict
-from fastinstall.doctor.remedies import VERSION, offer_repair, offer_setup, run_python, show, show_files
+from fastinstall.doctor.remedies import VERSION, offer_repair, offer_setup, run_python, show_files
 from fastinstall.model.facts import Runtime
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding
 
 NEEDS_RUNTIME = True
 ORDER = 40
@@ -84,8 +84,6 @@ def _report_by_files(context: CheckContext, runtime: Runtime | None) -> Finding:
     evidence, remedy = (str(stack.directory), *core, *shorten_evidence(stack.foreign_cores)), offer_repair(context)
     if runtime is not None:
         cause = _describe_cause(context) or _describe_damaged_library(context)
-        if not cause and _NOT_MAPPED in runtime.error:
-            return _report_noexec(context, runtime, evidence)
         killed = f"the import of PIL kills the interpreter with {runtime.signal}"
         message = killed if runtime.signal else "PIL cannot be imported"
         message = f"{message}: {cause or runtime.error or 'the interpreter gave no reason'}"
@@ -97,19 +95,6 @@ def _report_by_files(context: CheckContext, runtime: Runtime | None) -> Finding:
         return _SAY.error(f"PIL cannot be imported: {cause}", evidence=evidence, remedy=remedy, verify=directory)
     version = stack.version or "of unknown version"
     return _SAY.ok(f"PIL {version} looks importable; nothing was executed", verify=directory)
-
-
-_NOT_MAPPED = "failed to map segment from shared object"
-
-
-def _report_noexec(context: CheckContext, runtime: Runtime, evidence: tuple[str, ...]) -> Finding:
-    """Report intact files on a disk that nothing can be run from; another stack would fail there."""
-    return _SAY.error(
-        f"PIL cannot be imported: {runtime.error}, as on a disk that is mounted noexec",
-        evidence=evidence,
-        remedy=Remedy(text="make an environment on another disk", command="fastinstall setup --new-env DIR"),
-        verify=show("findmnt", "-T", context.facts.environment.prefix),
-    )
 
 
 def _describe_cause(context: CheckContext) -> str:

@@ -1,8 +1,11 @@
 """What the code of a file for aarch64 asks of a CPU, by the encodings of its instructions.
 
 What runs only after a question to the CPU is not told apart from the rest: a file that asks is taken to ask for all.
+Told apart are the extensions that compilers use by themselves for a CPU, by their names in /proc/cpuinfo. Source: Arm
+Architecture Reference Manual for A-profile (DDI 0487), chapter C4, "A64 Instruction Set Encoding".
 """
 
+import struct
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +14,7 @@ from fastinstall.core.architecture import AARCH64
 from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic_symbols import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
-from fastinstall.elf.isa.arm_features import TOLD_APART, asks_cpu, count_features
-from fastinstall.elf.sections import read_sections
+from fastinstall.elf.symbols import read_sections
 
 _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
 _INDIRECT = 1032  # R_AARCH64_IRELATIVE
@@ -70,3 +72,88 @@ def _imports_answers(image: ElfImage) -> bool:
         if table in image.tags
         for index in range(image.tags.get(length, 0) // _RELOCATION)
     )
+
+
+TOLD_APART = ("atomics", "crc32", "asimdrdm", "asimdhp", "asimdfhm", "asimddp", "i8mm", "bf16", "sve")
+_ENCODINGS = (
+    # LSE: CAS and CASP; LDADD to LDUMIN, SWP and their stores
+    ("atomics", 0x3FA07C00, 0x08A07C00),
+    ("atomics", 0xBFA07C00, 0x08207C00),
+    ("atomics", 0x3F208C00, 0x38200000),
+    ("atomics", 0x3F20FC00, 0x38208000),
+    ("crc32", 0x7FE0E000, 0x1AC04000),
+    ("asimdrdm", 0xBF20F400, 0x2E008400),  # SQRDMLAH and SQRDMLSH of vectors, of scalars, by an element
+    ("asimdrdm", 0xFF20F400, 0x7E008400),
+    ("asimdrdm", 0xAF00D400, 0x2F00D000),
+    # half precision, vectors: three registers, two, across, by an element, an immediate, to and from fixed point
+    ("asimdhp", 0x9F60C400, 0x0E400400),
+    ("asimdhp", 0x9F7E0C00, 0x0E780800),
+    ("asimdhp", 0xBF7FCC00, 0x0E30C800),
+    ("asimdhp", 0xBFC0B400, 0x0F001000),
+    ("asimdhp", 0x9FC0F400, 0x0F009000),
+    ("asimdhp", 0xBFF8FC00, 0x0F00FC00),
+    ("asimdhp", 0x9FF0E400, 0x0F10E400),
+    # the same of scalars in vector registers
+    ("asimdhp", 0xDF60C400, 0x5E400400),
+    ("asimdhp", 0xDF7E0C00, 0x5E780800),
+    ("asimdhp", 0xFF7FCC00, 0x5E30C800),
+    ("asimdhp", 0xFFC0B400, 0x5F001000),
+    ("asimdhp", 0xDFC0F400, 0x5F009000),
+    ("asimdhp", 0xDFF0E400, 0x5F10E400),
+    # scalars: fixed point, integers, one register (FCVT between precisions is in the baseline), comparisons, an
+    # immediate, conditions and two registers, three
+    ("asimdhp", 0x7FE00000, 0x1EC00000),
+    ("asimdhp", 0x7FE0FC00, 0x1EE00000),
+    ("asimdhp", 0xFFFE7C00, 0x1EE04000),
+    ("asimdhp", 0xFFFC7C00, 0x1EE44000),
+    ("asimdhp", 0xFFE0FC07, 0x1EE02000),
+    ("asimdhp", 0xFFE01C00, 0x1EE01000),
+    ("asimdhp", 0xFFE00C00, 0x1EE00400),
+    ("asimdhp", 0xFFE00800, 0x1EE00800),
+    ("asimdhp", 0xFFC00000, 0x1FC00000),
+    ("asimdfhm", 0xBF60FC00, 0x0E20EC00),
+    ("asimdfhm", 0xBF60FC00, 0x2E20CC00),
+    ("asimdfhm", 0xBFC0B400, 0x0F800000),
+    ("asimdfhm", 0xBFC0B400, 0x2F808000),
+    ("asimddp", 0x9FE0FC00, 0x0E809400),
+    ("asimddp", 0x9FC0F400, 0x0F80E000),
+    ("i8mm", 0xDFE0F400, 0x4E80A400),
+    ("i8mm", 0xBFE0FC00, 0x0E809C00),
+    ("i8mm", 0xBF40F400, 0x0F00F000),
+    ("bf16", 0xBF60FC00, 0x2E40FC00),
+    ("bf16", 0xFFE0FC00, 0x6E40EC00),
+    ("bf16", 0xBF40F400, 0x0F40F000),
+    ("bf16", 0xFFFFFC00, 0x1E634000),
+    ("bf16", 0xBFFFFC00, 0x0EA16800),
+    # 0010 in bits 28 to 25: SVE and, above it, SVE2
+    ("sve", 0x1E000000, 0x04000000),
+)
+
+# PTRUE, WHILE, CNT and INC, RDVL: code for vectors of unknown length cannot do without, and constants hardly have them
+_SCALABLE = ((0xFF3FFC10, 0x2518E000), (0xFF20E000, 0x25200000), (0xFF20F000, 0x0420E000), (0xFFFFF800, 0x04BF5000))
+
+# MRS of a register that names the CPU's features
+_QUESTION = (0xFFFFF000, 0xD5380000)
+
+
+def count_features(code: bytes) -> Counter[str]:
+    """Count the instructions of some machine code that belong to an extension; SVE's only where more speaks for it."""
+    found: Counter[str] = Counter()
+    words = Counter(word for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))
+    for word, times in words.items():
+        feature = _find_extension(word)
+        if feature:
+            found[feature] += times
+    if found["sve"] and not any(word & mask == value for word in words for mask, value in _SCALABLE):
+        del found["sve"]
+    return +found
+
+
+def _find_extension(word: int) -> str:
+    return next((name for name, mask, value in _ENCODINGS if word & mask == value), "")
+
+
+def asks_cpu(code: bytes) -> bool:
+    """Return whether some machine code reads what the CPU has, by instructions that the kernel answers."""
+    mask, value = _QUESTION
+    return any(word & mask == value for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))

@@ -6,7 +6,7 @@ Source: /proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
 from collections.abc import Collection, Iterable
 
 from fastinstall.core.architecture import X86_64
-from fastinstall.elf.cpu_levels import LEVELS, rank
+from fastinstall.elf.cpu import LEVELS, rank
 
 _IMPLIES = {
     "ssse3": ("pni",),

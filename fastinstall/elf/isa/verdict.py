@@ -13,7 +13,8 @@ from fastinstall.core.files import sha256 as digest
 from fastinstall.elf.description import Confidence, IsaScan
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, open_image
-from fastinstall.elf.isa import arm_verdict, features, instructions
+from fastinstall.elf.isa import arm_verdict, instructions
+from fastinstall.elf.isa.features import features_of_level, features_of_switches, level_for, sort_cpu_features
 from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
 
@@ -24,7 +25,6 @@ _BY_ENCODINGS = {AARCH64.machine: arm_verdict.complete_scan}
 """Whose code is judged by tables of our own."""
 
 _KNOWN = f"{X86_64.title} and {AARCH64.title}"
-
 _NEARLY_ALL = 0.97
 _SHOWN = 4
 
@@ -59,14 +59,14 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
 def _read_declared_isa(scan: IsaScan) -> IsaScan:
     """Return what a file says of itself, by its note and recorded compiler switches."""
     switches = compiler_switches(Path(scan.path))
-    by_switches = features.features_of_switches(switches)
-    found = {*(by_switches or ()), *(features.features_of_level(scan.declared) if scan.declared else ())}
+    by_switches = features_of_switches(switches)
+    found = {*(by_switches or ()), *(features_of_level(scan.declared) if scan.declared else ())}
     told = scan.declared is not None or by_switches is not None
     recorded = (f"recorded switches (first of {len(switches)} sets): {switches[0]}",) if switches else ()
     return replace(
         scan,
-        requires=features.sort_cpu_features(found),
-        level=features.level_for(found) if told else None,
+        requires=sort_cpu_features(found),
+        level=level_for(found) if told else None,
         evidence=(*_describe_note(scan), *recorded, "not decoded: the code itself was not inspected"),
     )
 
@@ -77,15 +77,15 @@ def _decode_code(scan: IsaScan) -> IsaScan:
     used, decoded = features_of(usage.functions), sum(function.instructions for function in usage.functions)
     required = _collect_required_features(usage)
     certain = not usage.asks and all(function.is_code for function in usage.functions)
-    places = _describe_places(usage, features.sort_cpu_features(required))
+    places = _describe_places(usage, sort_cpu_features(required))
     return replace(
         scan,
         confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
-        requires=features.sort_cpu_features(required),
-        contains=features.sort_cpu_features(used.keys() - required),
-        silent=features.sort_cpu_features(required & instructions.SILENT),
-        level=features.level_for(required),
-        shares={feature: round(used[feature] / decoded, 6) for feature in features.sort_cpu_features(used)},
+        requires=sort_cpu_features(required),
+        contains=sort_cpu_features(used.keys() - required),
+        silent=sort_cpu_features(required & instructions.SILENT),
+        level=level_for(required),
+        shares={feature: round(used[feature] / decoded, 6) for feature in sort_cpu_features(used)},
         instructions=decoded,
         evidence=(*_describe_note(scan), *_describe_dispatcher(usage), *places),
     )

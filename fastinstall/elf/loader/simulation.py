@@ -24,7 +24,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu_levels import rank
+from fastinstall.elf.cpu import rank
 from fastinstall.elf.description import LoadedFile, MissingLibrary
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, ForeignElfError
@@ -32,8 +32,14 @@ from fastinstall.elf.loader.ld_so_cache import read_loader_cache
 from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.elf.loader.rooted_files import Identity, ReadFile, RootedFiles, UnloadableFileError
 from fastinstall.elf.loader.search import INTERPRETER, OPENED, PROGRAM, GlibcSearch, MappedFile, ResolvedDependency
-from fastinstall.elf.lookup import Definition, Reference, definition_for, find_all_definitions
-from fastinstall.elf.symbol_versions import SymbolVersions, read_versions
+from fastinstall.elf.lookup import (
+    Definition,
+    Reference,
+    SymbolVersions,
+    definition_for,
+    find_all_definitions,
+    read_versions,
+)
 
 _MUSL, _ABSENT = "ld-musl-", "not found"
 

@@ -23,7 +23,6 @@ from fastinstall.bench.report import (
     Stage,
     StageTime,
     Timing,
-    WorkerStart,
     Workload,
 )
 from fastinstall.model.machine import Filesystem, LoaderLimits
@@ -58,11 +57,9 @@ def timing(stages: dict[Stage, float] | None = None, *, cold_read_ms: float | No
 
 
 def rate(workers: int, images_per_second: float, **fields: Any) -> LoadingRate:
-    """A loader with workers, forked."""
-    start = WorkerStart.FORK if workers else WorkerStart.NONE
+    """A loader with workers."""
     usual = LoadingRate(
         workers=workers,
-        start=start,
         engine=LoadingEngine.OWN,
         images_per_second=images_per_second,
         first_batch_seconds=0.1,

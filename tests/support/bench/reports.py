@@ -21,7 +21,6 @@ from fastinstall.bench.report import (
     StageTime,
     Timing,
     Unmeasured,
-    WorkerStart,
     Workload,
     WorkloadResult,
 )
@@ -77,22 +76,16 @@ def advice(name: str, brings: Gain | None, message: str, command: str | None = N
 
 
 def _rates(alone: float) -> tuple[LoadingRate, ...]:
-    def rate(workers: int, start: WorkerStart, factor: float) -> LoadingRate:
+    def rate(workers: int, factor: float) -> LoadingRate:
         return LoadingRate(
             workers=workers,
-            start=start,
             engine=LoadingEngine.TORCH,
             images_per_second=alone * factor,
-            first_batch_seconds=0.04 + 2.1 * (start is WorkerStart.SPAWN),
+            first_batch_seconds=0.04,
             peak_bytes=210_000_000 * (workers + 1),
         )
 
-    return (
-        rate(0, WorkerStart.NONE, 0.98),
-        rate(1, WorkerStart.FORK, 0.93),
-        rate(2, WorkerStart.FORK, 1.81),
-        rate(2, WorkerStart.SPAWN, 1.77),
-    )
+    return rate(0, 0.98), rate(1, 0.93), rate(2, 1.81)
 
 
 def _baseline(timed: Timing, title: str = "pillow 13.0.0 (in place)") -> CandidateResult:

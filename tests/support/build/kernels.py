@@ -87,7 +87,7 @@ class KernelsBuild:
     def differences(self, ours: ProofStack, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
         """What the matrix says of some cases."""
         assert cases
-        with Results(None) as results:
+        with Results() as results:
             return prove_matrix(ours, self.reference, Work(cases=cases), results, exact=True)
 
     def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:

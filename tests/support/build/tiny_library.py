@@ -10,7 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from support.values.build_requests import V3, build_request, build_step
+
 from fastinstall.compilers.system import observe_compiler
+from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import StaticSource
 from fastinstall.wheelbuild.static_libraries import StaticOrder
 
@@ -62,18 +65,19 @@ def library_sdist(directory: Path, **changed: str) -> Path:
     return path
 
 
-def library_order(directory: Path, sdist: Path, **changes: Any) -> StaticOrder:
-    """An order for it; `changes` are fields of the order."""
-    compiler = observe_compiler((), os.environ)
+def library_order(
+    directory: Path,
+    sdist: Path,
+    *,
+    source: StaticSource = SOURCE,
+    cflags: tuple[str, ...] = ("-O2",),
+    compiler: Compiler | None = None,
+    **changes: Any,
+) -> StaticOrder:
+    """An order for it; `changes` are fields of the request of the build that it is for."""
+    compiler = compiler or observe_compiler((), os.environ)
     assert compiler is not None, "these tests need a C compiler"
-    order = StaticOrder(
-        name="tiny",
-        sdist=sdist,
-        source=SOURCE,
-        compiler=compiler,
-        cflags=("-O2",),
-        jobs=2,
-        cache=directory / "cache",
-        variables={"PATH": os.environ["PATH"]},
-    )
-    return replace(order, **changes)
+    directory.mkdir(parents=True, exist_ok=True)
+    fields = {"compiler": compiler, "variables": {"PATH": os.environ["PATH"]}, **changes}
+    request = build_request(directory, step=build_step(targets=(replace(V3, cflags=cflags),)), **fields)
+    return StaticOrder(name="tiny", sdist=sdist, source=source, request=request)

@@ -29,11 +29,9 @@ from support.machine.arm_root import EMULATOR as ARM_EMULATOR
 from support.machine.arm_root import arm_root, emulate, loader_of
 
 from fastinstall.core.architecture import AARCH64, X86_64
-from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import level_of, list_auxiliary_features, list_level_features
+from fastinstall.elf.cpu import Cpu, level_of, list_auxiliary_features, list_level_features
 from fastinstall.elf.description import MissingLibrary
-from fastinstall.elf.loader.platforms import platform_of
-from fastinstall.elf.loader.process_settings import ProcessSettings, usable_hwcaps
+from fastinstall.elf.loader.process_settings import ProcessSettings, platform_of, usable_hwcaps
 from fastinstall.elf.loader.search import MappedFile
 from fastinstall.elf.loader.simulation import SimulatedProcess, start_process
 from fastinstall.elf.lookup import Reference, find_all_definitions, references

@@ -11,10 +11,14 @@ from pathlib import Path
 
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import DYNAMIC, ElfError, open_image
-from fastinstall.elf.lookup import find_all_definitions, references
-from fastinstall.elf.sections import Section, read_sections
-from fastinstall.elf.symbol_versions import read_versions
-from fastinstall.elf.symbols import compiler_switches, find_defined_names, measure_unoptimised_share
+from fastinstall.elf.lookup import find_all_definitions, read_versions, references
+from fastinstall.elf.symbols import (
+    Section,
+    compiler_switches,
+    find_defined_names,
+    measure_unoptimised_share,
+    read_sections,
+)
 
 Reader = Callable[[Path], object]
 

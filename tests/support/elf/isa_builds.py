@@ -18,8 +18,7 @@ from support.machine.needs import require_system
 
 from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import fetch_inputs
-from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import level_of
+from fastinstall.elf.cpu import Cpu, level_of
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.active_environment import NamedTarget
 from fastinstall.observe.recipes import recipe_named

@@ -10,8 +10,7 @@ from elftools.elf.gnuversions import GNUVerDefSection, GNUVerNeedSection, GNUVer
 from elftools.elf.sections import SymbolTableSection
 
 from fastinstall.elf.dynamic import DynamicFile
-from fastinstall.elf.lookup import Definition, Reference
-from fastinstall.elf.symbol_versions import SymbolVersions
+from fastinstall.elf.lookup import Definition, Reference, SymbolVersions
 
 _BINDINGS = {"STB_GLOBAL", "STB_WEAK", "STB_LOOS"}
 _TYPES = {"STT_NOTYPE", "STT_OBJECT", "STT_FUNC", "STT_COMMON", "STT_TLS", "STT_LOOS"}

@@ -15,7 +15,7 @@ from support.index.cached_files import fetched
 from support.machine.needs import require_system
 from support.sandbox import FORK, ONE_LEVEL, Result, Sandbox, Venv
 
-from fastinstall.elf.cpu_levels import rank
+from fastinstall.elf.cpu import rank
 from fastinstall.observe.cpu import observe_cpu
 
 OTHER_VERSION = "12.1.1"

@@ -36,7 +36,7 @@ version = "0.1.0"
 requires-python = ">={PYTHON}"
 dependencies = ["frame>=1"]
 """
-_MORE = {"uv": "\n[tool.uv]\npackage = false\n", "poetry": OF_POETRY, "pdm": OF_PDM, "hatch": ""}
+_MORE = {"uv": "\n[tool.uv]\npackage = false\n", "poetry": OF_POETRY, "pdm": OF_PDM}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 from support.values.builders import changed, conda_facts, healthy_facts
 
 from fastinstall.core.codec import document, encode
-from fastinstall.elf.cpu_levels import LEVELS, list_level_features
+from fastinstall.elf.cpu import LEVELS, list_level_features
 from fastinstall.fleet.hosts import HostDocument
 
 NOW = 1_763_800_000.0

@@ -8,7 +8,7 @@ from fastinstall.bench.candidates import (
     make_candidate_runs,
     make_control_run,
 )
-from fastinstall.bench.catalogue import SETTINGS, Adapter, ProcessVariables, kind_named, variables_of
+from fastinstall.bench.catalogue import Adapter, huge_pages_variables, kind_named
 from fastinstall.bench.report import CandidateKind
 from fastinstall.model.machine import LoaderLimits
 
@@ -52,7 +52,6 @@ def test_each_kind_of_candidate_is_there() -> None:
         "pillow-draft": CandidateKind.DECODER,
         "fast": CandidateKind.DECODER,
         "huge-pages": CandidateKind.SETTING,
-        "malloc-keep": CandidateKind.SETTING,
         "resized": CandidateKind.STORAGE,
     }
 
@@ -87,19 +86,13 @@ def test_a_control_is_the_baseline_again() -> None:
     assert make_control_run(is_own_loader=False).control
 
 
-def setting(name: str) -> ProcessVariables:
-    return next(each for each in SETTINGS if each.name == name)
-
-
 def test_tunables_that_are_set_are_kept_and_added_to() -> None:
-    found = variables_of(setting("huge-pages"), MACHINE, {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2"})
+    found = huge_pages_variables(MACHINE, {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2"})
     assert found == {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2:glibc.malloc.hugetlb=1"}
 
 
 def test_a_setting_that_would_change_nothing_is_no_candidate() -> None:
-    huge = setting("huge-pages")
-    assert variables_of(huge, MACHINE, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}) == {}
-    assert variables_of(huge, replace(MACHINE, huge_pages="never"), {}) == {}
-    assert variables_of(huge, replace(MACHINE, libc_version="2.31"), {}) == {}
-    assert variables_of(huge, replace(MACHINE, libc_version=""), {}) == {}
-    assert variables_of(setting("malloc-keep"), replace(MACHINE, libc_version="2.31"), {})
+    assert huge_pages_variables(MACHINE, {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}) == {}
+    assert huge_pages_variables(replace(MACHINE, huge_pages="never"), {}) == {}
+    assert huge_pages_variables(replace(MACHINE, libc_version="2.31"), {}) == {}
+    assert huge_pages_variables(replace(MACHINE, libc_version=""), {}) == {}

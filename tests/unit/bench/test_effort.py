@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import pytest
-from support.suite.golden import Golden
 
 from fastinstall.bench.candidates import CandidateRun
 from fastinstall.bench.catalogue import USUAL_PRIORITY
@@ -9,7 +8,6 @@ from fastinstall.bench.effort import (
     FULL,
     QUICK,
     MeasurementBudget,
-    describe_load,
     sample_size,
     schedule_for,
     seconds_for,
@@ -76,8 +74,3 @@ def test_the_most_promising_come_first_and_stores_last() -> None:
 def test_decoding_at_a_part_of_the_size_promises_nothing_where_images_are_small() -> None:
     found = [each.name for each in sort_by_promise(FIVE, 1.0)]
     assert found == ["fastinstall", "huge-pages", "rare-decoder", "lmdb", "pillow-draft"]
-
-
-def test_a_machine_is_busy_where_others_use_more_than_half_of_it(golden: Golden) -> None:
-    assert describe_load(1.0, 2) == ""
-    golden(describe_load(1.6, 2))

@@ -2,11 +2,8 @@
 
 import pytest
 
-from fastinstall.bench.loading import PoolRequest, PoolWorkload, batch_size, choose_pool_requests
-from fastinstall.bench.report import WorkerStart
+from fastinstall.bench.loading import PoolWorkload, batch_size, choose_worker_counts
 from fastinstall.model.machine import LoaderLimits
-
-ALONE = PoolRequest(workers=0, start=WorkerStart.NONE)
 
 
 def _machine(cores: int, quota: float | None = None) -> LoaderLimits:
@@ -25,23 +22,11 @@ def _machine(cores: int, quota: float | None = None) -> LoaderLimits:
     ],
 )
 def test_in_full_powers_of_two_up_to_the_quota_are_tried(cores: int, quota: float | None, numbers: list[int]) -> None:
-    requests = choose_pool_requests(_machine(cores, quota), quick=False)
-    most = numbers[-1]
-    assert [request.workers for request in requests[: len(numbers)]] == numbers
-    assert requests[0] == ALONE
-    spawned = PoolRequest(workers=most, start=WorkerStart.SPAWN)
-    assert requests[len(numbers) :] == (spawned,)
+    assert choose_worker_counts(_machine(cores, quota), quick=False) == tuple(numbers)
 
 
 def test_in_short_there_are_none_and_as_many_as_can_compute() -> None:
-    assert choose_pool_requests(_machine(8, 4.0), quick=True) == (ALONE, PoolRequest(workers=4))
-
-
-def test_numbers_that_were_asked_for_are_tried_once_each_however_many_cpus_there_are() -> None:
-    requests = choose_pool_requests(_machine(2), quick=True, workers=(16, 0, 16))
-    assert requests == (PoolRequest(workers=16), ALONE)
-    without = choose_pool_requests(_machine(2), quick=False, workers=(0,))
-    assert without == (ALONE,)
+    assert choose_worker_counts(_machine(8, 4.0), quick=True) == (0, 4)
 
 
 @pytest.mark.parametrize(

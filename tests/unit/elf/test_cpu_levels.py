@@ -4,9 +4,9 @@ import pytest
 from archspec.cpu import TARGETS
 
 from fastinstall.core.architecture import AARCH64, X86_64
-from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import (
+from fastinstall.elf.cpu import (
     LEVELS,
+    Cpu,
     find_masked_features,
     knows_levels,
     level_of,
@@ -16,7 +16,7 @@ from fastinstall.elf.cpu_levels import (
     rank,
     tunable_for,
 )
-from fastinstall.elf.loader.platforms import platform_of
+from fastinstall.elf.loader.process_settings import platform_of
 
 
 def test_each_level_is_reached_with_exactly_its_features() -> None:

@@ -7,8 +7,7 @@ import pytest
 from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.libraries import describe_jpeg, describe_library, identify
-from fastinstall.elf.searched_file import Identity
+from fastinstall.elf.libraries import Identity, describe_jpeg, describe_library, identify
 
 MESSAGE = b"\0JPEG parameter struct mismatch: library thinks size is %u, caller expects %u\0"
 IJG = b"\x009e  16-Jan-2022\0Copyright (C) 2022, Thomas G. Lane, Guido Vollbeding\0"

@@ -7,8 +7,8 @@ from support.elf.loader_target import BEFORE_LEVELS_CAME, BEFORE_PLATFORMS_WENT,
 from support.elf.writer import CacheEntry, Elf, loader_cache
 
 from fastinstall.core.architecture import AARCH64
-from fastinstall.elf.loader.loader_build import read_build
 from fastinstall.elf.loader.process_settings import usable_hwcaps
+from fastinstall.elf.loader.search import read_build
 
 CORE = "/opt/app/core.so"
 NO_DEFAULT_DIRECTORIES = 0x800

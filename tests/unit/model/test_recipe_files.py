@@ -6,7 +6,7 @@ from support.suite.golden import Golden
 from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
-from fastinstall.elf.cpu_levels import list_level_features
+from fastinstall.elf.cpu import list_level_features
 from fastinstall.model.advisories import Severity, count_by_severity, select_applicable_advisories
 from fastinstall.model.recipe import FORMER, LIBRARIES, PROVIDERS
 from fastinstall.model.request import DIST_NAMES

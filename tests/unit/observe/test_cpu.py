@@ -7,8 +7,7 @@ import pytest
 from support.values.builders import changed, healthy_facts
 
 from fastinstall.core.architecture import AARCH64
-from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.cpu_levels import LEVELS
+from fastinstall.elf.cpu import LEVELS, Cpu
 from fastinstall.observe.cpu import find_hiding_tunables, level_from_help, observe_cpu, parse_auxiliary, parse_cpuinfo
 from fastinstall.observe.observation import list_searched_levels
 

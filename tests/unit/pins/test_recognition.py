@@ -128,24 +128,6 @@ def _pin(project: Path, prefix: str) -> None:
     (project / ".fastinstall" / "pin.json").write_text(json.dumps(record))
 
 
-@pytest.mark.parametrize(
-    ("files", "manager", "manifest"),
-    [
-        ({"pyproject_toml": "[tool.hatch.envs.default]\n"}, "hatch", "pyproject.toml"),
-        ({"pyproject_toml": "", "hatch_toml": "[envs.default]\n"}, "hatch", "hatch.toml"),
-        ({"pyproject_toml": "[tool.uv]\n[tool.hatch.envs.default]\n"}, "uv", "pyproject.toml"),
-        ({"pyproject_toml": "", "hatch_toml": "", "poetry_lock": ""}, "poetry", "pyproject.toml"),
-    ],
-)
-def test_environments_make_a_project_hatch_s_unless_it_is_another_s(
-    tmp_path: Path, files: dict[str, str], manager: str, manifest: str
-) -> None:
-    found = project_of(_project(tmp_path, **files))
-
-    assert found is not None
-    assert (found.manager, found.manifest.name) == (manager, manifest)
-
-
 def test_a_build_backend_makes_no_environments(tmp_path: Path) -> None:
     text = '[build-system]\nbuild-backend = "hatchling.build"\n[tool.hatch.version]\npath = "x.py"\n'
     assert project_of(_project(tmp_path, pyproject_toml=text)) is None

@@ -83,14 +83,9 @@ def test_exactly_one_marker_is_true_anywhere(
     assert (true[0] == build.here) is here
 
 
-ENVIRONMENTS = {"hatch": "[tool.hatch.envs.default]\n"}
-
-
 @pytest.mark.parametrize("manager", WHEEL_TOOLS)
 @pytest.mark.parametrize("text", ["", '[project]\nname = "x"\ndependencies = ["pillow>=8"]\n'])
 def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, manager: str, text: str) -> None:
-    text += ENVIRONMENTS.get(manager, "")
-
     edited = pin(manager, text, build)
 
     assert "wheels" in edited
@@ -101,7 +96,7 @@ def test_what_a_manifest_then_says_can_be_read_and_is_ours(build: PinnedBuild, m
 
 @pytest.mark.parametrize("manager", WHEEL_TOOLS)
 def test_a_pin_of_another_build_of_ours_is_replaced(build: PinnedBuild, manager: str) -> None:
-    text = f'[project]\nname = "x"\n{ENVIRONMENTS.get(manager, "")}'
+    text = '[project]\nname = "x"\n'
     other = replace(build, version="12.1.1+simd.v3", wheel=WHEEL.replace("13.0.0+simd.v2.v3", "12.1.1+simd.v3"))
 
     edited = pin(manager, pin(manager, text, other), build)
@@ -125,7 +120,6 @@ def test_uv_gets_a_constraint_for_each_place(build: PinnedBuild) -> None:
     [
         ("poetry", '[tool.poetry.group.fastinstall.dependencies]\npillow = "*"\n', "group.fastinstall"),
         ("uv", '[tool.uv]\nfind-links = "x"\n', "find-links: x"),
-        ("hatch", '[tool.hatch.envs.default.env-vars]\nUV_FIND_LINKS = "x"\n', "UV_FIND_LINKS: x"),
     ],
 )
 def test_a_setting_in_the_way_is_shown(build: PinnedBuild, manager: str, text: str, shown: str) -> None:
@@ -133,11 +127,6 @@ def test_a_setting_in_the_way_is_shown(build: PinnedBuild, manager: str, text: s
         pin(manager, text, build)
 
     assert shown in refused.value.message
-
-
-def test_environments_in_pyproject_are_not_hidden_by_hatch_toml(build: PinnedBuild) -> None:
-    with pytest.raises(RefusedError, match=r"no \[envs\]"):
-        known("hatch").format_lines("[version]\n", build)
 
 
 def test_pixi_gets_a_channel_before_the_others_and_a_build() -> None:
@@ -184,12 +173,10 @@ def test_pixi_s_own_word_for_pillow_on_the_platform_is_in_the_way() -> None:
         ("uv", '"/srv/our wheels"'),
         ("poetry", f'path = "/srv/our wheels/{WHEEL}"'),
         ("pdm", 'url = "file:///srv/our%20wheels"'),
-        ("hatch", 'PIP_FIND_LINKS = "file:///srv/our%20wheels"'),
         ("pixi", '"file:///srv/our%20wheels"'),
     ],
 )
 def test_a_directory_elsewhere_is_named_as_each_tool_reads_it(manager: str, said: str) -> None:
     place = PurePosixPath("/srv/our wheels")
     pinned = replace(PACKAGE, directory=place) if manager == "pixi" else parse_pinned_build(WHEEL, place)
-    text = WORKSPACE + ENVIRONMENTS.get(manager, "")
-    assert said in pin(manager, text, pinned)
+    assert said in pin(manager, WORKSPACE, pinned)

@@ -13,11 +13,9 @@ from fastinstall.proof.cases import (
     skip_proof_check,
 )
 
-FAR = CaseDifference(case="box-blur/RGB/17x13/3:0", operation="box-blur", largest=254, allowed=0)
-SMALL = CaseDifference(case="box-blur/L/1x1/0.5", operation="box-blur", largest=84, allowed=0)
-DEAD = CaseDifference(
-    case="filter-3x3/I;16/5x4/smooth,,0", operation="filter-3x3", largest=0, allowed=0, problem="dies of SIGSEGV"
-)
+FAR = CaseDifference(case="box-blur/RGB/17x13/3:0", largest=254, allowed=0)
+SMALL = CaseDifference(case="box-blur/L/1x1/0.5", largest=84, allowed=0)
+DEAD = CaseDifference(case="filter-3x3/I;16/5x4/smooth,,0", largest=0, allowed=0, problem="dies of SIGSEGV")
 
 
 def proof(*checks: ProofCheck) -> Proof:

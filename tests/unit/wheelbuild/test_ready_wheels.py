@@ -55,7 +55,7 @@ def _store(request: BuildRequest, headers: Headers = HEADERS, name: str = NAME) 
 
 def _found(request: BuildRequest) -> list[str]:
     found = find_ready(request.cache, request.step, request.recipe, request.interpreter, request.wheelhouse)
-    return [ready.entry.sha256 for ready in found]
+    return [entry.sha256 for entry in found]
 
 
 def test_a_wheel_serves_every_patch_release_of_its_python_wherever_that_lies(
@@ -92,7 +92,7 @@ def test_compiler_and_headers_are_those_of_its_making(request_of: Callable[..., 
     stored = _store(made, replace(HEADERS, digest="e" * 64))
     assert _found(request_of()) == [stored]
     (ready,) = find_ready(made.cache, made.step, made.recipe, made.interpreter)
-    assert ready.compiler == "'/opt/a b/cc': cc 14"
+    assert ready.inputs["compiler"] == "'/opt/a b/cc': cc 14"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def put(root: Path, content: bytes = b"wheel") -> Path:
     wheel.parent.mkdir(parents=True, exist_ok=True)
     wheel.write_bytes(content)
     entry = wheel_cache.store_wheel(root, INPUTS, wheel, FEATURES)
-    return wheel_cache.directory_of(root, wheel_cache.key_of(INPUTS)) / entry.wheel
+    return wheel_cache.locate_wheel(root, entry)
 
 
 def test_what_is_stored_is_found_with_its_features(tmp_path: Path) -> None:

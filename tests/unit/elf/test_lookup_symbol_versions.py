@@ -7,7 +7,7 @@ import pytest
 from support.elf.writer import PLAIN, Elf
 
 from fastinstall.elf.image import ElfError
-from fastinstall.elf.symbol_versions import SymbolVersions, read_versions
+from fastinstall.elf.lookup import SymbolVersions, read_versions
 
 VERSIONED = Elf(
     soname="libjpeg.so.8",

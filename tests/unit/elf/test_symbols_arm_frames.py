@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.elf.arm_frames import begins_unoptimised
+from fastinstall.elf.symbols import begins_unoptimised
 
 UNOPTIMISED = {
     "gcc": "fd7bbda9 fd030091 e01700f9 e11300f9",  # stp x29,x30,[sp,#-48]!; mov x29,sp; str x0,[sp,#40]; str x1,...
