@@ -20,7 +20,6 @@ from support.sandbox import NewSandbox, Sandbox, tree_hash
 
 from fastinstall.conda.engines.choose import CondaTools, open_rattler
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.core.events import Event, Progressed
 from fastinstall.model.conda import CondaChange, CondaEngine, CondaInstaller, CondaRequest
 
 pytest_plugins = ("support.conda.fixtures",)
@@ -284,7 +283,7 @@ def test_contents_are_what_linking_brings(
 
 
 def test_a_private_environment_is_made_or_not_there(conda: RealConda, sandbox: Sandbox, channel: CondaChannel) -> None:
-    engine = open_rattler(CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=ignore))
+    engine = open_rattler(CondaTools(variables=conda.variables, cache=sandbox.root / "cache"))
     prefix = sandbox.root / "private"
     engine.create(prefix, ["jpeg=9e"], [channel.url], offline=True)
     assert list(builds(prefix)) == ["jpeg"]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.events import Emit
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
@@ -31,7 +30,6 @@ class CondaTools:
 
     variables: Mapping[str, str] = field(repr=False)
     cache: Path
-    emit: Emit = field(repr=False)
     offline: bool = False
 
     def read_channel_settings(self, prefix: Path) -> ChannelSettings:
