@@ -151,7 +151,7 @@ def against_tool(title: str, image: Path, options: argparse.Namespace) -> Pair:
     """The same library, driven by C and by a loader of ours."""
     loader = image.with_name("decoder.py")
     loader.write_text(DECODER)
-    job = Job(python=options.python, images=(image,), loader=str(loader), tensor=False, variables=os.environ)
+    job = Job(python=options.python, images=(image,), loader=f"{loader}:load", tensor=False, variables=os.environ)
     with start_loading(job) as talk:
         plain, ours = in_turn(lambda: tjbench(options.tjbench, image, options.seconds), talk, options)
     return Pair(title="tjbench", image=title, plain=plain, ours=ours)

@@ -19,7 +19,7 @@ from fastinstall.core import temporary_directories
 from fastinstall.core.codec import document, dump
 from fastinstall.model.facts import Environment
 from fastinstall.model.speed import SpeedTable
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import Session, open_session
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure

@@ -11,7 +11,7 @@ from fastinstall.core.events import Noted
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build

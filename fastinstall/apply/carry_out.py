@@ -16,17 +16,15 @@ from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import judge_facts
 from fastinstall.guard.status import renew_guard_files
 from fastinstall.index.execution import ExecutionContext
-from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.stamp import make_stamp
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaEngine
 from fastinstall.model.facts import Facts
-from fastinstall.model.history import warn_about_held_bytes
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.known_environments import remember_environment
+from fastinstall.observe.environments import remember_environment
 from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
@@ -88,7 +86,6 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             remember_environment(session, plan.environment)
             _keep_ready_made_wheel(plan, context)
             outcome = SetupOutcome(plan=plan, receipt=receipt, after=after)
-        _warn_about_held_bytes(session, prefix)
         return outcome
 
 
@@ -170,13 +167,6 @@ def _keep_ready_made_wheel(plan: Plan, context: ExecutionContext) -> None:
         keep_installed_wheel(context.cache, Path(plan.environment.prefix), wheel, step.prebuilt.sha256)
     except (OSError, FailedError) as error:
         context.emit(Noted(message=f"{step.prebuilt.filename} is not kept for repairs: {error}", warning=True))
-
-
-def _warn_about_held_bytes(session: Session, prefix: Path) -> None:
-    past = read_environment_history(prefix, sized=True)
-    sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, prefix)
-    if sentence is not None:
-        session.emit(Noted(message=sentence))
 
 
 def _choose_engine(session: Session, plan: Plan) -> CondaEngine | None:

@@ -99,18 +99,6 @@ class ForeignChangeWatch:
             raise
         self._refuse_takeover(emit, None)
 
-    def warn_about_installers(self, emit: Emit) -> None:
-        """Warn where another program is at work by now: what it is about to do may replace the stack."""
-        installers = observe_concurrent_installers(self._prefix)
-        if installers:
-            look = f"fastinstall doctor --prefix {quote(self._prefix)}"
-            emit(
-                Noted(
-                    message=f"{describe_concurrent_installers(installers)}; after it has ended, run: {look}",
-                    warning=True,
-                )
-            )
-
     def _refuse_takeover(self, emit: Emit, cause: Exception | None) -> None:
         paths = self._find_changed_paths()
         if paths:

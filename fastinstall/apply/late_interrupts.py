@@ -1,7 +1,7 @@
 """Interruptions that come too late: what was asked for had happened by then, as what is on disk tells."""
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path, PurePath
 
 from fastinstall.core.errors import InterruptedAfterCompletion
@@ -9,8 +9,7 @@ from fastinstall.core.messages import quote
 from fastinstall.journal.snapshot import read_environment_history
 
 
-@contextlib.contextmanager
-def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
+def report_late_interruptions(prefix: Path, verb: str) -> AbstractContextManager[None]:
     """Raise `InterruptedAfterCompletion` if the block is interrupted after it has changed which transactions hold.
 
     Args:
@@ -20,17 +19,11 @@ def report_late_interruptions(prefix: Path, verb: str) -> Iterator[None]:
     Raises:
         InterruptedAfterCompletion: instead of the KeyboardInterrupt.
     """
-    before = _list_held_setups(prefix)
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        if _list_held_setups(prefix) == before:
-            raise
-        raise _make_late_interruption(prefix, verb) from interruption
+    before = read_environment_history(prefix, sized=False).setups
+    return _report_where(prefix, verb, lambda: read_environment_history(prefix, sized=False).setups != before)
 
 
-@contextlib.contextmanager
-def report_interruption_after_recovery(prefix: Path) -> Iterator[None]:
+def report_interruption_after_recovery(prefix: Path) -> AbstractContextManager[None]:
     """Raise `InterruptedAfterCompletion` where the block, which only recovers, is interrupted when that was done.
 
     Args:
@@ -39,17 +32,12 @@ def report_interruption_after_recovery(prefix: Path) -> Iterator[None]:
     Raises:
         InterruptedAfterCompletion: instead of the KeyboardInterrupt.
     """
-    before = read_environment_history(prefix, sized=False).interruptions
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        if not before or read_environment_history(prefix, sized=False).interruptions:
-            raise
-        raise _make_late_interruption(prefix, "recovery") from interruption
+    if not read_environment_history(prefix, sized=False).interruptions:
+        return nullcontext()
+    return _report_where(prefix, "recovery", lambda: not read_environment_history(prefix, sized=False).interruptions)
 
 
-@contextlib.contextmanager
-def report_interruption_after_completion(prefix: PurePath, verb: str) -> Iterator[None]:
+def report_interruption_after_completion(prefix: PurePath, verb: str) -> AbstractContextManager[None]:
     """Raise `InterruptedAfterCompletion` where the block is interrupted: it tells of work that is done.
 
     Args:
@@ -59,18 +47,17 @@ def report_interruption_after_completion(prefix: PurePath, verb: str) -> Iterato
     Raises:
         InterruptedAfterCompletion: instead of the KeyboardInterrupt.
     """
+    return _report_where(prefix, verb, lambda: True)
+
+
+@contextmanager
+def _report_where(prefix: PurePath, verb: str, is_done: Callable[[], bool]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interruption:
-        raise _make_late_interruption(prefix, verb) from interruption
-
-
-def _make_late_interruption(prefix: PurePath, verb: str) -> InterruptedAfterCompletion:
-    look = f"fastinstall doctor --prefix {quote(prefix)}"
-    return InterruptedAfterCompletion(
-        f"interrupted after the {verb} was done: the environment is complete; check: {look}"
-    )
-
-
-def _list_held_setups(prefix: Path) -> tuple[str, ...]:
-    return read_environment_history(prefix, sized=False).setups
+        if not is_done():
+            raise
+        raise InterruptedAfterCompletion(
+            f"interrupted after the {verb} was done: the environment is complete; "
+            f"check: fastinstall doctor --prefix {quote(prefix)}"
+        ) from interruption

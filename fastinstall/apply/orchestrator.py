@@ -179,7 +179,6 @@ def execute_plan(plan: Plan, context: ExecutionContext, session: Session) -> tup
                 _write_records(work, staged, transaction)
                 receipt, after = _verify_result(work, staged, stamp)
             transaction.commit(receipt)
-        watch.warn_about_installers(context.emit)
         context.emit(Noted(message=f"the files were replaced in {transaction.window_ns / 1e6:.2f} ms", detail=True))
         return receipt, after
 

@@ -116,7 +116,7 @@ def prepare_trial(
     subject: ProofSubject, tree: Path, proof_context: ProofContext, context: ExecutionContext
 ) -> "QuickProof":
     """Prepare what is put to the proof: every level of an unpacked build, beside the official wheel."""
-    from fastinstall.proof.known_differences import find_known_differences  # noqa: PLC0415 (likewise)
+    from fastinstall.proof.judge import KNOWN_DIFFERENCES  # noqa: PLC0415 (likewise)
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
     return QuickProof(
@@ -124,7 +124,7 @@ def prepare_trial(
         levels=tuple(_make_stacks_of_levels(subject.levels, _make_stack("", tree, proof_context, context))),
         reference=_make_official_stack(proof_context, context),
         exact=context.recipe.is_exact,
-        known=find_known_differences(proof_context.cpu.architecture),
+        known=KNOWN_DIFFERENCES.get(proof_context.cpu.architecture, {}),
         emit=context.emit,
     )
 

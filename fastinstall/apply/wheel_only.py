@@ -23,7 +23,7 @@ from fastinstall.model.conda import CondaPackage, CondaStack
 from fastinstall.model.conda_packages import plan_guard_package, plan_stack_package
 from fastinstall.model.facts import Environment, Facts, Interpreter
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, kind_of_prefix
+from fastinstall.observe.environments import NamedTarget, kind_of_prefix
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.recipes import recipe_named

@@ -10,10 +10,9 @@ import sys
 import traceback
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-from typing import Any, Callable, Tuple
+from typing import Any, Callable
 
 MODULE = "fastinstall_loader"
-USUAL = "load"
 KNOWN = ("PIL", "cv2", "numpy", "torch", "torchvision", "albumentations", "skimage", "tensorflow")
 """Packages that load images, whose versions are reported."""
 
@@ -23,35 +22,25 @@ class LoaderError(Exception):
 
 
 def own_loader(where: str, place: int) -> Callable[[str], Any]:
-    """Return the function that FILE[:FUNCTION] names.
+    """Return the function that FILE:FUNCTION names.
 
     Its directory and PYTHONPATH, which the interpreter was told to ignore, are added to the path: the file may import
     its neighbours, as in normal use.
 
     Args:
-        where: the user's loader, as FILE or FILE:FUNCTION.
+        where: the user's loader, as FILE:FUNCTION.
         place: the position of its directory in sys.path.
 
     Raises:
-        LoaderError: there is no such file or function, or the file raised.
+        LoaderError: there is no such function, or the file raised.
     """
-    file, name = split(where)
-    if not os.path.isfile(file):
-        raise LoaderError("no such file: %s" % file)
+    file, _, name = where.rpartition(":")
     places = [os.path.dirname(file), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     sys.path[place:place] = [os.path.abspath(each) for each in places if each]
     found = getattr(module_in(file), name, None)
     if not callable(found):
         raise LoaderError("%s has no function %s(path)" % (file, name))
     return found  # type: ignore[no-any-return]  # its results are checked later
-
-
-def split(where: str) -> Tuple[str, str]:
-    """Return the absolute file, and the function: "load" by default."""
-    file, _, name = where.rpartition(":")
-    if not file or not name.isidentifier():
-        file, name = where, USUAL
-    return os.path.abspath(os.path.expanduser(file)), name
 
 
 def module_in(file: str) -> Any:

@@ -4,7 +4,7 @@
 
 Lines of JSON in, a line of JSON out for each. The first line is the job:
 
-    {"site": [DIR...], "adapter": NAME, "loader": "FILE[:FUNCTION]" or "",
+    {"site": [DIR...], "adapter": NAME, "loader": "FILE:FUNCTION" or "",
      "images": [PATH...], "store": {"kind": KIND, "path": PATH} or null,
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
 

@@ -16,8 +16,6 @@ _EXTENSIONS = (
 )
 _SKIPPED = frozenset(("node_modules", "__pycache__"))
 
-
-MOST_ENTRIES = 200_000
 MOST_SECONDS = 5.0
 
 
@@ -27,7 +25,7 @@ class ImageSearch:
     Attributes:
         others: how many files do not look like images.
         unreadable: directories that could not be listed.
-        complete: whether the search finished before a limit.
+        complete: whether the search finished in time.
     """
 
     def __init__(self) -> None:
@@ -35,7 +33,6 @@ class ImageSearch:
         self.unreadable: list[Path] = []
         self.complete = True
         self._found: set[Path] = set()
-        self._left = MOST_ENTRIES
         self._end = time.monotonic() + MOST_SECONDS
         self._seen: set[str] = set()
 
@@ -55,8 +52,7 @@ class ImageSearch:
                 continue
             inner[:] = [each for each in inner if not each.startswith(".") and each not in _SKIPPED]
             for name in names:
-                self._left -= 1
-                if self._left < 0 or time.monotonic() >= self._end:
+                if time.monotonic() >= self._end:
                     self.complete = False
                     return
                 path = os.path.join(directory, name)  # noqa: PTH118 (hundreds of thousands of objects cost too much time)

@@ -68,7 +68,7 @@ class Job:
         formats: of each, by Pillow's names, if they affect the candidates.
         adapter: name of the decoder, as in `adapters/`.
         site: directories for the front of the path: another PIL, fetched packages.
-        loader: FILE[:FUNCTION] of the user, from path to array, Pillow image or tensor; empty for the adapter.
+        loader: FILE:FUNCTION of the user, from path to array, Pillow image or tensor; empty for the adapter.
         store: where the images are stored; None for the files.
         pipeline: what is done to every image.
         tensor: whether to make a tensor, if torch is installed.
@@ -197,17 +197,7 @@ def start_loading(job: Job, patience: float = START_SECONDS, *, with_workers: bo
     Raises:
         NotLoadedError: a package is missing, it does not run on this machine, or it died.
     """
-    try:
-        with converse(_POOL_PROGRAM if with_workers else _PROGRAM, job.python, job.variables) as talk:
-            answer = json.loads(talk.ask(json.dumps(_encode_job(job)), patience))
-            refuse(answer)
-            yield LoadingProcess(talk, answer["versions"])
-    except process.CommandError as error:
-        raise explain_end(error) from error
-
-
-def _encode_job(job: Job) -> dict[str, Any]:
-    return {
+    request = {
         "site": [str(each) for each in job.site],
         "adapter": job.adapter,
         "loader": job.loader,
@@ -215,6 +205,13 @@ def _encode_job(job: Job) -> dict[str, Any]:
         "store": encode(job.store),
         "wanted": {**encode(job.pipeline), "tensor": job.tensor},
     }
+    try:
+        with converse(_POOL_PROGRAM if with_workers else _PROGRAM, job.python, job.variables) as talk:
+            answer = json.loads(talk.ask(json.dumps(request), patience))
+            refuse(answer)
+            yield LoadingProcess(talk, answer["versions"])
+    except process.CommandError as error:
+        raise explain_end(error) from error
 
 
 def converse(

@@ -243,13 +243,8 @@ def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, pl
 
 def _summarize_pip_error(error: CommandError) -> str:
     """Return pip's last complaint."""
-    if error.timed_out:
-        return f"pip needs more than {_SECONDS:g} s"
-    said = [each.removeprefix("stderr: ") for each in error.details if each.startswith("stderr: ")]
-    if any("connection broken" in each for each in said):
-        return "the package index cannot be reached"
-    complaint = next((each for each in reversed(said) if each.startswith("ERROR: ")), said[-1] if said else "")
-    return complaint.removeprefix("ERROR: ") or error.message
+    complaints = [each.partition("ERROR: ")[2] for each in error.details if each.startswith("stderr: ERROR: ")]
+    return complaints[-1] if complaints else error.message
 
 
 _LOOK_SECONDS = 60.0

@@ -11,9 +11,7 @@ from fastinstall.core.values import immutable
 
 _PROGRAM = Path(__file__).with_name("_survey.py")
 _START_SECONDS = 30.0
-_PATIENCE = 20.0
-_LEAST_PATIENCE = 2.5
-_SLOW = "takes too long"
+_PATIENCE = 10.0
 
 
 @immutable
@@ -55,8 +53,7 @@ def judge_images(
 ) -> tuple[SurveyedImage, ...]:
     """Decode each image once, in the target.
 
-    An image that kills the process or takes too long is a result; another process continues. Each slow image halves the
-    patience for the next ones, to 2.5 seconds at least.
+    An image that kills the process or takes too long is a result; another process continues.
 
     Args:
         images: files; anything else is reported, and not opened.
@@ -79,7 +76,6 @@ def judge_images(
         if reason:
             path = images[len(found)]
             found.append(SurveyedImage(path=path, reason=reason))
-            patience = max(min(patience, _LEAST_PATIENCE), patience / 2) if reason == _SLOW else patience
     return tuple(found)
 
 
@@ -90,7 +86,7 @@ def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Con
             answer: dict[str, Any] = json.loads(talk.ask(json.dumps(str(path)), patience))
         except process.CommandError as error:
             if error.timed_out:
-                return _SLOW
+                return "takes too long"
             return f"kills the decoder: {error.completed.signal_name or f'exit code {error.completed.exit_code}'}"
         found.append(SurveyedImage(path=path, **answer))
     return ""

@@ -37,7 +37,6 @@ class WorkloadComparison:
         self.end = end
         self.start_seconds = 0.0
         self.pass_seconds = 0.0
-        self._spent = self._expected = 0.0
         request = context.request
         self.workers = request.workers or choose_worker_counts(context.machine, quick=request.quick)
 
@@ -99,23 +98,19 @@ class WorkloadComparison:
         except NotLoadedError as error:
             return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
 
-    def has_time(self, measured: int | None = None) -> bool:
+    def has_time(self, measured: int) -> bool:
         """Return whether another candidate fits; named ones always do, and some do while the run has any time.
 
         Args:
-            measured: how many are measured already, or None if that does not matter.
+            measured: how many are measured already.
         """
         if self.context.request.candidates:
             return True
-        few = measured is not None and measured < self.context.effort.least_candidates
+        few = measured < self.context.effort.least_candidates
         left = self.context.left() if few else self.end - time.monotonic()
         loaders = 1 if self.context.request.quick else LOADERS_RATED
-        return self._estimate_candidate_seconds() + loaders * self._estimate_rating_seconds() < left
-
-    def _estimate_candidate_seconds(self) -> float:
-        """Estimate from the previous candidates, and at least from the baseline."""
         seconds = seconds_for(self.run.schedule, self.pass_seconds, self.start_seconds)
-        return seconds * max(1.0, self._spent / self._expected if self._expected else 1.0)
+        return seconds + loaders * self._estimate_rating_seconds() < left
 
     def _estimate_rating_seconds(self) -> float:
         """Return the time to measure one loader with workers."""
@@ -147,12 +142,8 @@ class WorkloadComparison:
             if not (candidate_run.absent or self.has_time(measured)):
                 dropped.append(candidate_run.name)
                 continue
-            started = time.monotonic()
             result = self.measure_candidate(candidate_run)
-            if result.outcome is CandidateOutcome.MEASURED:
-                measured += 1
-                self._spent += time.monotonic() - started
-                self._expected += seconds_for(self.run.schedule, self.pass_seconds, self.start_seconds)
+            measured += result.outcome is CandidateOutcome.MEASURED
             yield result
         if dropped:
             name = self.task.workload.name

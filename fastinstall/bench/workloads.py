@@ -163,14 +163,12 @@ def _choose_images(
     bound = min(len(ordered), max(_LEAST_JUDGED, _JUDGED_FOR_EACH * step))
     good: list[SurveyedImage] = []
     refused: list[SurveyedImage] = []
-    size = 0
     for start in range(0, bound, step):
         for each in _judge_images(context, ordered[start : min(start + step, bound)]):
             (refused if each.reason else good).append(each)
-        size = _count_fitting(context, good)
-        if len(good) >= step or size < len(good):
+        if len(good) >= step or _count_fitting(context, good) < len(good):
             break
-    return tuple(good[:size]), tuple(refused)
+    return tuple(good[: _count_fitting(context, good)]), tuple(refused)
 
 
 def _judge_images(context: BenchContext, paths: Sequence[Path]) -> tuple[SurveyedImage, ...]:

@@ -13,7 +13,7 @@ from fastinstall.core.home import expand_home
 from fastinstall.model.facts import Environment
 from fastinstall.model.recipe import describe_renaming, find_current_name
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:

@@ -124,7 +124,7 @@ def _fixed_words(argument: str, _variables: Mapping[str, str]) -> Words:
 
 
 def _environments(_argument: str, variables: Mapping[str, str]) -> Words:
-    from fastinstall.observe.known_environments import list_known_environments  # noqa: PLC0415 (only here)
+    from fastinstall.observe.environments import list_known_environments  # noqa: PLC0415 (only here)
 
     return _bare(map(str, list_known_environments(variables, user_directories(variables).state)))
 

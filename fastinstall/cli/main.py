@@ -38,12 +38,10 @@ from fastinstall.core.errors import (
     UndeterminedError,
     UsageError,
 )
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import find_secret_values
 from fastinstall.core.signals import handle_interruptions
 from fastinstall.core.surroundings import restrict_surroundings
-from fastinstall.core.temporary_directories import find_temporary_directory
 from fastinstall.core.values import immutable
 
 _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE, ENAMETOOLONG, ELOOP})
@@ -139,7 +137,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             return int(outcome)
         case FastinstallError():
             log.write(f"error: {outcome.message}")
-            return int(_explain(_complete_error(outcome, arguments, context), console))
+            return int(_explain(_complete_error(outcome, context), console))
         case InterruptedAfterCompletion():
             console.complain(outcome.message)
             return int(ExitCode.OK)  # what was asked for is done
@@ -151,7 +149,7 @@ def _report_outcome(outcome: int | BaseException, arguments: Namespace, context:
             return int(_report_unexpected(outcome, arguments, context))
 
 
-def _complete_error(error: FastinstallError, arguments: Namespace, context: Context) -> FastinstallError:
+def _complete_error(error: FastinstallError, context: Context) -> FastinstallError:
     """Complete an error with what its raiser does not know: command line, settings file, what was changed."""
     settings = context.sources.settings
     if isinstance(error, UsageError) and not isinstance(error, DocumentError) and settings.values:
@@ -159,22 +157,9 @@ def _complete_error(error: FastinstallError, arguments: Namespace, context: Cont
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
         error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
-    if isinstance(error, FailedError):
-        from fastinstall.core.refused_writes import explain_full_disk  # noqa: PLC0415 (only of a failure)
-
-        error = explain_full_disk(error, user_directories(context.variables).cache, _list_places(arguments))
     if error.hint is None and error.exit_code in _FAILED and context.log.path is not None:
         error.hint = f"read the log of this run: less {quote(context.log.path)}"
     return _mention_changes(error, context)
-
-
-def _list_places(arguments: Namespace) -> tuple[Path, ...]:
-    """List the directories that a run writes to, beside the cache."""
-    named = (getattr(arguments, name, None) for name in ("new_env", "prefix", "output"))
-    places = [expand_home(path).absolute() for path in named if path]
-    with contextlib.suppress(FailedError):
-        places.append(find_temporary_directory())
-    return tuple(places)
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:

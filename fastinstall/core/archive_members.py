@@ -6,7 +6,6 @@ alone; whoever reads a member sees to it that its content is not longer than dec
 Sources: PEP 706 (tar filters), CVE-2007-4559, D. Fifield, "A better zip bomb" (WOOT 2019).
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
@@ -24,11 +23,7 @@ class MemberKind(StrEnum):
     DIRECTORY = "a directory"
     SYMBOLIC_LINK = "a symbolic link"
     HARD_LINK = "a hard link"
-    DEVICE = "a device"
-    PIPE = "a pipe"
-    SOCKET = "a socket"
-    SPARSE = "a sparse file"
-    UNKNOWN = "of an unknown kind"
+    SPECIAL = "neither a file, a directory nor a link"
 
 
 @immutable
@@ -85,7 +80,6 @@ LONGEST_NAME = 1024
 LONGEST_PART = 255
 """Bytes between two slashes. Source: NAME_MAX of Linux's file systems."""
 
-_DRIVE = re.compile(r"[A-Za-z]:")
 _ODD = ("Cc", "Cs", "Zl", "Zp")
 """Unicode categories that a terminal or a listing would show as something else: control characters, separators."""
 
@@ -127,8 +121,6 @@ def _object_to_name(name: str) -> str:
     bare = simplify_member_name(name)
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         return "would be unpacked outside the directory"
-    if "\\" in name or _DRIVE.match(name):
-        return "has a Windows path, which leads elsewhere there"
     if any(unicodedata.category(letter) in _ODD for letter in name):
         return "has a control character in its name"
     if not bare or any(part in ("", ".") for part in bare.split("/")):
@@ -148,33 +140,22 @@ def _object_to_kind(member: ArchiveMember) -> str:
 
 
 class _Names:
-    """All names so far, with their parents, as a file system without case or with other Unicode forms has them."""
+    """All names so far, and which of them are files."""
 
     def __init__(self) -> None:
-        self._spelled: dict[str, str] = {}
-        self._files: set[str] = set()
+        self._is_file: dict[str, bool] = {}
 
     def clash(self, member: ArchiveMember) -> str:
         """Return why this one cannot stand beside the others; empty if it can."""
-        name = simplify_member_name(member.name)
-        is_file = member.kind is not MemberKind.DIRECTORY
-        if name in self._files or (is_file and self._spelled.get(_fold_path(name)) == name):
+        name, is_file = simplify_member_name(member.name), member.kind is not MemberKind.DIRECTORY
+        if name in self._is_file and (is_file or self._is_file[name]):
             return "appears twice"
         parents = [str(each) for each in PurePosixPath(name).parents][:-1]
-        below = next((parent for parent in parents if parent in self._files), "")
+        below = next((parent for parent in parents if self._is_file.get(parent)), "")
         if below:
             return f"lies below {below!r}, which is a file"
-        for path in (*reversed(parents), name):
-            other = self._spelled.setdefault(_fold_path(path), path)
-            if other != path:
-                return f"and {other!r} are the same name on many file systems"
-        if is_file:
-            self._files.add(name)
+        self._is_file.update({**dict.fromkeys(parents, False), name: is_file})
         return ""
-
-
-def _fold_path(path: str) -> str:
-    return unicodedata.normalize("NFC", path).casefold()
 
 
 class ArchiveError(FailedError):

@@ -27,7 +27,6 @@ from typing import BinaryIO, Self, cast
 
 from fastinstall.core import files, foreign
 from fastinstall.core.archive_members import (
-    MOST_MEMBERS,
     ArchiveError,
     ArchiveMember,
     MemberKind,
@@ -44,11 +43,9 @@ BROKEN = (
 )
 """What the readers raise for an archive that is damaged."""
 
-_END_OF_ZIP = struct.Struct("<4s4H2LH")
-_LONGEST_COMMENT = 0xFFFF
+_END_OF_ZIP, _END, _COUNT = b"PK\5\6", 22, slice(10, 12)
+"""The record at an archive's end: how it begins, its length without its comment, where it counts the members."""
 _LOCAL_HEADER = 30
-_MOST_LISTED = MOST_MEMBERS * 512
-"""Bytes of a wheel's directory: an entry takes 46, and its name."""
 
 _ENCRYPTED, _UTF8 = 1, 1 << 11
 _KINDS = {
@@ -56,20 +53,13 @@ _KINDS = {
     stat.S_IFREG: MemberKind.FILE,
     stat.S_IFDIR: MemberKind.DIRECTORY,
     stat.S_IFLNK: MemberKind.SYMBOLIC_LINK,
-    stat.S_IFCHR: MemberKind.DEVICE,
-    stat.S_IFBLK: MemberKind.DEVICE,
-    stat.S_IFIFO: MemberKind.PIPE,
-    stat.S_IFSOCK: MemberKind.SOCKET,
 }
 _TAR_KINDS = {
     tarfile.REGTYPE: MemberKind.FILE,
     tarfile.AREGTYPE: MemberKind.FILE,
     tarfile.LNKTYPE: MemberKind.HARD_LINK,
     tarfile.SYMTYPE: MemberKind.SYMBOLIC_LINK,
-    tarfile.CHRTYPE: MemberKind.DEVICE,
-    tarfile.BLKTYPE: MemberKind.DEVICE,
     tarfile.DIRTYPE: MemberKind.DIRECTORY,
-    tarfile.FIFOTYPE: MemberKind.PIPE,
 }
 _MOST_METADATA = 1 << 22
 """Bytes of a member that is read as a whole."""
@@ -199,14 +189,12 @@ def sound_zip(archive: Path) -> Iterator[SoundZip]:
     """
     with foreign.open_foreign_file(archive) as stream:
         size = stream.seek(0, os.SEEK_END)
-        start, count = _read_zip_end(archive, stream, size)
         try:
             opened = zipfile.ZipFile(stream)
         except BROKEN as error:
             raise ArchiveError(archive, Objection(reason=f"is not a zip archive, or is truncated: {error}")) from error
-        infos = opened.infolist()
-        members = tuple(map(_make_zip_member, infos))
-        objection = _explain_zip_objection(infos, start, count) or explain_archive_objection(members, size)
+        members = tuple(map(_make_zip_member, opened.infolist()))
+        objection = _explain_zip_objection(opened, stream, size) or explain_archive_objection(members, size)
         if objection is not None:
             raise ArchiveError(archive, objection)
         yield SoundZip(archive, opened, members)
@@ -235,34 +223,23 @@ def unpack_zip(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
                 unpacking.file(simplify_member_name(member.name), found.content(member.name), executable=executable)
 
 
-def _read_zip_end(archive: Path, stream: BinaryIO, size: int) -> tuple[int, int]:
-    """Return where the directory at the end begins and how many members it counts, without reading its entries."""
-    stream.seek(max(0, size - _END_OF_ZIP.size - _LONGEST_COMMENT))
-    tail = stream.read()
-    place = tail.rfind(b"PK\5\6")
-    if place < 0 or len(tail) - place < _END_OF_ZIP.size:
-        raise ArchiveError(archive, Objection(reason="is not a zip archive, or is truncated"))
-    _, _, _, here, count, length, start, comment = _END_OF_ZIP.unpack_from(tail, place)
-    if len(tail) - place - _END_OF_ZIP.size != comment:
-        raise ArchiveError(archive, Objection(reason="has data after its end"))
-    if here != count or count > MOST_MEMBERS or length > _MOST_LISTED:
-        reason = f"has {count} members in a directory of {length} bytes; {MOST_MEMBERS} members are allowed"
-        raise ArchiveError(archive, Objection(reason=reason))
-    if start + length != size - len(tail) + place:
-        reason = "has data before its first member, or between its directory and its end"
-        raise ArchiveError(archive, Objection(reason=reason))
-    return start, count
+def _explain_zip_objection(opened: zipfile.ZipFile, stream: BinaryIO, size: int) -> Objection | None:
+    """Return why members are not read; they must lie one behind the other, from the first byte to the directory's.
 
-
-def _explain_zip_objection(infos: list[zipfile.ZipInfo], start: int, count: int) -> Objection | None:
-    """Return why members are not read; they must lie one behind the other, from the first byte to the directory's."""
-    if len(infos) != count:
-        return Objection(reason=f"declares {count} members but lists {len(infos)}")
-    in_order = sorted(infos, key=lambda info: info.header_offset)
-    if (in_order[0].header_offset if in_order else start) != 0:
-        return Objection(reason="has data before its first member")
-    ends = [*(info.header_offset for info in in_order[1:]), start]
-    for info, following in zip(in_order, ends, strict=False):
+    What zipfile finds between the directory and the end it counts as lying before all members.
+    """
+    stream.seek(size - _END - len(opened.comment))
+    end = stream.read(_END)
+    if not end.startswith(_END_OF_ZIP):
+        return Objection(reason="has data after its end")
+    in_order = sorted(opened.infolist(), key=lambda info: info.header_offset)
+    count = int.from_bytes(end[_COUNT], "little")
+    if count != len(in_order):
+        return Objection(reason=f"declares {count} members but lists {len(in_order)}")
+    ends = [*(info.header_offset for info in in_order), opened.start_dir]
+    if ends[0] != 0:
+        return Objection(reason="has data before its first member, or between its directory and its end")
+    for info, following in zip(in_order, ends[1:], strict=True):
         reason = _explain_zip_member_objection(info)
         if info.header_offset + _LOCAL_HEADER + len(info.orig_filename) + info.compress_size > following:
             reason = reason or "overlaps another member"
@@ -283,7 +260,7 @@ def _explain_zip_member_objection(info: zipfile.ZipInfo) -> str:
 
 def _make_zip_member(info: zipfile.ZipInfo) -> ArchiveMember:
     mode = info.external_attr >> 16  # of Unix; whatever made the archive, that is what installers take for the mode
-    kind = _KINDS.get(stat.S_IFMT(mode), MemberKind.UNKNOWN)
+    kind = _KINDS.get(stat.S_IFMT(mode), MemberKind.SPECIAL)
     if info.is_dir() and kind is MemberKind.FILE:
         kind = MemberKind.DIRECTORY
     # As it stands there: zipfile cuts a name at a NUL.
@@ -302,24 +279,22 @@ def unpack_tar(archive: Path, directory: Path, wanted: Callable[[str], bool] = l
         The name of the top directory.
 
     Raises:
-        ArchiveError: it is damaged or hostile; nothing is unpacked.
+        ArchiveError: it is damaged or hostile; nothing is left of it.
         OSError: it cannot be read, or the directory cannot be written.
     """
     tops: dict[str, None] = {}
 
-    def note_top(member: ArchiveMember, _content: Iterator[bytes]) -> None:
-        tops.setdefault(PurePosixPath(simplify_member_name(member.name) or ".").parts[0])
+    def unpack(opened: tarfile.TarFile, info: tarfile.TarInfo) -> None:
+        name = simplify_member_name(info.name)
+        tops.setdefault(PurePosixPath(name or ".").parts[0])
+        if wanted(name):
+            unpack_tar_member(opened, info, unpacking)
 
-    with foreign.open_foreign_file(archive) as packed:
-        _check_tar(archive, packed, note_top)
+    with foreign.open_foreign_file(archive) as packed, Unpacking(directory) as unpacking:
+        _read_tar(archive, packed, unpack)
         if len(tops) != 1:
             found = ", ".join(sorted(tops)) or "none"
             raise ArchiveError(archive, Objection(reason=f"expected one top directory, found {found}"))
-        packed.seek(0)
-        with _open_tar(packed) as opened, Unpacking(directory) as unpacking:
-            for info in opened:
-                if wanted(simplify_member_name(info.name)):
-                    unpack_tar_member(opened, info, unpacking)
     return next(iter(tops))
 
 
@@ -337,12 +312,12 @@ def read_tar_member(archive: Path, wanted: Callable[[str], bool], *, thorough: b
     """
     found: list[bytes] = []
 
-    def look(member: ArchiveMember, content: Iterator[bytes]) -> None:
-        if not found and member.kind is MemberKind.FILE and member.size <= _MOST_METADATA and wanted(member.name):
-            found.append(b"".join(content))
+    def look(opened: tarfile.TarFile, info: tarfile.TarInfo) -> None:
+        if not found and info.isreg() and info.size <= _MOST_METADATA and wanted(info.name):
+            found.append(b"".join(_read_tar_content(opened, info)))
 
     with foreign.open_foreign_file(archive) as packed:
-        _check_tar(archive, packed, look, lambda: bool(found) and not thorough)
+        _read_tar(archive, packed, look, lambda: bool(found) and not thorough)
     return found[0] if found else b""
 
 
@@ -368,25 +343,24 @@ def _open_tar(packed: BinaryIO) -> tarfile.TarFile:
     return open_bounded_tar(cast("BinaryIO", gzip.GzipFile(fileobj=packed, mode="rb")))
 
 
-def _check_tar(
+def _read_tar(
     archive: Path,
     packed: BinaryIO,
-    look: Callable[[ArchiveMember, Iterator[bytes]], None],
+    act: Callable[[tarfile.TarFile, tarfile.TarInfo], None],
     is_enough: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Read to the end, or as far as is enough, or to an objection, which comes before the content that it is about."""
+    """Act on each member to the end, or as far as is enough, or to an objection, which comes before its member."""
 
-    def looked_at(opened: tarfile.TarFile) -> Iterator[ArchiveMember]:
+    def list_members(opened: tarfile.TarFile) -> Iterator[ArchiveMember]:
         for info in opened:
-            member = make_tar_member(info)
-            yield member
-            look(member, _read_tar_content(opened, info))
+            yield make_tar_member(info)
+            act(opened, info)
             if is_enough():
                 return
 
     try:
         with _open_tar(packed) as opened:
-            objection = explain_archive_objection(looked_at(opened), os.fstat(packed.fileno()).st_size)
+            objection = explain_archive_objection(list_members(opened), os.fstat(packed.fileno()).st_size)
             if objection is None and not is_enough():
                 _require_end_of_tar(opened)
     except BROKEN as error:
@@ -397,7 +371,7 @@ def _check_tar(
 
 def make_tar_member(info: tarfile.TarInfo) -> ArchiveMember:
     """Return a member of a tar archive, to be judged."""
-    kind = MemberKind.SPARSE if info.issparse() else _TAR_KINDS.get(info.type, MemberKind.UNKNOWN)
+    kind = MemberKind.SPECIAL if info.issparse() else _TAR_KINDS.get(info.type, MemberKind.SPECIAL)
     return ArchiveMember(
         name=info.name,
         kind=kind,

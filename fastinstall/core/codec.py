@@ -45,7 +45,7 @@ def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON is what it is; 
 
 def document(name: str, value: object) -> dict[str, Any]:
     """Encode `value` as a document of ours, with `schema: "fastinstall.NAME/1"` in front."""
-    return {"schema": f"fastinstall.{name}/1", **encode(value)}
+    return {"schema": _name_schema(name), **encode(value)}
 
 
 def dump(data: object) -> str:
@@ -78,9 +78,9 @@ def open_document(cls: type[T], name: str, data: object, *, file: PurePath | str
     """Read what `document` wrote; another schema or another number of it is a `DocumentError`."""
     if not isinstance(data, dict):
         raise DocumentError(file, "", "expected a table of keys at the top")
-    expected = f"fastinstall.{name}/1"
-    if data.get("schema") != expected:
-        raise DocumentError(file, "schema", f"expected {expected!r}, found {format_value(data.get('schema'))}")
+    if data.get("schema") != _name_schema(name):
+        found = format_value(data.get("schema"))
+        raise DocumentError(file, "schema", f"expected {_name_schema(name)!r}, found {found}")
     return decode(cls, {key: item for key, item in data.items() if key != "schema"}, file=file)
 
 
@@ -88,6 +88,10 @@ def format_value(value: object) -> str:
     """Return a value as a message repeats it."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _name_schema(name: str) -> str:
+    return f"fastinstall.{name}/1"
 
 
 def _encode_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401

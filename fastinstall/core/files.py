@@ -42,12 +42,11 @@ def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool 
 
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fchmod(stream.fileno(), mode)
+        with os.fdopen(descriptor, "wb"):
+            _write_whole(descriptor, content)
+            os.fchmod(descriptor, mode)
             if durable:
-                os.fsync(stream.fileno())
+                os.fsync(descriptor)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -73,9 +72,7 @@ def append_line(path: Path, line: str) -> None:
     """Append one line to a journal and force it to the disk."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
-        content = line.encode("utf-8") + b"\n"
-        while content:
-            content = content[os.write(descriptor, content) :]
+        _write_whole(descriptor, line.encode("utf-8") + b"\n")
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -252,8 +249,12 @@ def _copy_content(reader: int, writer: int) -> None:
         if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM):
             raise
         while content := os.read(reader, _CHUNK):
-            while content:
-                content = content[os.write(writer, content) :]
+            _write_whole(writer, content)
+
+
+def _write_whole(descriptor: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]
 
 
 def _call_renameat2(source: Path, target: Path, flags: int) -> None:

@@ -1,7 +1,6 @@
 """What the system refused to write, in words: where, why and what to do; which disk, where several are written to.
 
-An error about an open file names no path, and a program that fails on a full disk names one of its own: then the disk
-with the least room is named.
+An error about an open file names no path: then the disk with the least room is named.
 """
 
 import errno
@@ -27,8 +26,6 @@ _LOOK: Mapping[int, str] = {
 _OTHERWISE = "check what it is and who owns it: ls -ld {place}"
 
 MOVE_CACHE = "move the cache: XDG_CACHE_HOME=DIR fastinstall ... (FASTINSTALL_CACHE_DIR=DIR where that is set)"
-
-_FULL_SIGNS = tuple(os.strerror(number) for number in FULL)
 
 
 def reason(error: OSError, place: Path) -> str:
@@ -71,17 +68,6 @@ def explain_refusal(error: OSError, cache: Path, others: Iterable[Path]) -> Fail
     place = _find_place(error, cache, others)
     hint = advise_on_cache(error, place) if place.is_relative_to(cache) else advice(error, place)
     return FailedError(reason(error, place), hint=hint)
-
-
-def explain_full_disk(error: FailedError, cache: Path, others: Iterable[Path]) -> FailedError:
-    """Return a program's failure with the full disk as its cause, if its words say so; else the error itself."""
-    if "df -h" in (error.hint or "") or not any(
-        sign in line for line in (error.message, *error.details) for sign in _FULL_SIGNS
-    ):
-        return error
-    full = OSError(FULL[0], os.strerror(FULL[0]))
-    found = explain_refusal(full, cache, others)
-    return FailedError(found.message, hint=found.hint, details=(error.message, *error.details))
 
 
 def advise_on_cache(error: OSError, cache: Path) -> str:

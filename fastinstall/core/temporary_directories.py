@@ -26,7 +26,7 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
     import tempfile  # noqa: PLC0415 (like `write_bytes`)
 
     if within is None:
-        find_temporary_directory()
+        _require_temporary_directory()
         with tempfile.TemporaryDirectory(prefix=f"fastinstall-{prefix}-") as name:
             yield Path(name)
         return
@@ -78,16 +78,12 @@ def _discard_abandoned(within: Path, mark: str) -> None:
                 os.close(descriptor)
 
 
-def find_temporary_directory() -> Path:
-    """Return the machine's directory for temporary files.
-
-    Raises:
-        FailedError: none can be written, as in a container whose file system is read-only.
-    """
+def _require_temporary_directory() -> None:
+    """Raise where no directory for temporary files can be written, as in a container of a read-only file system."""
     import tempfile  # noqa: PLC0415 (like `write_bytes`)
 
     try:
-        return Path(tempfile.gettempdir())
+        tempfile.gettempdir()
     except FileNotFoundError as error:  # its text lists what was tried
         message = error.strerror or "no usable temporary directory"
         raise FailedError(message, hint="name one that can be written: TMPDIR=DIR fastinstall ...") from error

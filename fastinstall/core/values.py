@@ -145,16 +145,6 @@ def _hash(self: Any) -> int:  # noqa: ANN401
     return hash(self._content(self))
 
 
-def _state(self: Any) -> tuple[object, ...]:  # noqa: ANN401
-    return tuple(getattr(self, name) for name in self.__dataclass_fields__)
-
-
-def _restore(self: Any, content: tuple[object, ...]) -> None:  # noqa: ANN401
-    """Set the fields of a copy: `pickle` and `copy` call it, and would assign without it."""
-    for name, item in zip(self.__dataclass_fields__, content, strict=True):
-        _assign(self, name, item)
-
-
 def _refuse_change(_self: Any, name: str, *_item: object) -> None:  # noqa: ANN401
     raise FrozenInstanceError(f"cannot change field {name!r}")
 
@@ -164,8 +154,6 @@ _METHODS = {
     "__repr__": _repr,
     "__eq__": _equal,
     "__hash__": _hash,
-    "__getstate__": _state,
-    "__setstate__": _restore,
     "__setattr__": _refuse_change,
     "__delattr__": _refuse_change,
 }

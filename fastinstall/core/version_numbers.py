@@ -47,8 +47,6 @@ _PLAIN_VERSION = re.compile(_RELEASE, re.ASCII)
 _CLAUSE = rf"(?:[<>]=?|[=!]=) *{_RELEASE}"
 _PLAIN_RANGE = re.compile(rf"{_CLAUSE}(?: *, *{_CLAUSE})*", re.ASCII)
 _PARTS = re.compile(r"([<>=!]+) *([\d.]+)", re.ASCII)
-_LETTERS = re.compile(r"[a-z]+")
-_WORDS = frozenset({"v", "a", "b", "c", "rc", "alpha", "beta", "pre", "preview", "post", "rev", "r", "dev"})
 _COMPARISONS: dict[str, Callable[[Release, Release], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -99,8 +97,6 @@ def is_version(text: str) -> bool:
     """Return whether a text is a version."""
     if is_final_release(text):
         return True
-    if not _WORDS.issuperset(_LETTERS.findall(text.lower().partition("+")[0])):
-        return False
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (like `contains`)
 
     try:

@@ -151,11 +151,8 @@ def list_mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
 def list_missing(context: CheckContext) -> tuple[MissingLibrary, ...]:
     """Give what is not found, in the loader's order; without a simulated process, what the core itself lacks."""
     core = context.readable_core
-    return context.linkage.missing if context.linkage.modules or core is None else list_needs_of(core)
-
-
-def list_needs_of(core: ImagingCore) -> tuple[MissingLibrary, ...]:
-    """Give what the core itself was found to lack."""
+    if context.linkage.modules or core is None:
+        return context.linkage.missing
     names = (library.soname for library in core.libraries if library.path is None)
     return tuple(MissingLibrary(name=name, needed_by=core.path, problem="not found") for name in names)
 

@@ -11,8 +11,8 @@ from fastinstall.fleet.hosts import read_hosts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import base_python
-from fastinstall.observe.interpreter_search import interpreter_with
+from fastinstall.observe.environments import base_python
+from fastinstall.observe.interpreter import interpreter_with
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown

@@ -20,7 +20,7 @@ from fastinstall.index.file_names import parse_filename
 from fastinstall.index.wheelhouse import read_sums
 from fastinstall.model.recipe import Recipe, parse_labelled_levels
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.output_directory import make_unwritable_error

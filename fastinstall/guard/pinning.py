@@ -27,10 +27,9 @@ from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
 from fastinstall.observe import pip_pins
-from fastinstall.observe.active_environment import is_made_by_uv
+from fastinstall.observe.environments import is_made_by_uv
 from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
-from fastinstall.observe.pip_pin_conflicts import find_hiding_settings, links_of
-from fastinstall.observe.pip_settings import observe_pip_settings
+from fastinstall.observe.pip_settings import find_hiding_settings, links_of, observe_pip_settings
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of, read_project_pin
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel

@@ -1,23 +1,22 @@
-"""What the name of an sdist or a wheel says, and whether such a file can serve a recipe and a target."""
+"""What the name of an sdist or a wheel says, and which wheel tags a target can install (PEP 425)."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-from packaging.tags import Tag
+from packaging.tags import Tag, cpython_tags
 from packaging.utils import (
     InvalidSdistFilename,
     InvalidWheelFilename,
-    canonicalize_name,
     parse_sdist_filename,
     parse_wheel_filename,
 )
 from packaging.version import Version
 
-from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.values import immutable
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.facts import Interpreter
 
-_MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
+_LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
+_LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
+_FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
 
 
 @immutable
@@ -59,59 +58,36 @@ def parse_filename(filename: str) -> FileName | None:
     return FileName(name=name, version=version, tags=frozenset())
 
 
-@immutable
-class Names:
-    """Names of distributions, normalised.
+def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
+    """Return the wheel tags that a target can install, with their rank (0 is the best).
 
-    Attributes:
-        sources: whose sdists are used.
-        wheels: whose wheels are used.
+    The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
     """
+    python = _parse_release(interpreter.version)
+    architecture = interpreter.machine.replace("-", "_").replace(".", "_")
+    newest = _parse_release(interpreter.libc_version)
+    platforms = (*list_libc_platforms(interpreter.libc, newest, architecture), f"linux_{architecture}")
+    tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
+    return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
 
-    sources: frozenset[str]
-    wheels: frozenset[str]
 
-
-def is_fitting(filename: str, names: Names, tags: dict[Tag, int], programs: dict[Tag, int] | None = None) -> bool:
-    """Return whether a file is an sdist of one of the names, or a wheel of one that the target can install.
+def list_libc_platforms(libc: str, newest: tuple[int, int], architecture: str) -> Iterator[str]:
+    """Yield the platform tags that a C library accepts, the best first (PEP 600, PEP 656).
 
     Args:
-        filename: its name alone.
-        names: of the distributions that matter.
-        tags: that the target can install.
-        programs: that the machine can run which builds, for a compiler; None where that is the target.
+        libc: "glibc" or "musl"; another accepts none.
+        newest: its version, of which the first tag is.
     """
-    compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
-    if filename.endswith(".whl") and not (compiler or _may_fit(filename, tags)):
-        return False
-    parsed = parse_filename(filename)
-    if parsed is None:
-        return False
-    if compiler:  # a program: any Python will do
-        return not {tag.platform for tag in parsed.tags}.isdisjoint({tag.platform for tag in programs or tags})
-    if not parsed.is_wheel:
-        return parsed.name in names.sources
-    return parsed.name in names.wheels and not parsed.tags.isdisjoint(tags)
+    family = _FAMILIES.get(libc)
+    if family is None or newest[0] != _LEAST[family][0]:
+        return
+    major, least = _LEAST[family]
+    for minor in range(newest[1], least - 1, -1):
+        yield f"{family}_{major}_{minor}_{architecture}"
+        if family == "manylinux" and (major, minor) in _LEGACY:
+            yield f"{_LEGACY[major, minor]}_{architecture}"
 
 
-def names_of(recipes: Iterable[Recipe]) -> Names:
-    """Return the names of all distributions whose files some recipes can use."""
-    known = tuple(recipes)
-    wheels = [name for each in known for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
-    sources = [*wheels, *(name for each in known for name in ingredients_of(each))]
-    return Names(sources=frozenset(map(canonicalize_name, sources)), wheels=frozenset(map(canonicalize_name, wheels)))
-
-
-def ingredients_of(recipe: Recipe) -> tuple[str, ...]:
-    """Return the names of further distributions whose sdists go into a build, each once."""
-    linked = (library.static.pypi for library in recipe.libraries.values() if library.static)
-    return tuple(dict.fromkeys(linked))
-
-
-def _may_fit(filename: str, tags: dict[Tag, int]) -> bool:
-    """Return whether a name is worth parsing, which most of the thousands in an index are not."""
-    best = next(iter(tags), None)
-    if best is None or not (best.interpreter in filename or "abi3" in filename):
-        return False
-    machine = _MACHINE.search(best.platform)
-    return machine is not None and machine[1] in filename and "linux" in filename
+def _parse_release(version: str) -> tuple[int, int]:
+    parts = [int(part) for part in version.split(".")[:2] if part.isdigit()]
+    return (parts[0], parts[1]) if len(parts) == 2 else (0, 0)  # noqa: PLR2004 (major and minor)

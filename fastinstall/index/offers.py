@@ -82,13 +82,13 @@ class PackageIndex:
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
             RefusedError: an index is neither encrypted nor trusted.
         """
-        from fastinstall.index import file_names, selection, supported_tags  # noqa: PLC0415 (packaging, only when something is looked up)
+        from fastinstall.index import file_names, selection  # noqa: PLC0415 (packaging, only when something is looked up)
 
-        tags = supported_tags.list_supported_tags(interpreter)
-        programs = supported_tags.list_supported_tags(builder) if builder is not None else tags
-        wanted = partial(file_names.is_fitting, names=file_names.names_of(recipes), tags=tags, programs=programs)
+        tags = file_names.list_supported_tags(interpreter)
+        programs = file_names.list_supported_tags(builder) if builder is not None else tags
+        wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags, programs=programs)
         local = tuple(self._list_local_files(wanted))
-        sources = ((each.source.pypi, each.source.base_wheel, *file_names.ingredients_of(each)) for each in recipes)
+        sources = ((each.source.pypi, each.source.base_wheel, *selection.ingredients_of(each)) for each in recipes)
         names = tuple(dict.fromkeys((*(name for each in sources for name in each), *list_wheel_compilers())))
         remote = () if self.offline else self._ask(names, wanted)
         official = tuple(artefact for artefact in remote if not _is_local(artefact))
@@ -205,11 +205,11 @@ class PackageIndex:
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
         """Return the error that names where was looked, and wheels that another recipe has built."""
-        from fastinstall.index import file_names, supported_tags  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.index import file_names, selection  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
-        tags = supported_tags.list_supported_tags(interpreter)
-        wanted = partial(file_names.is_fitting, names=file_names.names_of((recipe,)), tags=tags)
+        tags = file_names.list_supported_tags(interpreter)
+        wanted = partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
         local = [(each.filename, recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
         passed_over = (
             f"skipped {filename}: the recipe {built_by!r} built it"

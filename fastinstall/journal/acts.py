@@ -5,7 +5,7 @@ What another program has taken is left to it, with what goes with it.
 
 import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files
@@ -163,27 +163,6 @@ def find_conceded_entries(acts: Sequence[Placed], known: KnownFiles) -> Concedin
     )
 
 
-def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
-    """Find records that arrived since, with the files that they claim, relative to the prefix.
-
-    Two records of one package would make every engine stumble, and files of an abandoned external change are
-    claimed by a stranger only if somebody has installed something over the wreck.
-
-    Args:
-        prefix: of the environment that they lie in.
-        log: of the transaction that is undone.
-        records: the records that there are then, by their names; None for those that are there.
-    """
-    if records is None:
-        records = {name: prefix / conda_records.RECORDS / name for name in conda_records.list_record_names(prefix)}
-    moved = [move for batch in log.batches for move in batch.moves]
-    touched = [copied.path for change in log.begun_changes for copied in change.copies]
-    returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
-    known = {PurePath(path).name for path in (*(move.live for move in moved), *_list_announced_paths(log))}
-    found = conda_records.find_foreign_records(records, known, tuple(filter(conda_records.is_record, returning)))
-    return (*found, *_list_unknown_changes(prefix, log, known))
-
-
 def is_metadata(path: str) -> bool:
     """Return whether a path is that of a distribution's or of a conda package's description."""
     return PurePath(path).suffix in _METADATA or conda_records.is_record(path)
@@ -229,23 +208,3 @@ def _list_left_paths(batch: Batch, known: KnownFiles) -> Iterator[str]:
     shared = {path for path in brought if PurePath(path).name == _PACKAGE or PurePath(path).suffix == _LIBRARIES}
     if strange or absent & brought:
         yield from (item.move.live for item in batch.items if item.move.live in strange | absent | shared)
-
-
-def _list_announced_paths(log: Log) -> Iterator[str]:
-    for change in log.begun_changes:
-        yield from change.records
-        yield from change.paths
-        outcome = log.outcome(change)
-        yield from outcome.manifest if outcome is not None else ()
-
-
-def _list_unknown_changes(prefix: Path, log: Log, known: set[str]) -> Iterator[str]:
-    dark = [change for change in log.begun_changes if log.outcome(change) is None]
-    if not dark:
-        return
-    paths = frozenset(path for change in dark for path in change.paths)
-    for name in conda_records.list_record_names(prefix):
-        claimed = conda_records.claims(prefix, name) if name not in known else {}
-        if not paths.isdisjoint(claimed):
-            yield f"{conda_records.RECORDS}/{name}"
-            yield from claimed

@@ -14,7 +14,6 @@ from fastinstall.journal import additions, conda_records, external_changes, move
 from fastinstall.journal.acts import (
     Batch,
     Placed,
-    find_intruding_records,
     is_metadata,
     is_of_stack,
     locate_act,
@@ -26,6 +25,7 @@ from fastinstall.journal.fingerprints import KnownFiles, files_of, is_bytecode, 
 from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import refuse_ways_out
 from fastinstall.journal.store import JournalStore
+from fastinstall.journal.undo import find_intruding_records
 from fastinstall.model.move import MoveKind
 
 

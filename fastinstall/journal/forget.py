@@ -85,10 +85,7 @@ def unreadable_named(store: JournalStore, identifier: str) -> Unreadable | None:
 
 
 def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> Path:
-    """Move a transaction that cannot be read out of the way, so that it stops the others no longer; delete nothing.
-
-    Returns:
-        Where it lies now.
+    """Move a transaction that cannot be read out of the way, so that it stops no other; return where it lies now.
 
     Raises:
         LaterDocumentError: a later fastinstall wrote it, and understands it.

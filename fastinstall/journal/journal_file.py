@@ -7,9 +7,9 @@ from pathlib import Path
 from fastinstall.core import files, foreign
 from fastinstall.core.errors import DocumentError
 from fastinstall.journal.entries import Entry, format_entry_line
+from fastinstall.journal.layout import measure_whole_lines
 from fastinstall.journal.log import Log, parse_journal
 from fastinstall.journal.path_rules import refuse_escapes
-from fastinstall.journal.whole_lines import measure_whole_lines
 
 
 class Journal:

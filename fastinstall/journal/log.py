@@ -23,8 +23,8 @@ from fastinstall.journal.entries import (
     parse_entry_line,
 )
 from fastinstall.journal.fingerprints import KnownFiles, merge_manifests
+from fastinstall.journal.layout import split_whole_lines
 from fastinstall.journal.remembered_directories import Directory
-from fastinstall.journal.whole_lines import split_whole_lines
 from fastinstall.model.history import Phase
 
 Act = Moving | ExternalChangeBegun | Adding
@@ -94,6 +94,11 @@ class Log:
         """Every announcement of another program's changes."""
         return tuple(entry for entry in self.entries if isinstance(entry, ExternalChangeBegun))
 
+    @property
+    def dark_changes(self) -> tuple[ExternalChangeBegun, ...]:
+        """Announcements of changes in which the process died: nobody knows what they came to."""
+        return tuple(change for change in self.begun_changes if self.outcome(change) is None)
+
     def happened(self, batch: Moving) -> bool:
         """Return whether all of its moves are done, and none of them is undone yet."""
         following = self.entries[self.entries.index(batch) + 1 :]
@@ -114,9 +119,8 @@ class Log:
         """Everything that stood somewhere by this transaction's doing, or before an external change of it."""
         brought = [entry.manifest for entry in self.entries if isinstance(entry, Moving | ExternalChangeEnded)]
         before = ({copied.path: copied.digest for copied in change.copies} for change in self.begun_changes)
-        dark = [change for change in self.begun_changes if self.outcome(change) is None]
         unwatched = (
-            *(path for change in dark for path in change.paths),
+            *(path for change in self.dark_changes for path in change.paths),
             *(path for manifest in brought for path in filter(is_record, manifest)),
             HISTORY,
         )

@@ -1,4 +1,4 @@
-"""Roll back finished setups, the newest first, and find the one that a command means."""
+"""Roll back finished setups, the newest first, and find the one that a command means; bring a dead run to its end."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -12,11 +12,14 @@ from fastinstall.core.errors import (
     UsageError,
 )
 from fastinstall.core.messages import quote, recover_command
+from fastinstall.core.refused_writes import reason
 from fastinstall.core.values import immutable
+from fastinstall.journal import transaction_directories
 from fastinstall.journal.foresee import foresee_undo
+from fastinstall.journal.snapshot import find_loose_interruptions
 from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.journal.undo import UndoResult, UndoTerms, make_foreign_refusal, undo
-from fastinstall.model.history import Phase
+from fastinstall.model.history import Interruption, Phase, UnfinishedRun
 from fastinstall.model.receipt import Receipt
 
 
@@ -35,6 +38,19 @@ class RolledBack:
     receipt: Receipt | None
     kept: tuple[PurePath, ...] = ()
     lost: tuple[str, ...] = ()
+
+
+@immutable
+class Recovered:
+    """What had been interrupted, and is brought to its end now.
+
+    Attributes:
+        interruption: what it had come to.
+        undone: what could not simply be put back.
+    """
+
+    interruption: Interruption
+    undone: UndoResult
 
 
 def rollback(
@@ -81,6 +97,34 @@ def rollback(
     )
 
 
+def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[str, ...] = ()) -> Recovered | None:
+    """Recover an interrupted transaction from its journal alone, or return None if none was interrupted.
+
+    The caller holds the environment's lock. A transaction that did not finish is undone, a rollback is finished, and
+    directories that were being made or removed go.
+
+    Args:
+        store: of the environment, whose lock is held.
+        force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
+        foreign_entries: entries of what has replaced ours meanwhile, relative to the prefix; see `rollback`.
+
+    Raises:
+        RefusedError: somebody has put something where what was there has to return; nothing has changed.
+        EnvironmentDamagedError: a step failed; says which.
+        DocumentError: a journal cannot be read, and no other one is unfinished.
+    """
+    cleaned_up = _clean_up(store)
+    info = _find_unfinished(store.readable())
+    if info is None:
+        store.transactions()  # for what it raises
+        return cleaned_up
+    terms = UndoTerms(reason="interrupted", force=force, foreign_entries=foreign_entries)
+    cut = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
+    file = store.journal(info.id).file
+    interruption = Interruption(cut=cut, verb=info.title.verb, at=info.at, file=file, id=info.id)
+    return Recovered(interruption=interruption, undone=undo(store, info.id, terms))
+
+
 def receipt_if_readable(store: JournalStore) -> Receipt | None:
     """Return the receipt of the current setup, or None if it is missing or unreadable."""
     try:
@@ -96,7 +140,7 @@ def list_undoable_transactions(store: JournalStore) -> Sequence[TransactionInfo]
         RefusedError: one is unfinished.
     """
     infos = store.readable()
-    unfinished = next((info for info in infos if info.state is not Phase.COMMITTED), None)
+    unfinished = _find_unfinished(infos)
     if unfinished is not None:
         hint = recover_command(store.prefix)
         raise RefusedError(f"{store.prefix}: transaction {unfinished.id} was interrupted", hint=hint)
@@ -145,3 +189,20 @@ def _choose_transactions(store: JournalStore, to: str | None) -> Sequence[Transa
         if not chosen or not store.is_before(each.transaction, chosen[-1]):
             store.read(each.transaction)  # raises, since it cannot be read
     return chosen
+
+
+def _find_unfinished(infos: Sequence[TransactionInfo]) -> TransactionInfo | None:
+    return next((info for info in infos if info.state is not Phase.COMMITTED), None)
+
+
+def _clean_up(store: JournalStore) -> Recovered | None:
+    """Clear away what is left of making or removing directories; returns the newest of that."""
+    found = sorted(find_loose_interruptions(store.prefix), key=lambda each: each.id)
+    try:
+        transaction_directories.clean_up_transaction_directories(store)
+    except OSError as error:
+        message = f"{reason(error, store.prefix)}: left over from an interrupted run, and could not be removed"
+        look = f"ls -ld {quote(error.filename or store.prefix)}"
+        hint = f"remove the cause ({look}), then: {recover_command(store.prefix)}"
+        raise EnvironmentDamagedError(message, hint=hint) from error
+    return Recovered(interruption=found[-1], undone=UndoResult()) if found else None

@@ -15,9 +15,8 @@ from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
 from fastinstall.journal.creation_note import creation_interruption
-from fastinstall.journal.layout import JOURNAL, LOOSE, PLAN, RECEIPT, ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.layout import JOURNAL, LOOSE, PLAN, RECEIPT, ROOT, SHARE, TRANSACTIONS, split_whole_lines
 from fastinstall.journal.receipt_file import read_receipt
-from fastinstall.journal.whole_lines import split_whole_lines
 from fastinstall.model.history import EnvironmentHistory, Interruption, UnfinishedRun, Unreadable
 from fastinstall.model.stored_documents import refuse_other_schema
 

@@ -6,7 +6,7 @@ the same decision.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import files, refused_writes, signals
@@ -15,13 +15,12 @@ from fastinstall.core.messages import listing, quote, recover_command
 from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
 from fastinstall.core.process_table import PROCESSES, commands
 from fastinstall.core.values import immutable
-from fastinstall.journal import moves, transaction_directories
+from fastinstall.journal import conda_records, moves, transaction_directories
 from fastinstall.journal.acts import (
     Batch,
     Placed,
     find_conceded_entries,
     find_files_in_the_way,
-    find_intruding_records,
     find_lost_by_acts,
     is_metadata,
     list_previous_sources,
@@ -139,6 +138,27 @@ def undo_open_transaction(store: JournalStore, identifier: str, reason: str) -> 
     return None
 
 
+def find_intruding_records(prefix: Path, log: Log, records: Mapping[str, Path] | None = None) -> tuple[str, ...]:
+    """Find records that arrived since, with the files that they claim, relative to the prefix.
+
+    Two records of one package would make every engine stumble, and files of an abandoned external change are
+    claimed by a stranger only if somebody has installed something over the wreck.
+
+    Args:
+        prefix: of the environment that they lie in.
+        log: of the transaction that is undone.
+        records: the records that there are then, by their names; None for those that are there.
+    """
+    if records is None:
+        records = {name: prefix / conda_records.RECORDS / name for name in conda_records.list_record_names(prefix)}
+    moved = [move for batch in log.batches for move in batch.moves]
+    touched = [copied.path for change in log.begun_changes for copied in change.copies]
+    returning = (*(move.live for move in moved if move.kind is not MoveKind.IN), *touched)
+    known = {PurePath(path).name for path in (*(move.live for move in moved), *_list_announced_paths(log))}
+    found = conda_records.find_foreign_records(records, known, tuple(filter(conda_records.is_record, returning)))
+    return (*found, *_list_unknown_changes(prefix, log, known))
+
+
 def find_free_place(path: Path) -> Path:
     """Find a free path: this one, or one beside it with a number, since something may have been kept here already."""
     number = 1
@@ -174,18 +194,20 @@ def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> 
     Raises:
         RefusedError: one does; named by its number.
     """
-    for number in _list_running_engines(prefix, processes):
-        raise RefusedError(
-            f"{prefix}: process {number} still changes packages there, for a setup that was killed",
-            hint=f"wait until it has ended, then run the same command again: ps -p {number}",
-        )
+    for number, words in commands(processes):
+        change = change_of(RunningProgram(number=number, words=words))
+        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
+            raise RefusedError(
+                f"{prefix}: process {number} still changes packages there, for a setup that was killed",
+                hint=f"wait until it has ended, then run the same command again: ps -p {number}",
+            )
 
 
 def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult:
     log = journal.read()
     begun = log.require_begun(journal.file)
     refuse_ways_out(store.prefix, log)
-    if any(log.outcome(change) is None for change in log.begun_changes):
+    if log.dark_changes:
         refuse_during_external_change(store.prefix)
     mover = Mover(store, journal)
     mover.complete(log)
@@ -290,13 +312,6 @@ def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSE
     )
 
 
-def _list_running_engines(prefix: Path, processes: Path) -> Iterator[int]:
-    for number, words in commands(processes):
-        change = change_of(RunningProgram(number=number, words=words))
-        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
-            yield number
-
-
 def _is_taken_over(store: JournalStore, identifier: str) -> bool:
     """Return whether an installer has replaced or removed what a transaction brought in, once all was moved."""
     log = store.journal(identifier).read()
@@ -326,3 +341,22 @@ def _list_metadata_beside(certain: Sequence[moves.LocatedMove]) -> Iterator[str]
 
 def _get_distribution_name(path: Path) -> str:
     return path.name.partition("-")[0].lower()
+
+
+def _list_announced_paths(log: Log) -> Iterator[str]:
+    for change in log.begun_changes:
+        yield from change.records
+        yield from change.paths
+        outcome = log.outcome(change)
+        yield from outcome.manifest if outcome is not None else ()
+
+
+def _list_unknown_changes(prefix: Path, log: Log, known: set[str]) -> Iterator[str]:
+    paths = frozenset(path for change in log.dark_changes for path in change.paths)
+    if not paths:
+        return
+    for name in conda_records.list_record_names(prefix):
+        claimed = conda_records.claims(prefix, name) if name not in known else {}
+        if not paths.isdisjoint(claimed):
+            yield f"{conda_records.RECORDS}/{name}"
+            yield from claimed

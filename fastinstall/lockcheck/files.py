@@ -12,24 +12,15 @@ from pathlib import Path
 
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UsageError
+from fastinstall.lockcheck import verdict
 from fastinstall.lockcheck.lock_files import read_lock
 from fastinstall.lockcheck.lock_kinds import EXPORT, KNOWN, LockKind, lock_kind_of
 from fastinstall.lockcheck.locked_names import archive, bears_our_label
 from fastinstall.lockcheck.requirement_files import RequirementsFile, is_afar
-from fastinstall.lockcheck.verdict import (
-    LockedFile,
-    LockEntry,
-    LockFinding,
-    LockReport,
-    OurWheel,
-    VerdictContext,
-    judge_entry,
-    list_held_versions,
-)
 from fastinstall.model.finding import Status
 
 
-def check_locks(files: Sequence[Path], *, machine: str = "") -> LockReport:
+def check_locks(files: Sequence[Path], *, machine: str = "") -> verdict.LockReport:
     """Judge files.
 
     Args:
@@ -44,33 +35,33 @@ def check_locks(files: Sequence[Path], *, machine: str = "") -> LockReport:
         DocumentError: a malformed one; the place is named.
     """
     named = []
-    found: dict[tuple[str, int, str], LockFinding] = {}
+    found: dict[tuple[str, int, str], verdict.LockFinding] = {}
     for file in files:
         text = _read_text(file)
         kind = lock_kind_of(file.absolute())
         if kind is None:
             raise UsageError(f"{file}: not a supported requirement or lock file", hint=f"known are {KNOWN}; {EXPORT}")
-        named.append(LockedFile(file=file, kind=kind))
+        named.append(verdict.LockedFile(file=file, kind=kind))
         for finding in _check_file(kind, file, text, machine or os.uname().machine):
             found.setdefault((str(finding.file), finding.line, finding.says), finding)
     status = max((finding.status for finding in found.values()), key=lambda each: each.gravity, default=Status.OK)
-    return LockReport(status=status, files=tuple(named), findings=tuple(found.values()))
+    return verdict.LockReport(status=status, files=tuple(named), findings=tuple(found.values()))
 
 
-def _check_file(kind: LockKind, file: Path, text: str, machine: str) -> Iterator[LockFinding]:
+def _check_file(kind: LockKind, file: Path, text: str, machine: str) -> Iterator[verdict.LockFinding]:
     read = list(_read_tree(kind, file, text))
     links = [(its_file, link) for its_file, _, said in read for link in said.links]
     entries = [entry for *_, said in read for entry in said.entries if entry.machine in ("", machine)]
-    around = VerdictContext(
+    around = verdict.VerdictContext(
         kind=kind,
         machine=machine,
         wheels=tuple(_list_wheels(links, hashing=any(entry.hashes for entry in entries))),
         looks=bool(links),
-        held=list_held_versions(entries),
+        held=verdict.list_held_versions(entries),
     )
     for its_file, its_text, said in read:
         unaccepted = _list_unaccepted(said.entries, its_text)
-        yield from filter(None, (judge_entry(entry, its_file, around) for entry in unaccepted))
+        yield from filter(None, (verdict.judge_entry(entry, its_file, around) for entry in unaccepted))
         yield from said.findings
 
 
@@ -105,7 +96,7 @@ def _read_text(file: Path) -> str:
         raise DocumentError(file, f"byte {error.start}", "not UTF-8 text") from None
 
 
-def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterator[OurWheel]:
+def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterator[verdict.OurWheel]:
     """List wheels of ours in local directories; as with pip, a path is tried first beside the file that names it."""
     from fastinstall.core.files import sha256  # noqa: PLC0415 (only where a file names directories)
 
@@ -117,13 +108,13 @@ def _list_wheels(links: Iterable[tuple[Path, str]], *, hashing: bool) -> Iterato
         for wheel in sorted((beside if beside.is_dir() else Path(place)).glob("*.whl")):
             name, version = archive(wheel.name)
             if bears_our_label(version):
-                yield OurWheel(name=name, version=version, hash=f"sha256:{sha256(wheel)}" if hashing else "")
+                yield verdict.OurWheel(name=name, version=version, hash=f"sha256:{sha256(wheel)}" if hashing else "")
 
 
 _COMMENT = re.compile(r"(?P<before>.*?)(?:^|\s)#\s*fastinstall:\s*stock\b")
 
 
-def _list_unaccepted(entries: Iterable[LockEntry], text: str) -> Iterator[LockEntry]:
+def _list_unaccepted(entries: Iterable[verdict.LockEntry], text: str) -> Iterator[verdict.LockEntry]:
     """List the entries that no comment accepts, on one of their lines or alone on the line before."""
     comments = {
         number: each for number, line in enumerate(text.splitlines(), start=1) if (each := _COMMENT.match(line))

@@ -1,4 +1,4 @@
-"""Ask an interpreter about itself, without running its `site`.
+"""Ask an interpreter about itself, without running its `site`; find one that a wheel could be built with.
 
 The slowest question can start before the rest of the program is imported, because doctor must feel instant. Nothing is
 imported in the target.
@@ -6,6 +6,7 @@ imported in the target.
 
 import os
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
@@ -15,7 +16,8 @@ from fastinstall.core.codec import decode
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.core.process import CommandError, Completed, RunningProbe, run
+from fastinstall.core.process import CommandError, Completed, run
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.journal.layout import is_journaled
 from fastinstall.model.facts import Environment, Interpreter, Runtime
 from fastinstall.observe.session import Session
@@ -118,3 +120,49 @@ def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]
 def ask_interpreter(environment: Environment) -> RunningProbe[Interpreter]:
     """Ask the target's interpreter about itself, without waiting for it."""
     return RunningProbe(partial(observe_interpreter, Path(environment.python)))
+
+
+_ELF = b"\x7fELF"
+
+
+def interpreter_with(
+    abi: str, python: str, first: tuple[Path, ...], variables: Mapping[str, str]
+) -> Interpreter | None:
+    """Find a CPython with this ABI, or return None. Root never runs another user's interpreter.
+
+    Args:
+        abi: the ABI tag of its extension modules: "cp311".
+        python: its minor version: "3.11".
+        first: interpreters to ask before all others.
+        variables: to find those on PATH, then those of pyenv and uv (PYENV_ROOT, XDG_DATA_HOME, HOME).
+    """
+    from fastinstall.core.foreign_code import find_stranger  # noqa: PLC0415 (only where a wheel is built)
+
+    free_threaded = "t" if abi.endswith("t") else ""
+    seen: set[str] = set()
+    for candidate in (*first, *_list_interpreters(f"python{python}{free_threaded}", variables)):
+        real = os.path.realpath(candidate)
+        if real in seen or (candidate not in first and find_stranger(Path(real).parent.parent)):
+            continue
+        seen.add(real)
+        try:
+            found = observe_interpreter(candidate)
+        except UndeterminedError:
+            continue
+        if found.abi == abi and found.implementation == "cpython":
+            return found
+    return None
+
+
+def _list_interpreters(name: str, variables: Mapping[str, str]) -> Iterator[Path]:
+    """Yield programs, not scripts that start one and may refuse: pyenv's shims do."""
+    home = Path(variables.get("HOME", "/"))
+    candidates = [Path(place, name) for place in variables.get("PATH", "").split(os.pathsep) if place]
+    versions = Path(variables.get("PYENV_ROOT") or home / ".pyenv", "versions")
+    kept_by_uv = Path(variables.get("XDG_DATA_HOME") or home / ".local/share", "uv", "python")
+    for root in (versions, kept_by_uv):
+        candidates += sorted(root.glob(f"*/bin/{name}"))
+    for file in candidates:
+        with suppress(OSError), foreign.open_foreign_file(file) as stream:
+            if stream.read(len(_ELF)) == _ELF and os.access(file, os.X_OK):
+                yield file

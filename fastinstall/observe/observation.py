@@ -10,10 +10,9 @@ from dataclasses import replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import IsaScan
@@ -28,9 +27,6 @@ from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.recipes import read_recorded_recipe
 from fastinstall.observe.session import Session
 
-if TYPE_CHECKING:
-    from fastinstall.elf.loader.process_settings import ProcessSettings
-
 # ruff: noqa: PLC0415 (for that reason)
 
 
@@ -40,7 +36,6 @@ class Binaries(Enum):
     CORE = "the core alone"
     LINKED = "what a process would load, and what is known already of the code"
     DECODED = "what a process would load, and the code, instruction by instruction"
-    DESCRIBED = "all of that, and what the core tells about its making"
 
 
 @immutable
@@ -79,32 +74,27 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     answer = request.interpreter or ask_interpreter(environment)
     toolchain = RunningProbe(partial(observe_means, request.recipe, variables)) if request.toolchain else None
     hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
-    from fastinstall.observe.active_environment import active_prefixes
-    from fastinstall.observe.cpu import observe_cpu
-    from fastinstall.observe.gpu import join_gpu_facts
-    from fastinstall.observe.loader_limits import observe_loading
+    from fastinstall.elf.loader.process_settings import settings_for
+    from fastinstall.observe.cpu import observe_cpu, observe_loading
+    from fastinstall.observe.environments import active_prefixes
+    from fastinstall.observe.gpu import observe_gpu
     from fastinstall.observe.stack import observe_distributions, observe_stack
-    from fastinstall.observe.torch_build import observe_frameworks
 
     tunables = variables.get("GLIBC_TUNABLES", "")
     cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
     interpreter = answer.result() if isinstance(answer, RunningProbe) else answer
-    settings = _make_process_settings(cpu, interpreter, variables)
+    program, hwcaps = Path(os.path.realpath(interpreter.executable)), list_searched_levels(cpu, interpreter)
+    settings = settings_for(program, cpu, variables, hwcaps=hwcaps, page_size=os.sysconf("SC_PAGE_SIZE"))
     prefix, site_packages = Path(environment.prefix), Path(interpreter.site_packages)
     distributions = observe_distributions(site_packages)
     names, symbols = _list_replaced_names(request.recipe), request.recipe.expect.symbols
     stack = observe_stack(interpreter, names, symbols, distributions, settings=settings, thorough=thorough)
     linkage, isa = None, tuple[IsaScan, ...]()
     if request.binaries is not Binaries.CORE:
-        from fastinstall.observe.binaries import observe_isa, observe_linkage
+        from fastinstall.observe.binaries import observe_binaries
 
-        linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
-        decode = request.binaries is not Binaries.LINKED
-        isa = observe_isa(stack, cache=session.directories.cache / SCANS, scan=decode)
-    if request.binaries is Binaries.DESCRIBED and stack.core is not None:
-        from fastinstall.elf.build_traces import describe_making
-
-        stack = replace(stack, core=describe_making(stack.core))
+        cache, decode = session.directories.cache / SCANS, request.binaries is Binaries.DECODED
+        linkage, isa = observe_binaries(interpreter, stack, settings, cache=cache, scan=decode)
     conda = None
     if environment.kind is EnvironmentKind.CONDA:
         from fastinstall.model.conda_packages import GUARD
@@ -119,7 +109,6 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
             thorough=thorough,
             distributions=tuple(owner.distribution for owner in stack.owners),
         )
-    frameworks = observe_frameworks(site_packages, distributions, conda.packages if conda is not None else ())
     past = read_environment_history(prefix, sized=thorough)
     written = (site_packages, prefix / "conda-meta") if environment.kind is EnvironmentKind.CONDA else (site_packages,)
     frozen = prefix / "conda-meta" / "frozen"
@@ -142,7 +131,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         isa=isa,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
-        gpu=join_gpu_facts(hardware.result(), frameworks),
+        gpu=observe_gpu(hardware.result(), site_packages, distributions, conda.packages if conda is not None else ()),
         loading=observe_loading(distributions, tunables),
     )
 
@@ -169,24 +158,6 @@ def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
 
     names = (*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel)
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
-
-
-def _make_process_settings(cpu: Cpu, interpreter: Interpreter, variables: Mapping[str, str]) -> "ProcessSettings":
-    """Return the loader's inputs in a process of the target."""
-    from fastinstall.elf.cpu import find_offered_level
-    from fastinstall.elf.loader.process_settings import ProcessSettings, platform_of
-
-    platform, capabilities = platform_of(cpu, variables.get("GLIBC_TUNABLES", ""))
-    return ProcessSettings(
-        program=Path(os.path.realpath(interpreter.executable)),
-        library_path=variables.get("LD_LIBRARY_PATH", ""),
-        preload=variables.get("LD_PRELOAD", ""),
-        hwcaps=list_searched_levels(cpu, interpreter),
-        level=find_offered_level(cpu),
-        platform=platform,
-        capabilities=capabilities,
-        page_size=os.sysconf("SC_PAGE_SIZE"),
-    )
 
 
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:

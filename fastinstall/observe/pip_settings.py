@@ -1,18 +1,22 @@
-"""List pip's settings for a target, key by key and with their origin, from files alone; pip is not run.
+"""List pip's settings for a target with their origin, from files alone, and which of them conflict with a pin.
 
 Source: pip's "Configuration". For one key in one section the last file wins: global, user's, the environment's, the one
-that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], and a variable before both.
+that PIP_CONFIG_FILE names. `pip install` then takes [install] before [global], and a variable before both. pip is
+not run.
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
-from fastinstall.core.home import find_home
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.home import expand_home, find_home
 from fastinstall.core.messages import quote
-from fastinstall.core.secrets import redact_text
+from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable
+from fastinstall.observe import pip_pins
 from fastinstall.observe.pip_pins import parse_pip_config, remove_pin_block
 
 VARIABLES = ":env:"
@@ -105,3 +109,93 @@ def _read_variable_settings(variables: Mapping[str, str]) -> Iterator[PipSetting
         key = name.removeprefix("PIP_").lower().replace("_", "-")
         if name.startswith("PIP_") and value.strip():
             yield PipSetting(origin=name, section=VARIABLES, key=key, value=value.strip())
+
+
+_TRUE = ("1", "true", "yes", "on", "y", "t")
+
+
+def links_beside(prefix: PurePath, found: Sequence[PipSetting], *, used_by_pip: bool = True) -> tuple[str, ...]:
+    """Return the wheel directories configured elsewhere: the pin repeats them, because it would hide them.
+
+    Args:
+        found: pip's settings, in rising order of precedence, without the pin's own lines.
+        used_by_pip: whether pip installs there; uv, poetry and pdm read none of its settings, so only the pin's own
+            file can conflict.
+
+    Raises:
+        RefusedError: a setting and the pin would hide one another; or it has a password, which must not go
+            into a file that others may read.
+    """
+    for setting in found:
+        if _is_in_the_way(setting, prefix) and (used_by_pip or setting.later):
+            raise _make_conflict_error(setting, prefix, _find_pillow_lines(setting))
+    hidden = [setting for setting in found if setting.key == pip_pins.LINKS and setting.section != VARIABLES]
+    if hidden and has_credentials(hidden[-1].value):
+        raise RefusedError(
+            f"{hidden[-1].told} contains a password, which the pin would copy to {prefix / pip_pins.CONFIGURATION}",
+            hint="move the password to ~/.netrc or a keyring",
+        )
+    return tuple(dict.fromkeys(hidden[-1].value.split())) if hidden else ()
+
+
+def find_hiding_settings(prefix: PurePath, found: Sequence[PipSetting]) -> tuple[str, ...]:
+    """Return what pip uses instead of a pin that is in place, one sentence each; arguments as of `links_beside`."""
+    own = str(prefix / pip_pins.CONFIGURATION)
+    return tuple(
+        f"pip does not obey the pin in this shell, because of {setting.told}"
+        for setting in found
+        if setting.key != "no-index" and _is_in_the_way(setting, prefix)
+        if setting.section == VARIABLES
+        or (setting.section == pip_pins.SECTION and setting.later and setting.origin != own)
+    )
+
+
+def _is_in_the_way(setting: PipSetting, prefix: PurePath) -> bool:
+    ours = {pip_pins.LINKS: pip_pins.WHEELS, pip_pins.CONSTRAINT: pip_pins.CONSTRAINTS}.get(setting.key)
+    is_variable = setting.section == VARIABLES
+    if ours is not None and is_variable:  # environment.sh exports it
+        return pip_pins.location(prefix / ours) not in setting.value.split()
+    if setting.key == pip_pins.LINKS:
+        return setting.section == pip_pins.SECTION and setting.later
+    return setting.key != "no-index" or setting.value.lower() in _TRUE
+
+
+def _make_conflict_error(setting: PipSetting, prefix: PurePath, lines: tuple[str, ...]) -> RefusedError:
+    ours = pip_pins.settings(prefix).get(setting.key, "")
+    pin = (
+        f"{prefix / pip_pins.CONFIGURATION}: [{pip_pins.SECTION}] {setting.key} = {ours}"
+        if ours
+        else "it also needs an index"
+    )
+    named = f" (with {', '.join(map(repr, lines))})" if lines else ""
+    again = f"fastinstall guard install --pin --prefix {quote(prefix)}"
+    if setting.section != VARIABLES:
+        hint = f"remove that line from {quote(setting.origin)}, then: {again}"
+    elif setting.key == pip_pins.LINKS:
+        both = f"$PIP_FIND_LINKS {pip_pins.location(prefix / pip_pins.WHEELS)}"
+        hint = f'add the directory of the pin: export PIP_FIND_LINKS="{both}"; {again}'
+    else:
+        hint = f"unset {setting.origin}; {again}"
+    message = f"{setting.told}{named} conflicts with the pin ({pin}): pip uses only one of them"
+    return RefusedError(message, hint=hint)
+
+
+_ON_PILLOW = re.compile(r"\s*pillow(?![\w.-])", re.IGNORECASE)
+
+
+def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = True) -> tuple[str, ...]:
+    """Return the configured wheel directories for a pin to repeat; arguments likewise, and as of `links_beside`.
+
+    Raises:
+        RefusedError: a setting and the pin would hide one another; or pip cannot read one of its files.
+    """
+    found = observe_pip_settings(prefix, variables)
+    return links_beside(prefix, found, used_by_pip=used_by_pip)
+
+
+def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:
+    """Return the lines about Pillow in the local constraint files that a setting names."""
+    if setting.key != pip_pins.CONSTRAINT:
+        return ()
+    files = (expand_home(word.removeprefix("file://")) for word in setting.value.split())
+    return tuple(line for file in files for line in foreign.text_or_empty(file).splitlines() if _ON_PILLOW.match(line))

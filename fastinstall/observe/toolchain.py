@@ -2,16 +2,20 @@
 
 import importlib.util
 import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePosixPath
 
 from fastinstall.compilers.system import observe_compiler
-from fastinstall.model.facts import Toolchain
+from fastinstall.core import foreign
+from fastinstall.core.architecture import architecture_of
+from fastinstall.core.process import CommandError, run
+from fastinstall.core.surroundings import find_program
+from fastinstall.core.values import immutable
+from fastinstall.model.facts import NativeLibrary, Toolchain
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.observe.conda.channel_addresses import DEFAULTS
-from fastinstall.observe.conda.channels import read_configured_channels, read_default_channels
-from fastinstall.observe.native_libraries import SearchPath, observe_library
-from fastinstall.observe.package_manager import find_package_manager
+from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 
 _DRIVEN = ("apt", "dnf")
 """Those that `--with-system-deps` can use."""
@@ -52,3 +56,121 @@ def _read_conda_channels(variables: Mapping[str, str]) -> tuple[str, ...]:
         return found
     defaults = read_default_channels(variables, prefix, root) or (DEFAULTS,)
     return tuple(each for channel in found for each in (defaults if channel == DEFAULTS else (channel,)))
+
+
+_LIBRARY_TIMEOUT = 10.0
+_TURBO = re.compile(r"^\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+([0-9.]+)", re.MULTILINE)
+_IJG = re.compile(r"^\s*#\s*define\s+JPEG_LIB_VERSION\s+(\d+)", re.MULTILINE)
+
+
+@immutable
+class SearchPath:
+    """Where compiler and linker search, in their order.
+
+    Attributes:
+        include: where headers are searched.
+        library: where libraries are searched.
+    """
+
+    include: tuple[Path, ...]
+    library: tuple[Path, ...]
+
+    @classmethod
+    def of_system(cls) -> "SearchPath":
+        """Return the system's directories."""
+        triplet = architecture_of(os.uname().machine).target
+        include = ("/usr/local/include", f"/usr/include/{triplet}", "/usr/include")
+        usual = ("/usr/local/lib", f"/usr/lib/{triplet}", f"/lib/{triplet}", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
+        return cls(include=tuple(map(Path, include)), library=tuple(map(Path, usual)))
+
+
+def observe_library(
+    name: str, requirement: NativeRequirement, search: SearchPath, variables: Mapping[str, str]
+) -> NativeLibrary:
+    """Look for one library, first in the directories of `search`, then where pkg-config points.
+
+    Args:
+        name: the recipe's name for it.
+        requirement: how the recipe identifies it.
+        variables: environment variables: PATH, PKG_CONFIG_PATH.
+    """
+
+    def ask(question: str) -> str:
+        """Return pkg-config's answer, asked only if files alone do not suffice."""
+        program = find_program("pkg-config", variables) if requirement.pkgconfig else None
+        if program is None:
+            return ""
+        try:
+            argv = (program, question, requirement.pkgconfig)
+            return run(argv, environment=variables, timeout=_LIBRARY_TIMEOUT).stdout.strip()
+        except CommandError:
+            return ""
+
+    def find(
+        look: Callable[[str, tuple[Path, ...]], Path | None], name: str, places: tuple[Path, ...], more: str
+    ) -> Path | None:
+        return look(name, places) or look(name, tuple(map(Path, filter(None, (ask(f"--variable={more}"),)))))
+
+    include = find(_include, requirement.header, search.include, "includedir")
+    library = find(_find_shared_library, requirement.link, search.library, "libdir")
+    version, implementation = _identify_jpeg(include, search) if requirement.header == "jpeglib.h" else ("", "")
+    found = include is not None or library is not None
+    return NativeLibrary(
+        name=name,
+        include=include,
+        library=library,
+        version=version or (ask("--modversion") if found else ""),
+        implementation=implementation,
+    )
+
+
+def _include(header: str, directories: tuple[Path, ...]) -> Path | None:
+    """Return the include directory with the header; the pattern up to its last wildcard belongs to the directory."""
+    parts = PurePosixPath(header).parts
+    inner = next((index for index in range(len(parts) - 2, -1, -1) if "*" in parts[index]), -1)
+    for directory in directories:
+        for found in sorted(directory.glob(header), reverse=True):
+            if found.is_file():
+                return found.parents[len(parts) - 2 - inner]
+    return None
+
+
+def _find_shared_library(link: str, directories: tuple[Path, ...]) -> Path | None:
+    """Return the shared library that `-lLINK` would use; dangling symlinks do not count."""
+    return next((path for each in directories if (path := each / f"lib{link}.so").is_file()), None)
+
+
+def _identify_jpeg(include: Path | None, search: SearchPath) -> tuple[str, str]:
+    """Return version and implementation, from the jconfig.h that jpeglib.h would include."""
+    if include is None:
+        return "", ""
+    directories = (include, *search.include)
+    configs = [path for each in directories if (path := each / "jconfig.h").is_file()]
+    text = "\n".join(foreign.text_or_empty(path) for path in (*configs[:1], include / "jpeglib.h"))
+    turbo, classic = _TURBO.search(text), _IJG.search(text)
+    if turbo:
+        return turbo[1], "libjpeg-turbo"
+    return (str(int(classic[1]) // 10), "IJG libjpeg") if classic else ("", "")
+
+
+_MANAGERS = {
+    "apt": ("apt-get", "dpkg"),
+    "dnf": ("dnf", "rpm"),
+    "zypper": ("zypper", "rpm"),
+    "pacman": ("pacman",),
+    "apk": ("apk",),
+}
+"""The programs by which a package manager is told."""
+
+
+def find_package_manager(variables: Mapping[str, str]) -> str | None:
+    """Return this machine's package manager: "apt", "dnf", "zypper", "pacman", "apk" or None.
+
+    Args:
+        variables: the environment; PATH is read.
+    """
+    path = variables.get("PATH", os.defpath)
+    for manager, programs in _MANAGERS.items():
+        if all(shutil.which(program, path=path) for program in programs):
+            return manager
+    return None

@@ -18,8 +18,8 @@ from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
-from fastinstall.core.process import RunningProbe
 from fastinstall.core.refused_writes import advice, reason
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.guard.pinning import wants_pip_pin
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings, pip_settings
@@ -28,7 +28,7 @@ from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Install
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe import observation, recipes
-from fastinstall.observe.active_environment import (
+from fastinstall.observe.environments import (
     USUAL_NAMES,
     NamedTarget,
     base_python,

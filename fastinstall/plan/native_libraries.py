@@ -14,7 +14,7 @@ from fastinstall.model.facts import Compiler, Facts, Toolchain
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.model.system_packages import BuildNeeds
-from fastinstall.observe.conda.channel_addresses import DEFAULTS, NO_DEFAULTS
+from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.steps.conda_toolchain import CondaToolchain
 from fastinstall.steps.kinds import Step

@@ -9,7 +9,7 @@ from fastinstall.core import files, sealed_trees, temporary_directories
 from fastinstall.core.codec import digest
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Started
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact

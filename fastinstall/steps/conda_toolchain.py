@@ -54,7 +54,7 @@ class CondaToolchain(PreparingStep):
     def _make_prefix(self, context: ExecutionContext) -> Path:
         """Make it in its final place: conda packages contain their prefix, so it cannot be moved."""
         from fastinstall.conda.engines.choose import CondaTools, open_rattler  # noqa: PLC0415 (only where it is carried out)
-        from fastinstall.observe.conda.channel_addresses import channel_urls  # noqa: PLC0415 (likewise)
+        from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (likewise)
 
         offline = context.index.offline
         tools = CondaTools(variables=context.variables, cache=context.cache / "conda", offline=offline)

@@ -31,7 +31,7 @@ def observe_context(
     Raises:
         UndeterminedError: there is no PIL to measure.
     """
-    from fastinstall.observe.loader_limits import observe_machine  # noqa: PLC0415 (only bench looks at it)
+    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
 
     started = time.monotonic()
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))

@@ -16,7 +16,7 @@ from fastinstall.index import downloads
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.observation import read_earlier_receipt
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.verbs.bench_context import make_bench_execution_context
@@ -105,9 +105,9 @@ def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collectio
         interpreter: that it has to fit.
         places: indexes that pip is configured for; one of them has offered it.
     """
-    from fastinstall.index import file_names, supported_tags  # noqa: PLC0415 (packaging, only where a wheel is looked for)
+    from fastinstall.index import file_names  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
-    tags = set(supported_tags.list_supported_tags(interpreter))
+    tags = set(file_names.list_supported_tags(interpreter))
     found = []
     for stored in downloads.list_stored_files(cache, lambda name: name.startswith("pillow-") and name.endswith(".whl")):
         name, index = file_names.parse_filename(stored.path.name), stored.find_index(places)

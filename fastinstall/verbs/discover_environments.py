@@ -5,10 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.core.values import immutable
-from fastinstall.observe.active_environment import USUAL_NAMES, active_prefixes, is_environment
-from fastinstall.observe.environment_summary import EnvironmentSummary, scan_environment
-from fastinstall.observe.known_environments import list_known_environments
-from fastinstall.observe.nearby_environments import nearby_environments
+from fastinstall.observe.environments import (
+    USUAL_NAMES,
+    EnvironmentSummary,
+    active_prefixes,
+    is_environment,
+    list_known_environments,
+    nearby_environments,
+    scan_environment,
+)
 from fastinstall.observe.session import Session
 
 NEARBY = "in this directory"

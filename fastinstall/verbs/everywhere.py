@@ -11,10 +11,8 @@ from fastinstall.doctor.registry import check_names, select_gravest_status
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.finding import EnvironmentReport, Status, Survey, Unobservable
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import locate
 from fastinstall.observe.cpu import observe_cpu
-from fastinstall.observe.environment_summary import has_pillow
-from fastinstall.observe.known_environments import list_known_environments
+from fastinstall.observe.environments import has_pillow, list_known_environments, locate
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.verbs.examine import Examination, examine

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 
 from fastinstall.core.errors import UsageError
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.doctor.registry import check_names, make_context, needs_runtime, report, run_checks
 from fastinstall.elf.cpu import Cpu, Host

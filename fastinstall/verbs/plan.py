@@ -4,14 +4,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from fastinstall.core.process import RunningProbe
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe import observation
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.interpreter import use_pil
 from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session

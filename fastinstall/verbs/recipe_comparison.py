@@ -13,7 +13,7 @@ from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
-from fastinstall.observe.active_environment import NamedTarget, base_python, find_environment
+from fastinstall.observe.environments import NamedTarget, base_python, find_environment
 from fastinstall.observe.recipes import load_recipes
 from fastinstall.observe.session import Session
 from fastinstall.plan.decision import select_buildable

@@ -22,7 +22,7 @@ from fastinstall.model.facts import Environment, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.recipes import recipe_named

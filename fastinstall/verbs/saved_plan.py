@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.request import Risk
 from fastinstall.observe import observation
-from fastinstall.observe.active_environment import find_environment
+from fastinstall.observe.environments import find_environment
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import foresee_facts, plan_creation

@@ -5,13 +5,13 @@ tuning, base wheel, requirements. Then come one compilation per level, audit, ba
 label and cache. The stages themselves are in other modules.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from fastinstall.core import codec, files, temporary_directories
-from fastinstall.core.concurrency import await_future
+from fastinstall.core.concurrency import run_together
 from fastinstall.core.events import Noted, ignore
 from fastinstall.core.process import ProcessGroup
 from fastinstall.core.values import immutable
@@ -62,18 +62,13 @@ def prepare_build(site: BuildSite) -> BuildContext:
     request, space = site.request, site.space
     tree = extract_source(request.source, space / "source", but=NOT_COMPILED)
     installed = space / "requirements"
-    process_group = ProcessGroup()
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        libraries = pool.submit(_build_static_libraries, request, process_group)
-        requirements = pool.submit(_install_requirements, request, tree, installed, process_group)
-        try:
-            kernels = prepare_source(request, site.headers, tree)
-            base_wheel = _open_base_wheel(request, space)
-            statics = await_future(libraries)
-            await_future(requirements)
-        except BaseException:
-            process_group.pull()
-            raise
+    kernels = prepare_source(request, site.headers, tree)
+    base_wheel = _open_base_wheel(request, space)
+    works: list[Callable[[ProcessGroup], StaticLibrary | None]] = [
+        partial(_install_requirements, request, tree, installed),
+        *(partial(build_static, order) for order in list_static_orders(request)),
+    ]
+    statics = tuple(each for each in run_together(works) if each is not None)
     directories = (
         *(library.include for library in statics),
         *_find_jpeg_directories(site, base_wheel),
@@ -97,10 +92,6 @@ def prepare_build(site: BuildSite) -> BuildContext:
 
 def _install_requirements(request: BuildRequest, tree: Path, directory: Path, process_group: ProcessGroup) -> None:
     install_requirements(fetch_requirements(request, tree, process_group), request.interpreter, directory)
-
-
-def _build_static_libraries(request: BuildRequest, process_group: ProcessGroup) -> tuple[StaticLibrary, ...]:
-    return tuple(build_static(order, process_group) for order in list_static_orders(request))
 
 
 def _list_plain_paths(directories: Sequence[Path], plain: Path) -> tuple[Path, ...]:

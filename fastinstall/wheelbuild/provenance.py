@@ -127,7 +127,7 @@ def bill_of_materials(made: Provenance, distribution: str, version: str) -> str:
 
     Args:
         made: how the wheel was built.
-        distribution: its name.
+        distribution: the name that the wheel has.
         version: of the wheel, with its local part.
     """
     sources = [_describe_package(each) for each in (made.source, made.base_wheel) if each is not None]

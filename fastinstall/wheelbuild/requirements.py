@@ -74,7 +74,7 @@ def install_requirements(wheels: Iterable[Path], interpreter: Interpreter, direc
     """Unpack a build's requirements, programs included.
 
     Args:
-        wheels: the requirements.
+        wheels: of the requirements, as `fetch_requirements` returns them.
         interpreter: the one that runs their programs.
         directory: an empty one, to unpack into.
 

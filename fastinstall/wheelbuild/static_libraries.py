@@ -47,7 +47,7 @@ class StaticOrder:
         name: the recipe's name of the library ("zlib").
         sdist: the archive, its hash verified.
         source: its directory in the sdist, and how to configure it.
-        request: the build.
+        request: the build that links it.
     """
 
     name: str

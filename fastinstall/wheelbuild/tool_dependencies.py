@@ -19,10 +19,10 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
+from fastinstall.index.file_names import list_libc_platforms
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.index.sound_wheels import read_sound_metadata
-from fastinstall.index.supported_tags import list_libc_platforms
 from fastinstall.wheelbuild.fetched_wheels import FetchedWheels, describe_wheels, keep_latest, read_latest
 
 _PIP = (sys.executable, "-P", "-m", "pip")
@@ -211,7 +211,6 @@ def find_closure(root: ShelfWheel, shelf: Collection[ShelfWheel], minor: str, ma
     resolver: one version of each distribution is available, chosen by pip's resolver.
 
     Args:
-        root: the wheel.
         shelf: the wheels that are available.
         minor: of the Python that will run it: "3.12".
         machine: that will run it, as its kernel names it: "x86_64".

@@ -18,7 +18,7 @@ from support.sandbox import UNREACHABLE, Result, Sandbox, run, tree_hash
 from support.suite import extent
 
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair
 

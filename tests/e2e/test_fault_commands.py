@@ -15,7 +15,7 @@ from support.journal.environments import swift_directory
 
 from fastinstall.apply.recovery import recover_environment
 from fastinstall.core.errors import ExitCode
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 
 _LOG = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from fastinstall.core.errors import ExitCode, FastinstallError
-from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import recover
 from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import JournalStore
 from faults.command import but_journals_times

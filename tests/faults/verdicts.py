@@ -9,7 +9,7 @@ from pathlib import Path
 from support.sandbox import run
 
 from fastinstall.core.errors import FastinstallError
-from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import recover
 from fastinstall.journal.store import JournalStore
 from faults.film import Film, Frame
 from faults.scenes import Scene

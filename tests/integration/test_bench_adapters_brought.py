@@ -1,6 +1,5 @@
 """Packages that are brought to our cache for a measurement, by real pip."""
 
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +8,7 @@ import pytest
 from PIL import Image
 from support.bench.adapters import adapter_named
 from support.matrix.index import stub_wheel
-from support.sandbox import UNREACHABLE, Sandbox
-from support.suite import extent
+from support.sandbox import Sandbox
 
 from fastinstall.bench.comparison import compare_pictures
 from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
@@ -72,16 +70,6 @@ def test_what_cannot_be_fetched_is_the_outcome_in_pips_words_and_leaves_nothing(
         fetch_packages("it", ("outerpart", "nosuchpart"), fetching)
     assert caught.value.outcome is CandidateOutcome.MISSING
     assert entries(fetching.cache) == []
-
-
-@pytest.mark.skipif(not extent.every_row, reason="takes minutes: --every-row")
-def test_an_index_that_does_not_answer_is_told(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
-    settings = {**UNREACHABLE, "PIP_RETRIES": "1", "PIP_FIND_LINKS": None, "PIP_CONFIG_FILE": os.devnull}
-    variables = sandbox.variables(settings)
-    there = PackageFetching(interpreter=interpreter, cache=tmp_path / "cache", variables=variables)
-    with pytest.raises(NotLoadedError, match="index cannot be reached") as caught:
-        fetch_packages("it", ("outerpart",), there)
-    assert caught.value.outcome is CandidateOutcome.MISSING
 
 
 def test_what_is_not_in_the_cache_is_not_fetched_offline_and_says_what_does(fetching: PackageFetching) -> None:

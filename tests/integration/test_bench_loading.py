@@ -216,32 +216,30 @@ def test_what_cannot_begin_says_why(adapter: str, outcome: CandidateOutcome) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "named", "reason"),
+    ("text", "reason"),
     [
-        (None, "", "no such file"),
-        ("other = 1", "", r"has no function load\(path\)"),
-        ("load = 1", ":load", r"has no function load\(path\)"),
-        ("import json\n\njson.loads('{')", "", r"raised while it was imported: JSONDecodeError: .* \(line 3\)"),
-        ("import no_such_module", "", r"ModuleNotFoundError: No module named 'no_such_module' \(line 1\)"),
-        ("def load(path:", "", "SyntaxError"),
-        ("raise SystemExit(2)", "", "if __name__ == '__main__'"),
+        ("other = 1", r"has no function load\(path\)"),
+        ("load = 1", r"has no function load\(path\)"),
+        ("import json\n\njson.loads('{')", r"raised while it was imported: JSONDecodeError: .* \(line 3\)"),
+        ("import no_such_module", r"ModuleNotFoundError: No module named 'no_such_module' \(line 1\)"),
+        ("def load(path:", "SyntaxError"),
+        ("raise SystemExit(2)", "if __name__ == '__main__'"),
     ],
 )
 def test_a_loader_that_cannot_be_used_is_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, named: str, reason: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
 ) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
     file = tmp_path / "mine:too.py"
-    if text is not None:
-        file.write_text(text)
+    file.write_text(text)
     with pytest.raises(_loader.LoaderError, match=reason) as caught:
-        _loader.own_loader(f"{file}{named}", 0)
+        _loader.own_loader(f"{file}:load", 0)
     assert str(file) in str(caught.value)
 
 
 def test_a_loader_that_cannot_be_used_is_an_outcome(tmp_path: Path) -> None:
-    job = Job(python=PYTHON, images=(), loader=str(tmp_path / "nowhere.py"))
-    with pytest.raises(NotLoadedError, match="no such file") as caught, start_loading(job):
+    job = own_job(tmp_path, "other = 1", ())
+    with pytest.raises(NotLoadedError, match="has no function") as caught, start_loading(job):
         pass
     assert caught.value.outcome is CandidateOutcome.FAILED
 
@@ -307,11 +305,11 @@ def test_a_tensor_is_made_where_torch_is(images: tuple[Path, ...], running: Load
     assert max(abs(one - other) for one, other in zip(ours.data, theirs.data, strict=True)) <= 1
 
 
-def own_job(directory: Path, text: str, images: tuple[Path, ...], function: str = "") -> Job:
+def own_job(directory: Path, text: str, images: tuple[Path, ...], function: str = "load") -> Job:
     """A job for a loader of this text."""
     file = directory / "mine.py"
     file.write_text(textwrap.dedent(text))
-    return Job(python=PYTHON, images=images, loader=f"{file}:{function}" if function else str(file))
+    return Job(python=PYTHON, images=images, loader=f"{file}:{function}")
 
 
 BATCHED = '''

@@ -24,7 +24,7 @@ from fastinstall.core.events import Event, Noted, Progressed
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.symbols import find_defined_names, measure_unoptimised_share
 from fastinstall.model.request import Request, ToolchainSource
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import load_recipe, recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build

@@ -20,8 +20,8 @@ from fastinstall.core.events import Emit, Event, Noted, ignore
 from fastinstall.core.lock import lock_environment
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find_environment
 from fastinstall.observe.concurrent_installers import observe_concurrent_installers
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.verbs.repair import plan_repair, repair
 

@@ -24,8 +24,7 @@ from fastinstall.core.events import ignore
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
-from fastinstall.observe.conda.channel_addresses import channel_urls
-from fastinstall.observe.conda.channels import channel_settings
+from fastinstall.observe.conda.channels import channel_settings, channel_urls
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session

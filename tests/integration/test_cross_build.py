@@ -20,7 +20,7 @@ from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import ExitCode
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import LOAD, open_image
-from fastinstall.proof.known_differences import find_known_differences
+from fastinstall.proof.judge import KNOWN_DIFFERENCES
 from fastinstall.proof.matrix_cases import matrix_cases
 from fastinstall.proof.runs import Outcomes, ProofStack, Work, fill_fresh_memory, is_death, run_cases
 
@@ -121,7 +121,7 @@ def test_it_computes_what_the_official_wheel_computes_on_old_and_later_cpus(
     expected = outcomes(machine, stacks["official"], "max", step, tmp_path)
     found = outcomes(machine, stacks["ours"], model, step, tmp_path)
     assert not [case for case in expected if is_death(found[case])]
-    known = find_known_differences(AARCH64.machine)
+    known = KNOWN_DIFFERENCES[AARCH64.machine]
     assert [case for case in expected if found[case] != expected[case] and case not in known] == []
 
 

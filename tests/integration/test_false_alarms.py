@@ -14,7 +14,7 @@ from support.machine.needs import require_system
 from support.sandbox import tree_hash
 
 from fastinstall.core.events import ignore
-from fastinstall.observe.package_manager import find_package_manager
+from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.wheelbuild.system_packages import install_packages, may_install
 
 pytest_plugins = ("support.environments.fixtures",)

@@ -10,8 +10,7 @@ from support.journal.environments import SITE, make_environment, picture, receip
 from fastinstall.core.errors import FailedError
 from fastinstall.journal import stamp as stamps
 from fastinstall.journal.forget import forget, list_forgettable_transactions
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.stamp import Stamp, make_stamp, stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin

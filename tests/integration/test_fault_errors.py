@@ -16,7 +16,7 @@ from support.journal.interrupted_verbs import VERBS, WHOLE, Picture, Verb, but_i
 
 from fastinstall.core import files
 from fastinstall.core.messages import recover_command
-from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import recover
 from fastinstall.journal.store import JournalStore
 
 _LOG = logging.getLogger(__name__)

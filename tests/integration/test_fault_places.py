@@ -31,8 +31,7 @@ from support.machine.own_mounts import mount
 
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.journal.forget import forget
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 

@@ -13,7 +13,7 @@ from support.journal.environments import picture, swift_directory
 from support.journal.interrupted_verbs import VERBS, WHOLE, Picture, Verb, timeless
 
 from fastinstall.core import files
-from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import recover
 
 _LOG = logging.getLogger(__name__)
 _SETS_UP = {"setup": 1, "retire": 1, "all kinds of acts": 2}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from support.environments.interpreters import running
 
-from fastinstall.observe.interpreter_search import interpreter_with
+from fastinstall.observe.interpreter import interpreter_with
 
 VERSION = str(running())
 ABI = f"cp{VERSION.replace('.', '')}{'t' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''}"

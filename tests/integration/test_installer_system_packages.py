@@ -6,7 +6,7 @@ import pytest
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import ignore
 from fastinstall.core.process import run
-from fastinstall.observe.package_manager import find_package_manager
+from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.wheelbuild.system_packages import install_packages, may_install
 
 pytestmark = pytest.mark.skipif(

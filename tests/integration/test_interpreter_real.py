@@ -13,7 +13,7 @@ from support.hostile.inputs import put_no_file
 from fastinstall.core.errors import ExitCode, UndeterminedError
 from fastinstall.model.facts import EnvironmentKind, Interpreter
 from fastinstall.observe import interpreter as probe
-from fastinstall.observe.active_environment import locate
+from fastinstall.observe.environments import locate
 from fastinstall.observe.interpreter import observe_interpreter
 
 VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")

@@ -20,8 +20,7 @@ from support.journal.environments import (
 )
 
 from fastinstall.core import files
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import UndoResult
 

@@ -34,8 +34,7 @@ from support.machine.own_mounts import mount
 
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.journal.entries import ExternalChange
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.conda import CondaChange
 from fastinstall.model.move import Move, MoveKind

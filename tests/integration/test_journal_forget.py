@@ -27,8 +27,7 @@ from fastinstall.journal.forget import (
     unreadable_named,
 )
 from fastinstall.journal.layout import JOURNAL
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.model.history import UnfinishedRun

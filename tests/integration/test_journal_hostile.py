@@ -12,8 +12,7 @@ from support.journal.environments import FIRST, SITE, make_environment, open_tra
 from fastinstall.core.errors import DocumentError, ExitCode, FastinstallError, RefusedError, UsageError
 from fastinstall.journal.forget import forget, move_damaged_transaction_away
 from fastinstall.journal.layout import JOURNAL, KEPT, ROOT, TRANSACTIONS
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.move import Move, MoveKind
 

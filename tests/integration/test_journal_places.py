@@ -23,8 +23,7 @@ from support.journal.environments import (
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.journal.forget import forget
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin

@@ -24,8 +24,7 @@ from fastinstall.core import files
 from fastinstall.core.errors import EnvironmentDamagedError, RefusedError, UsageError
 from fastinstall.journal.forget import forget
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.journal.undo import UndoResult, undo

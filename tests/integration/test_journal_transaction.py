@@ -24,8 +24,7 @@ from support.journal.environments import (
 )
 
 from fastinstall.core.errors import DocumentError, FailedError, RefusedError
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin
 from fastinstall.model.history import Phase

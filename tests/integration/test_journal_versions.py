@@ -19,8 +19,7 @@ from support.journal.environments import (
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.journal.layout import JOURNAL
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 
 CAPTURED = Path(__file__).parents[1] / "cases" / "stored"

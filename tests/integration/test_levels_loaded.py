@@ -32,8 +32,8 @@ from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.process_settings import usable_hwcaps
 from fastinstall.model.facts import Facts, Runtime
 from fastinstall.model.finding import Finding, Status
-from fastinstall.observe.active_environment import locate
 from fastinstall.observe.cpu import level_from_help, observe_cpu
+from fastinstall.observe.environments import locate
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.runtime import observe_runtime

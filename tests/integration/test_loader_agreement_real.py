@@ -14,7 +14,7 @@ from support.values.builders import recipe
 
 from fastinstall.elf.description import Linkage
 from fastinstall.model.facts import Facts, Runtime
-from fastinstall.observe.active_environment import locate
+from fastinstall.observe.environments import locate
 from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of
 from fastinstall.observe.session import open_session
 

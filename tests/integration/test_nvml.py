@@ -14,7 +14,7 @@ from support.environments.observed import make_environment, site_packages
 from support.values.builders import recipe
 
 from fastinstall.model.facts import Gpu, GpuDevice, GpuSource, Nvml
-from fastinstall.observe.active_environment import locate
+from fastinstall.observe.environments import locate
 from fastinstall.observe.gpu import ask_nvml
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.session import open_session

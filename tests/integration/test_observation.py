@@ -12,7 +12,7 @@ from support.values.builders import recipe
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.model.facts import EnvironmentKind, Facts, GuardState
-from fastinstall.observe.active_environment import locate
+from fastinstall.observe.environments import locate
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.session import open_session
 from fastinstall.plan.plan import compute_facts_digest

@@ -35,8 +35,7 @@ from support.suite import extent
 from fastinstall.core import files
 from fastinstall.journal import external_changes, transaction_directories
 from fastinstall.journal.forget import forget
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 

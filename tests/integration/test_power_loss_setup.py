@@ -14,7 +14,7 @@ from faults.scenes import Scene, make_scene, materials, picture
 from support.journal.environments import swift_directory
 from support.suite import extent
 
-from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import recover
 from fastinstall.journal.store import JournalStore
 
 _EVERYTHING = extent.every_row

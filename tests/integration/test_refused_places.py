@@ -1,6 +1,5 @@
 """The cache, the home and the environment on disks that refuse: full, noexec, read-only; each is told as it is."""
 
-import errno
 import os
 import sys
 from pathlib import Path
@@ -12,9 +11,7 @@ from support.machine.own_mounts import mount
 from support.sandbox import STOCK, UNREACHABLE, Result, Sandbox, run
 
 from fastinstall.core.errors import ExitCode, FailedError, RefusedError
-from fastinstall.core.process import CommandError
-from fastinstall.core.process import run as run_command
-from fastinstall.core.refused_writes import explain_full_disk, refuse_noexec
+from fastinstall.core.refused_writes import refuse_noexec
 from fastinstall.steps.create_environment import CreateEnvironment
 
 ROOT = Path(__file__).parents[2]
@@ -76,24 +73,6 @@ def test_an_environment_that_finds_no_room_is_not_a_matter_of_packages(tmp_path:
         assert "apt-get" not in told.stderr
 
     in_own_mounts(scenario)
-
-
-def test_a_program_that_finds_no_room_is_told_with_the_disk_that_is_full(tmp_path: Path) -> None:
-    def scenario() -> None:
-        cache, prefix = _mounted(tmp_path / "cache", "size=64k"), _mounted(tmp_path / "env", "size=8m")
-        with pytest.raises(CommandError) as caught:
-            run_command(("dd", "if=/dev/zero", f"of={cache}/a", "bs=1k", "count=100"))
-        told = explain_full_disk(caught.value, cache, (prefix,))
-        assert told.message == f"{cache}: {os.strerror(errno.ENOSPC)}"
-        assert "XDG_CACHE_HOME=DIR" in (told.hint or "")
-        assert caught.value.message in told.details
-
-    in_own_mounts(scenario)
-
-
-def test_a_failure_that_says_nothing_of_a_disk_stays_as_it_is(tmp_path: Path) -> None:
-    error = FailedError("exit code 1", hint="less log", details=("no such file",))
-    assert explain_full_disk(error, tmp_path, ()) is error
 
 
 def test_a_cache_that_nothing_can_be_run_from_is_refused_before_anything_is_fetched(sandbox: Sandbox) -> None:

@@ -13,7 +13,7 @@ from support.sandbox import Sandbox, Venv
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.recipe import FORMER
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step

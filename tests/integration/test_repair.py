@@ -22,7 +22,7 @@ from support.sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
 from fastinstall.doctor.intent import InstallRequest, read_install_request
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget, find_environment
+from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.observe.stack import observe_distributions
 from fastinstall.steps.swap import Swap

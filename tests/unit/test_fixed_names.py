@@ -63,7 +63,7 @@ CHECKS = """
     way-back guards advisories cuda data-loading
 """
 ADAPTERS = """
-    dali dali-gpu imagecodecs opencv-area opencv-linear opencv-reduced pillow
+    dali dali-gpu opencv-area opencv-linear opencv-reduced pillow
     pillow-draft pillow-no-copy pillow-reducing-gap pyvips simplejpeg simplejpeg-scaled torchvision-batched
     torchvision-io
 """
@@ -98,7 +98,7 @@ SCHEMA_DIGESTS = {
     "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
     "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
     "durations": "311167b8df363f9d76f5a5e093669353bc5190d1ed4a99c09da865061c11f676",
-    "facts": "3a46afafc4f5a1d8db04d00f126956f0b53a2a30c4d6fc7bb94fcb8270cbfef8",
+    "facts": "564fcfd53c724602168f2ca22070cd20d4cc3abb60fd5ece6e373f1c45d6fc12",
     "fleet": "c6b22cb7b2a83d9dcadff6d661d2cbce58c5878f438d8408eb8c41d2db4c5c7a",
     "guard": "6f995ccd14ae28e69aa7c185ac37ae1419f877126c664c7a0fa3a89b3b654669",
     "locks": "95964dc601e4e5a512dad1ada1aff31f63b468f1d9db54f09e0072a46cc64f44",

@@ -20,7 +20,6 @@ IN_TEXT = re.compile(rf"(?:(?<![A-Za-z])|(?<=[a-z0-9])(?=[A-Z]))(?i:{ONE_OF_THEM
 ALLOWED = {
     "late_interrupts": "the field's term, with its noun: a signal that comes when the work is done",
     "report_late_interruptions": "likewise",
-    "_make_late_interruption": "likewise",
     "_EARLY_MOZJPEG_SIZES": "the first release of mozjpeg",
     "_EARLY_MOZJPEG_YEAR": "likewise",
     "_is_early_mozjpeg": "likewise",

@@ -17,7 +17,7 @@ BEFORE_A_PATH = re.compile(
     r"(?:\B--(?:prefix|python|new-env|wheelhouse|clone)|\b(?:rm|mv|less|ls|df|cp|cat|chmod|cd)(?: -{1,2}\w+)*) $"
 )
 SENTENCES = {
-    "observe/active_environment.py": "--prefix {prefix} and --python {python} disagree",
+    "observe/environments.py": "--prefix {prefix} and --python {python} disagree",
     "plan/make.py": "--new-env {prefix}: already exists",
 }
 """What is no command: told as it was typed."""

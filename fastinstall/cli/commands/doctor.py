@@ -13,7 +13,7 @@ from fastinstall.core.errors import DocumentError, ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport, Status
-from fastinstall.observe.active_environment import find_environment
+from fastinstall.observe.environments import find_environment
 from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.observation import read_earlier_receipt
 from fastinstall.observe.session import Session

@@ -25,7 +25,7 @@ from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
 from fastinstall.model.facts import Environment, GuardEvent, PinKind, PinState
 from fastinstall.model.finding import Status
-from fastinstall.observe.active_environment import find_environment
+from fastinstall.observe.environments import find_environment
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.observe.session import Session

@@ -31,7 +31,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Observe everything and print it."""
     session = session_of(context)
     recipe = recipe_named(session, Request().recipe)
-    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
+    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DECODED, toolchain=True)
     facts = facts_of(session, find_target_to_read(session, arguments, context), request)
     redacted = bool(arguments.redact)
     if redacted:

@@ -16,7 +16,7 @@ from fastinstall.core.messages import format_bytes, quote, recover_command
 from fastinstall.model.facts import Environment
 from fastinstall.model.history import PastTransaction, Phase, Transactions
 from fastinstall.model.request import Risk
-from fastinstall.observe.active_environment import find_environment
+from fastinstall.observe.environments import find_environment
 from fastinstall.observe.session import Session
 from fastinstall.verbs.history import forget_in, history, list_forgettable_history
 from fastinstall.verbs.rollback import end_interrupted_run, list_rollback_notices, roll_back

@@ -21,7 +21,7 @@ from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Level
 from fastinstall.model.request import Request, Risk, ToolchainSource
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.conda_steps import is_conda, list_available_engines

@@ -11,7 +11,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.home import expand_home
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.observe.active_environment import USUAL_NAMES, NamedTarget, active_prefixes
+from fastinstall.observe.environments import USUAL_NAMES, NamedTarget, active_prefixes
 from fastinstall.observe.session import Session
 from fastinstall.verbs.discover_environments import NEARBY, FoundEnvironment, discover_environments
 

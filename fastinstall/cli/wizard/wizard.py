@@ -31,7 +31,7 @@ from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan

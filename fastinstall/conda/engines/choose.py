@@ -10,8 +10,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
-from fastinstall.observe.conda.channel_addresses import ChannelSettings
-from fastinstall.observe.conda.channels import channel_settings
+from fastinstall.observe.conda.channels import ChannelSettings, channel_settings
 from fastinstall.observe.conda.executable import find_conda
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.core.temporary_directories import temporary_directory
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaPackage, CondaRequest
-from fastinstall.observe.conda.channel_addresses import ChannelSettings, add_credentials, channel_urls
+from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_urls
 from fastinstall.observe.conda.records import package_from_record
 
 _WORKER = Path(__file__).with_name("_rattler_worker.py")

@@ -23,18 +23,8 @@ them through; where GLIBC_TUNABLES does, unset it.
 
 from collections.abc import Iterator
 
-from fastinstall.doctor import owners
+from fastinstall.doctor import owners, remedies
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.remedies import (
-    offer_repair,
-    offer_setup,
-    offer_stock,
-    run_python,
-    show_cpu,
-    show_files,
-    show_note,
-    show_variables,
-)
 from fastinstall.elf.cpu import LEVELS, find_offered_level, knows_levels, rank
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.finding import Finding, Remedy
@@ -53,10 +43,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if not context.recipe.serves(cpu.architecture):
         served = f"{context.recipe.name} is for {context.recipe.served}"
         message = f"this is {cpu.architecture}, and {served} only: stock Pillow is what there is"
-        yield _SAY.hint(message, evidence=seen, verify=show_cpu(context))
+        yield _SAY.hint(message, evidence=seen, verify=remedies.show_cpu(context))
         return
     if not rank(cpu.level):
-        yield _SAY.unknown("the level of this CPU is unknown", evidence=seen, verify=show_cpu(context))
+        yield _SAY.unknown("the level of this CPU is unknown", evidence=seen, verify=remedies.show_cpu(context))
         return
     found = [*_report_overtaxed(context), *_report_unserved_or_masked(context), *_report_underused(context)]
     if core is not None and core.levels:
@@ -65,7 +55,9 @@ def check(context: CheckContext) -> Iterator[Finding]:
         core = context.readable_core
         loads = f", and {name} is loaded" if (name := owners.name_loaded_copy(core)) else ""
         evidence = (*seen, *owners.list_core_copies(core))
-        found.append(_SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=show_cpu(context)))
+        found.append(
+            _SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=remedies.show_cpu(context))
+        )
     yield from found
 
 
@@ -84,10 +76,12 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
             evidence=(*(sentence for known, sentence in told if known), *_describe_cpu(context)),
             expected=f"at most {offered}",
             observed=highest,
-            remedy=offer_setup(context, "set up the stack for this CPU", "--level", "auto")
+            remedy=remedies.offer_setup(context, "set up the stack for this CPU", "--level", "auto")
             if best
-            else offer_stock(context),
-            verify=show_note(owners.find_loaded_file(core)) if core is not None and noted else show_cpu(context),
+            else remedies.offer_stock(context),
+            verify=remedies.show_note(owners.find_loaded_file(core))
+            if core is not None and noted
+            else remedies.show_cpu(context),
         )
 
 
@@ -96,11 +90,11 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
     if _find_best_level(context) is None:
         message = f"{context.recipe.name} has no level for this CPU: keep stock Pillow here"
         levels = ", ".join(level.name for level in context.recipe.list_levels(cpu.architecture))
-        yield _SAY.warning(message, evidence=seen, expected=f"one of {levels}", verify=show_cpu(context))
+        yield _SAY.warning(message, evidence=seen, expected=f"one of {levels}", verify=remedies.show_cpu(context))
     if cpu.masked:
         who = "the virtual machine" if cpu.hypervisor else "the kernel or a container"
         hidden = f"{who} seems to hide features that the next level needs: {', '.join(cpu.masked)}"
-        yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=show_cpu(context))
+        yield _SAY.hint(f"this CPU offers {cpu.level}, and {hidden}", evidence=seen, verify=remedies.show_cpu(context))
     offered = find_offered_level(cpu)
     if rank(offered) > rank(cpu.level):
         loads = f": {name} is loaded" if (name := owners.name_loaded_copy(core)) else ""
@@ -109,7 +103,7 @@ def _report_unserved_or_masked(context: CheckContext) -> Iterator[Finding]:
             f"GLIBC_TUNABLES ({cpu.tunables}) {mistaken}{loads}",
             evidence=(*seen, *owners.list_core_copies(core)),
             remedy=Remedy(text="unset GLIBC_TUNABLES, unless you want the lower level"),
-            verify=show_variables("GLIBC_TUNABLES"),
+            verify=remedies.show_variables("GLIBC_TUNABLES"),
         )
 
 
@@ -121,10 +115,10 @@ def _report_underused(context: CheckContext) -> Iterator[Finding]:
     message = f"the stack was built for {' and '.join(built)}, this CPU supports {best}"
     if name := owners.name_loaded_copy(context.readable_core):
         message = f"{name} is loaded; {best} would suit this CPU, but the wheel does not contain it"
-    remedy = offer_setup(context, "build with the better level", "--levels", ",".join((*built, best)))
+    remedy = remedies.offer_setup(context, "build with the better level", "--levels", ",".join((*built, best)))
     if len(built) == 1:
-        remedy = offer_setup(context, "build for the better level", "--level", best)
-    yield _SAY.hint(message, evidence=_describe_cpu(context), remedy=remedy, verify=show_cpu(context))
+        remedy = remedies.offer_setup(context, "build for the better level", "--level", best)
+    yield _SAY.hint(message, evidence=_describe_cpu(context), remedy=remedy, verify=remedies.show_cpu(context))
 
 
 def _find_best_level(context: CheckContext) -> str | None:
@@ -147,8 +141,8 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
             yield _SAY.error(
                 f"{owners.name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}",
                 evidence=(str(copy.path),),
-                remedy=offer_repair(context),
-                verify=show_files(copy.path),
+                remedy=remedies.offer_repair(context),
+                verify=remedies.show_files(copy.path),
             )
     # The baseline is always looked at, even where it is missing.
     for level in context.own_levels[1:]:
@@ -158,8 +152,8 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
                 evidence=copies,
                 expected=", ".join(context.own_levels),
                 observed=", ".join(copy.level for copy in core.levels),
-                remedy=offer_repair(context),
-                verify=f"{show_files(core.levels[0].path.parent)} -R",
+                remedy=remedies.offer_repair(context),
+                verify=f"{remedies.show_files(core.levels[0].path.parent)} -R",
             )
     yield from _report_misplaced_copies(context, core)
     fitting = (copy.level for copy in owners.list_whole_copies(core)[1:] if rank(copy.level))
@@ -169,7 +163,7 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
             f"{python.libc} {python.libc_version} loads the baseline, although this CPU offers {passed[-1]}: "
             "only glibc 2.33 and later choose by level",
             evidence=copies,
-            verify=run_python(context, "import platform; print(*platform.libc_ver())"),
+            verify=remedies.run_python(context, "import platform; print(*platform.libc_ver())"),
         )
 
 
@@ -193,6 +187,6 @@ def _report_misplaced_copies(context: CheckContext, core: ImagingCore) -> Iterat
             evidence=(str(copy.path), f"its {_NOTE}: {copy.isa_note}"),
             expected=expected,
             observed=str(copy.isa_note),
-            remedy=offer_repair(context),
-            verify=show_note(copy.path),
+            remedy=remedies.offer_repair(context),
+            verify=remedies.show_note(copy.path),
         )

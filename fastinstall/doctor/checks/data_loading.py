@@ -29,7 +29,7 @@ from fastinstall.core.messages import listing
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.remedies import run_python, show_text, word_command
 from fastinstall.model.finding import Finding, Remedy
-from fastinstall.observe.loader_limits import decoders_of, frameworks_of
+from fastinstall.observe.cpu import decoders_of, frameworks_of
 
 ORDER = 220
 

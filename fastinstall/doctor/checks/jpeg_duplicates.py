@@ -23,17 +23,8 @@ and `libjpeg-turbo` are installed, remove `jpeg`.
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
+from fastinstall.doctor import codec_libraries as libraries
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.codec_libraries import (
-    UNSET_VARIABLES,
-    codecs_of,
-    describe_file_owner,
-    explain_choice_of,
-    explain_no_simulation,
-    is_by_variable,
-    list_mapped_files,
-    name_library,
-)
 from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
 from fastinstall.doctor.remedies import offer_repair, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
@@ -52,9 +43,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
     linkage = context.linkage
     if not linkage.modules:
         absent = context.facts.stack.directory is None
-        yield _SAY.skipped(explain_no_stack(context.facts) if absent else explain_no_simulation(context))
+        yield _SAY.skipped(explain_no_stack(context.facts) if absent else libraries.explain_no_simulation(context))
         return
-    codecs: _Codecs = {each.library.path: each for each in codecs_of(context, "jpeg") if each.library.path is not None}
+    codecs: _Codecs = {
+        each.library.path: each for each in libraries.codecs_of(context, "jpeg") if each.library.path is not None
+    }
     shared = [codec for codec in codecs.values() if not codec.inside]
     bindings = [binding for binding in linkage.bindings if binding.symbol.startswith("jpeg_")]
     crossed = tuple(binding for binding in bindings if binding.is_crossed and binding.provider in codecs)
@@ -104,10 +97,10 @@ def _report_lucky(context: CheckContext, bindings: list[Binding], shared: list[C
 
 def _report_harmless(context: CheckContext, codecs: _Codecs) -> Finding:
     """Report one libjpeg, or several that are each for themselves; beside PIL's, a process may know more of them."""
-    core, mapped = context.facts.stack.core, list_mapped_files(context)
+    core, mapped = context.facts.stack.core, libraries.list_mapped_files(context)
     others = (path for path in mapped if "libjpeg" in path.name and path not in codecs)
     unasked = "also mapped, and none of PIL's files asks for it"
-    beside = shorten_evidence(f"{unasked}: {path}, {describe_file_owner(context, path)}" for path in others)
+    beside = shorten_evidence(f"{unasked}: {path}, {libraries.describe_file_owner(context, path)}" for path in others)
     inside = sum(codec.inside for codec in codecs.values())
     hidden = f"{len(codecs)} libjpegs are present, but separate: {inside} linked in"
     message = "one libjpeg serves all of PIL" if len(codecs) == 1 else hidden
@@ -125,7 +118,9 @@ def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
         yield f"{name}, linked into {path}"
     elif path is not None:
         users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
-        why = "; ".join(filter(None, (describe_file_owner(context, path), explain_choice_of(context, path))))
+        why = "; ".join(
+            filter(None, (libraries.describe_file_owner(context, path), libraries.explain_choice_of(context, path)))
+        )
         yield f"{name}: {path} ({why}), used by {users}"
 
 
@@ -144,12 +139,12 @@ def _describe_crossed(crossed: tuple[Binding, ...]) -> tuple[str, ...]:
 def _make_remedy(context: CheckContext, codecs: Iterable[Codec]) -> Remedy:
     """Return the remedy: unset the variable of the shell that brings one of them, else repair."""
     paths = {codec.library.path for codec in codecs}
-    by_variable = any(is_by_variable(file) for file in context.linkage.files if file.path in paths)
-    return UNSET_VARIABLES if by_variable else offer_repair(context)
+    by_variable = any(libraries.is_by_variable(file) for file in context.linkage.files if file.path in paths)
+    return libraries.UNSET_VARIABLES if by_variable else offer_repair(context)
 
 
 def _name_codec(codec: Codec | None) -> str:
     if codec is None:
         return "a library that is not a libjpeg"
     interface = f" (interface {codec.library.abi[:-1]}.{codec.library.abi[-1]})" if codec.library.abi else ""
-    return f"{name_library(codec.library)}{interface}"
+    return f"{libraries.name_library(codec.library)}{interface}"

@@ -28,20 +28,8 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable
+from fastinstall.doctor import codec_libraries as libraries
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
-from fastinstall.doctor.codec_libraries import (
-    describe_file_owner,
-    explain_choice_of,
-    explain_no_simulation,
-    find_core_codec,
-    is_bundled,
-    is_unresolved,
-    list_features,
-    list_mapped_files,
-    list_needs_of,
-    name_library,
-    show_lacking,
-)
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import (
     PRINT_FEATURES,
@@ -85,8 +73,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     core = context.readable_core
     if core is None:
         yield _SAY.skipped(explain_no_core(context.facts))
-    elif is_unresolved(context, core):
-        yield _SAY.skipped(explain_no_simulation(context), verify=show_needed(core.path))
+    elif libraries.is_unresolved(context, core):
+        yield _SAY.skipped(libraries.explain_no_simulation(context), verify=show_needed(core.path))
     elif (missing := _find_missing_jpeg(context, core)) is not None:
         yield _report_unresolved(context, missing)
     elif (jpeg := _find_jpeg(context, core)) is None:
@@ -95,7 +83,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         problems = (*_report_identity(context, jpeg), *_report_changed(context, jpeg))
         how = "has linked in" if jpeg.inside else "loads"
         simd = "with SIMD code, " if jpeg.library.simd else ""
-        message = f"the core {how} {name_library(jpeg.library)} ({simd}{describe_file_owner(context, jpeg.path)})"
+        name, whose = libraries.name_library(jpeg.library), libraries.describe_file_owner(context, jpeg.path)
+        message = f"the core {how} {name} ({simd}{whose})"
         fine = _SAY.ok(message, evidence=_portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
         yield from problems or (fine,)
 
@@ -112,7 +101,7 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
         Status.WARNING if recorded is None else Status.ERROR,
         "the core needs no libjpeg: it was built without JPEG",
         evidence=evidence,
-        expected=name_library(recorded) if recorded is not None else "libjpeg",
+        expected=libraries.name_library(recorded) if recorded is not None else "libjpeg",
         observed="none",
         remedy=offer_repair(context),
         verify=run_python(context, PRINT_FEATURES),
@@ -125,12 +114,12 @@ def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Findin
         f"{missing.name} {told}; PIL cannot be imported",
         evidence=(f"needed by {missing.needed_by}",),
         remedy=offer_repair(context),
-        verify=show_lacking(context, missing),
+        verify=libraries.show_lacking(context, missing),
     )
 
 
 def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
-    library, name = jpeg.library, name_library(jpeg.library)
+    library, name = jpeg.library, libraries.name_library(jpeg.library)
     failure = "" if jpeg.inside else _explain_mismatch(context, library)
     status, expected, message = Status.WARNING, _TURBO, ""
     if failure:
@@ -158,7 +147,7 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
     recorded = context.own_receipt.jpeg if context.own_receipt is not None else None
     if recorded is None or not (changes := describe_change_since_setup(recorded, jpeg.library)):
         return
-    now, was = name_library(jpeg.library), name_library(recorded)
+    now, was = libraries.name_library(jpeg.library), libraries.name_library(recorded)
     told = f"{now} instead of {was}" if now != was else f"another file of {now}"
     yield _SAY.warning(
         f"the core's libjpeg is not the one that was set up: {told}",
@@ -180,7 +169,7 @@ def describe_change_since_setup(recorded: LoadedLibrary, library: LoadedLibrary)
         return ()
     rows = (
         ("path", recorded.path, library.path),
-        ("library", name_library(recorded), name_library(library)),
+        ("library", libraries.name_library(recorded), libraries.name_library(library)),
         ("size", recorded.size or "", library.size or ""),
         ("sha256", recorded.sha256[:_SHOWN], library.sha256[:_SHOWN]),
         ("build-id", recorded.build_id[:_SHOWN], library.build_id[:_SHOWN]),
@@ -202,10 +191,10 @@ def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
     does not know the colour spaces that a core which was compiled for libjpeg-turbo asks for when it writes. Where
     an operation with JPEG was seen to work, it works.
     """
-    runtime, features = context.facts.runtime, list_features(context)
+    runtime, features = context.facts.runtime, libraries.list_features(context)
     if runtime is not None and any("jpeg" in each.name and each.ok for each in runtime.operations):
         return ""
-    asked, name = features.get("jpg", ""), name_library(library)
+    asked, name = features.get("jpg", ""), libraries.name_library(library)
     if re.fullmatch(r"[6-9]\.\d", asked) and library.abi and library.abi != asked.replace(".", ""):
         has = f"{library.abi[:-1]}.{library.abi[-1]}"
         return f"the core was compiled for libjpeg's interface {asked}, but loads {name}, which has {has}"
@@ -217,7 +206,7 @@ def _explain_mismatch(context: CheckContext, library: LoadedLibrary) -> str:
 
 def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
     """List what `PIL.features` says all the same, and the operations that failed."""
-    features, runtime = list_features(context), context.facts.runtime
+    features, runtime = libraries.list_features(context), context.facts.runtime
     claims = (f"PIL.features says {name} {features[name]}" for name in ("jpg", "libjpeg_turbo") if name in features)
     operations = runtime.operations if runtime is not None else ()
     failed = (f"{each.name}: {each.error}" for each in operations if "jpeg" in each.name and not each.ok)
@@ -226,15 +215,13 @@ def _list_claims_and_failures(context: CheckContext) -> tuple[str, ...]:
 
 def _find_missing_jpeg(context: CheckContext, core: ImagingCore) -> MissingLibrary | None:
     """Find the libjpeg whose absence keeps the core from being loaded."""
-    linkage = context.linkage
-    missing = linkage.missing if linkage.modules else list_needs_of(core)
-    is_loaded = any(file.path == core.path for file in linkage.files)
-    return None if is_loaded else next((each for each in missing if _is_jpeg(each.name)), None)
+    is_loaded = any(file.path == core.path for file in context.linkage.files)
+    return None if is_loaded else next((each for each in libraries.list_missing(context) if _is_jpeg(each.name)), None)
 
 
 def _find_jpeg(context: CheckContext, core: ImagingCore) -> Jpeg | None:
     """Find the libjpeg that the core is bound to, by the simulated process, else by what the core was found to need."""
-    codec = find_core_codec(context, "jpeg")
+    codec = libraries.find_core_codec(context, "jpeg")
     if codec is not None and codec.library.path is not None:
         return Jpeg(library=codec.library, path=codec.library.path, inside=codec.inside)
     for library in core.libraries:
@@ -247,15 +234,15 @@ def _portray(context: CheckContext, jpeg: Jpeg) -> tuple[str, ...]:
     """Describe what can be seen of it: where it is and why there, SIMD and interface, whose it is."""
     library = jpeg.library
     where = f"linked into {jpeg.path}" if jpeg.inside else f"{library.soname} resolves to {jpeg.path}"
-    reason = "" if jpeg.inside else explain_choice_of(context, jpeg.path)
+    reason = "" if jpeg.inside else libraries.explain_choice_of(context, jpeg.path)
     simd = {True: "with SIMD code", False: "without SIMD code", None: "SIMD code unknown"}[library.simd]
     abi = f", interface of libjpeg {library.abi[:-1]}.{library.abi[-1]}" if library.abi else ""
-    mapped = ("mapped, as was seen in a process",) if jpeg.path in list_mapped_files(context) else ()
-    by_whom = (f"it is {describe_file_owner(context, jpeg.path)}",)
+    mapped = ("mapped, as was seen in a process",) if jpeg.path in libraries.list_mapped_files(context) else ()
+    by_whom = (f"it is {libraries.describe_file_owner(context, jpeg.path)}",)
     return (f"{where}{f' ({reason})' if reason else ''}", f"{simd}{abi}", *by_whom, *mapped)
 
 
 def _is_jpeg(name: str) -> bool:
     """Tell whether a library is named as libjpeg is, in a wheel too; libturbojpeg has another interface."""
     file = name.rpartition("/")[2]  # a library without a soname is asked for by the path that the linker was given
-    return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and is_bundled(file))
+    return file.startswith("libjpeg.so") or (file.startswith("libjpeg-") and libraries.is_bundled(file))

@@ -26,21 +26,8 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.doctor import codec_libraries as libraries
 from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
-from fastinstall.doctor.codec_libraries import (
-    UNSET_VARIABLES,
-    OwnedDirectory,
-    describe_file_owner,
-    explain_no_simulation,
-    is_bundled,
-    is_by_variable,
-    is_unresolved,
-    list_mapped_files,
-    list_missing,
-    place_of,
-    show_lacking,
-    strip_library_name,
-)
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import offer_repair, show, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
@@ -70,11 +57,11 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if not linkage.modules and core is None:
         yield _SAY.skipped(explain_no_core(context.facts))
         return
-    if core is not None and is_unresolved(context, core):
-        yield _SAY.skipped(explain_no_simulation(context), verify=show_needed(core.path))
+    if core is not None and libraries.is_unresolved(context, core):
+        yield _SAY.skipped(libraries.explain_no_simulation(context), verify=show_needed(core.path))
         return
     groups: dict[tuple[str, str], list[MissingLibrary]] = {}
-    for need in list_missing(context):
+    for need in libraries.list_missing(context):
         groups.setdefault((need.name, need.problem), []).append(need)
     problems = [_report_missing(context, needs) for needs in groups.values()]
     if linkage.modules:
@@ -82,15 +69,15 @@ def check(context: CheckContext) -> Iterator[Finding]:
         yield from problems or (_report_resolved(context, linkage),)
     elif core is not None:
         message, verify = f"the {len(core.libraries)} libraries of the core are found", show_needed(core.path)
-        yield from problems or (_SAY.ok(message, evidence=(explain_no_simulation(context),), verify=verify),)
+        yield from problems or (_SAY.ok(message, evidence=(libraries.explain_no_simulation(context),), verify=verify),)
 
 
 def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     modules = set(linkage.modules)
-    libraries = [file for file in linkage.files[1:] if file.path not in modules]
-    places = dict.fromkeys(f"{describe_file_owner(context, file.path)}: {file.path.parent}" for file in libraries)
+    found = [file.path for file in linkage.files[1:] if file.path not in modules]
+    places = dict.fromkeys(f"{libraries.describe_file_owner(context, path)}: {path.parent}" for path in found)
     return _SAY.ok(
-        f"{len(libraries)} libraries of {len(modules)} modules are found where they should be",
+        f"{len(found)} libraries of {len(modules)} modules are found where they should be",
         evidence=shorten_evidence(places),
         verify=show_needed(linkage.modules[0]),
     )
@@ -99,13 +86,13 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
 def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Finding:
     first, name = needs[0], needs[0].name.rpartition("/")[2]
     users = shorten_evidence(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
-    requirement = None if is_bundled(name) else _find_requirement(context, name)
+    requirement = None if libraries.is_bundled(name) else _find_requirement(context, name)
     packages = (f"packages that contain it: {_name_packages(requirement)}",) if requirement is not None else ()
     return _SAY.error(
         _explain_failure(needs, name),
         evidence=(*users, *packages),
         remedy=_bring(context, requirement),
-        verify=show_lacking(context, first),
+        verify=libraries.show_lacking(context, first),
     )
 
 
@@ -132,23 +119,23 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
             f"{_name(first)} {problem}{f', and {len(others)} more' if others else ''}",
             evidence=(
                 _describe_file(first),
-                f"it is {describe_file_owner(context, first.path)}",
+                f"it is {libraries.describe_file_owner(context, first.path)}",
                 *shorten_evidence(map(_describe_file, others)),
                 *_list_absent_packages(context, _name(first)),
             ),
             expected=f"below {context.facts.environment.prefix}",
             observed=str(first.path),
-            remedy=UNSET_VARIABLES if any(map(is_by_variable, files)) else offer_repair(context),
+            remedy=libraries.UNSET_VARIABLES if any(map(libraries.is_by_variable, files)) else offer_repair(context),
             verify=trace_search(context, _name(first)),
         )
-    if files := [file for file in well_placed if is_by_variable(file)]:
+    if files := [file for file in well_placed if libraries.is_by_variable(file)]:
         variables = " and ".join(sorted({file.reason for file in files}))
         decide, come = "decide" if " and " in variables else "decides", "come" if files[1:] else "comes"
         names = " and ".join(map(_name, files))
         yield _SAY.hint(
             f"the shell's {variables} {decide} where {names} {come} from: another shell may load others",
             evidence=shorten_evidence(map(_describe_file, files)),
-            remedy=UNSET_VARIABLES,
+            remedy=libraries.UNSET_VARIABLES,
             verify=show_variables("LD_LIBRARY_PATH", "LD_PRELOAD"),
         )
 
@@ -156,7 +143,7 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
     found = [
         (name, simulated, mapped)
-        for name, simulated, mapped in find_disagreements(linkage, list_mapped_files(context))
+        for name, simulated, mapped in find_disagreements(linkage, libraries.list_mapped_files(context))
         if not _is_of_the_interpreter(context, name, mapped)
     ]
     if found:
@@ -220,19 +207,19 @@ def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
 
     What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
     """
-    place, name = place_of(context, file.path), _name(file)
-    stem, linkage = strip_library_name(name), context.linkage
+    place, name = libraries.place_of(context, file.path), _name(file)
+    stem, linkage = libraries.strip_library_name(name), context.linkage
     is_runtime = name.startswith(("ld-linux", "ld-musl", "libc.musl")) or stem in _RUNTIMES
     is_of_modules = any(path in linkage.modules for path in trace_askers(linkage, file))
     if file.path in linkage.modules or is_runtime or not is_of_modules:
         return ""
-    if is_bundled(name) and place is not OwnedDirectory.PACKAGES:
+    if libraries.is_bundled(name) and place is not libraries.OwnedDirectory.PACKAGES:
         return "was bundled with the wheel, but is loaded from elsewhere"
-    if place is OwnedDirectory.OTHER_ENVIRONMENT:
+    if place is libraries.OwnedDirectory.OTHER_ENVIRONMENT:
         return "comes from another environment"
     # A wheel that brings its other libraries along takes these from wherever it runs.
-    promised = stem in _PROMISED and any(is_bundled(known.path.name) for known in linkage.files)
-    outside = place in {OwnedDirectory.SYSTEM, OwnedDirectory.ELSEWHERE} and not promised
+    promised = stem in _PROMISED and any(libraries.is_bundled(known.path.name) for known in linkage.files)
+    outside = place in {libraries.OwnedDirectory.SYSTEM, libraries.OwnedDirectory.ELSEWHERE} and not promised
     is_conda = context.facts.environment.kind is EnvironmentKind.CONDA
     return "comes from outside this conda environment" if is_conda and outside else ""
 
@@ -243,7 +230,10 @@ def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> 
     The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
     one. Without them the loader would take the system's; either will do.
     """
-    return strip_library_name(name) in _PROMISED and place_of(context, path) is OwnedDirectory.ENVIRONMENT
+    return (
+        libraries.strip_library_name(name) in _PROMISED
+        and libraries.place_of(context, path) is libraries.OwnedDirectory.ENVIRONMENT
+    )
 
 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
@@ -272,8 +262,8 @@ def _list_absent_packages(context: CheckContext, name: str) -> tuple[str, ...]:
 
 
 def _find_requirement(context: CheckContext, name: str) -> NativeRequirement | None:
-    libraries = context.recipe.libraries.values()
-    return next((each for each in libraries if re.match(rf"lib{re.escape(each.link)}(-[0-9a-f]+)?\.so\b", name)), None)
+    known = context.recipe.libraries.values()
+    return next((each for each in known if re.match(rf"lib{re.escape(each.link)}(-[0-9a-f]+)?\.so\b", name)), None)
 
 
 def _name_packages(requirement: NativeRequirement) -> str:

@@ -20,7 +20,7 @@ is: `fastinstall guard accept`. `fastinstall guard install` brings the guard, wh
 start of Python. In a conda environment the guard package keeps conda's solver from the next one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor import owners
@@ -49,13 +49,13 @@ def check(context: CheckContext) -> Iterator[Finding]:
     verify = show_files(facts.interpreter.site_packages)
     if core is not None:
         verify = show_digests(core.path, *(copy.path for copy in core.levels))
-    differences = tuple(_describe_differences(facts, receipt))
+    differences = dict(_list_differences(facts, receipt, ours))
     if not differences:
         yield _SAY.ok(f"{ours} is installed as it was set up", evidence=(set_up,), verify=verify)
         return
     claims = (f"{claimant.place}: {claimant.description}" for claimant in owners.list_claimants(facts))
     yield _SAY.error(
-        _describe_cause(facts, receipt, ours),
+        _describe_cause(facts, receipt, ours, differences.values()),
         evidence=(*differences, *claims, *_describe_circumstances(facts, receipt), set_up),
         expected=f"{ours}, core sha256 {receipt.core.sha256[:16]}",
         observed=_describe_stack(facts.stack, receipt),
@@ -78,39 +78,41 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
         yield "the environment's own channel, which has our packages, is not registered"
 
 
-def _describe_differences(facts: Facts, receipt: Receipt) -> Iterator[str]:
-    stack = facts.stack
-    if owners.get_minor(facts.interpreter.version) != owners.get_minor(receipt.python_version):
-        yield f"Python was {receipt.python_version}, is {facts.interpreter.version}"
-    if stack.core is None:
-        yield f"{receipt.core.path} is gone"
-    elif stack.core.sha256 != receipt.core.sha256:
-        yield f"{stack.core.path} has sha256 {stack.core.sha256[:16]}, was {receipt.core.sha256[:16]}"
-    for path in _list_changed_copies(stack, receipt):
-        yield f"{path} is not what {receipt.metadata} records"
-    if not _has_metadata(stack, receipt):
-        yield f"{receipt.metadata} is gone"
+def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tuple[str, str]]:
+    """List what is not as it was set up, each with what it means where nothing tells who did it."""
+    stack, core, python = facts.stack, facts.stack.core, facts.interpreter.version
+    if owners.get_minor(python) != owners.get_minor(receipt.python_version):
+        yield f"Python was {receipt.python_version}, is {python}", ""
+    if core is None:
+        yield f"{receipt.core.path} is gone", f"the imaging core of {ours} was removed"
+    elif core.sha256 != receipt.core.sha256:
+        digests = f"sha256 {core.sha256[:16]}, was {receipt.core.sha256[:16]}"
+        yield f"{core.path} has {digests}", f"the imaging core of {ours} was altered by an unknown tool"
+    if receipt.metadata not in {owner.distribution.metadata for owner in stack.owners}:
+        yield f"{receipt.metadata} is gone", f"the metadata of {ours} is missing, its files are present"
+    copies = _list_changed_copies(stack, receipt)
+    replaced = f"the code of {ours} was replaced, but not its core, in {len(copies)} of its copies"
+    yield from ((f"{path} is not what {receipt.metadata} records", replaced) for path in copies)
     if stack.directory is not None and stack.version != receipt.stack_version:
-        yield f"PIL/_version.py says {stack.version or 'nothing'}, said {receipt.stack_version}"
+        says = f"PIL/_version.py says {stack.version or 'nothing'}"
+        yield f"{says}, said {receipt.stack_version}", f"half of {ours} was replaced: its core is present, {says}"
     if receipt.conda is not None and facts.conda is not None:
         package = receipt.conda.package
         if facts.conda.named(package.name) is None:
-            yield f"conda-meta/{package.record} is gone"
+            yield f"conda-meta/{package.record} is gone", f"conda's record of {ours} is missing, its files are present"
         elif found := owners.find_foreign_package(facts, receipt):
-            yield f"conda has {owners.describe_conda_package(found)}, had {package.dist}"
+            yield f"conda has {owners.describe_conda_package(found)}, had {package.dist}", ""
 
 
-def _describe_cause(facts: Facts, receipt: Receipt, ours: str) -> str:
+def _describe_cause(facts: Facts, receipt: Receipt, ours: str, meanings: Iterable[str]) -> str:
     """Return the one cause that explains the differences best."""
-    stack = facts.stack
     if owners.get_minor(facts.interpreter.version) != owners.get_minor(receipt.python_version):
         return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
-    if stack.directory is None:
+    if facts.stack.directory is None:
         removal = owners.describe_removal(facts, receipt.conda.package.dist) if receipt.conda is not None else ""
         return f"{ours} was uninstalled{removal}, and PIL is missing"
-    if other := _name_replacement(facts, receipt):
-        return f"{ours} was replaced by {other}"
-    return _describe_unattributed_change(stack, receipt, ours)
+    other = _name_replacement(facts, receipt)
+    return f"{ours} was replaced by {other}" if other else next(filter(None, meanings))
 
 
 def _name_replacement(facts: Facts, receipt: Receipt) -> str:
@@ -132,20 +134,6 @@ def _name_replacement(facts: Facts, receipt: Receipt) -> str:
     return f"conda's {owners.describe_conda_package(package)}{owners.describe_arrival(facts, package.dist)}"
 
 
-def _describe_unattributed_change(stack: InstalledStack, receipt: Receipt, ours: str) -> str:
-    if stack.core is None:
-        return f"the imaging core of {ours} was removed"
-    if stack.core.sha256 != receipt.core.sha256:
-        return f"the imaging core of {ours} was altered by an unknown tool"
-    if not _has_metadata(stack, receipt):
-        return f"the metadata of {ours} is missing, its files are present"
-    if copies := _list_changed_copies(stack, receipt):
-        return f"the code of {ours} was replaced, but not its core, in {len(copies)} of its copies"
-    if stack.version == receipt.stack_version:
-        return f"conda's record of {ours} is missing, its files are present"
-    return f"half of {ours} was replaced: its core is present, PIL/_version.py says {stack.version or 'nothing'}"
-
-
 def _list_changed_copies(stack: InstalledStack, receipt: Receipt) -> tuple[str, ...]:
     """List copies of the core that are missing or altered, by our RECORD."""
     names = {copy.path.name for copy in stack.core.levels} if stack.core is not None else set()
@@ -160,7 +148,3 @@ def _describe_stack(stack: InstalledStack, receipt: Receipt) -> str:
     core = f"core sha256 {stack.core.sha256[:16]}" if stack.core is not None else "no core"
     altered = ", with altered code" if _list_changed_copies(stack, receipt) else ""
     return f"PIL {stack.version or 'of unknown version'}, {core}{altered}"
-
-
-def _has_metadata(stack: InstalledStack, receipt: Receipt) -> bool:
-    return receipt.metadata in {owner.distribution.metadata for owner in stack.owners}

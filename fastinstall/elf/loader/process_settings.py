@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fastinstall.core.architecture import AARCH64, ARCHITECTURES, X86_64, architecture_of
 from fastinstall.core.values import immutable
-from fastinstall.elf.cpu import Cpu
+from fastinstall.elf.cpu import Cpu, find_offered_level
 
 
 def usable_hwcaps(level: str | None) -> tuple[str, ...]:
@@ -48,6 +48,23 @@ class ProcessSettings:
     platform: str = ""
     capabilities: tuple[str, ...] | None = None
     page_size: int = 0
+
+
+def settings_for(
+    program: Path, cpu: Cpu, variables: Mapping[str, str], *, hwcaps: tuple[str, ...], page_size: int
+) -> ProcessSettings:
+    """Return the inputs of the loader in a process that starts with some variables on a CPU; arguments as there."""
+    platform, capabilities = platform_of(cpu, variables.get("GLIBC_TUNABLES", ""))
+    return ProcessSettings(
+        program=program,
+        library_path=variables.get("LD_LIBRARY_PATH", ""),
+        preload=variables.get("LD_PRELOAD", ""),
+        hwcaps=hwcaps,
+        level=find_offered_level(cpu),
+        platform=platform,
+        capabilities=capabilities,
+        page_size=page_size,
+    )
 
 
 _INTEL = "GenuineIntel"

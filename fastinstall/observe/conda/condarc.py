@@ -155,6 +155,17 @@ def _select_relevant(sources: Sequence[_Said]) -> Sequence[_Said]:
     return sources[:end]
 
 
+def read_settings(
+    names: tuple[str, ...], variables: Mapping[str, str], prefix: Path, root: Path | None, *, strict: bool = False
+) -> CondaSettings:
+    """Read the keys of that name for an environment; variables outrank files. Other arguments as of `search_path`.
+
+    Raises:
+        DocumentError: strict, and a file cannot be read, or is not YAML.
+    """
+    return CondaSettings(search_path(variables, prefix, root), names, variables, variables, strict=strict)
+
+
 def search_path(variables: Mapping[str, str], prefix: Path, root: Path | None) -> tuple[Path, ...]:
     """Return the configuration files that conda would read for an environment, in rising order of rank.
 

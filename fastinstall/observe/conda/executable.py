@@ -9,7 +9,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.surroundings import find_program, refuse_planted
 from fastinstall.model.conda import CondaTool
-from fastinstall.observe.conda.condarc import CondaSettings, search_path
+from fastinstall.observe.conda.condarc import read_settings
 
 _RECORD = re.compile(r"conda-(\d[^-]*)-[^-]+\.json")
 
@@ -60,8 +60,7 @@ def find_conda(variables: Mapping[str, str], prefix: Path | None) -> CondaTool |
             continue  # a history may name a place that is free by now, and nobody asked for that conda
         root = _find_root(command, variables)
         version = _find_conda_version(root)
-        files = search_path(variables, prefix or root, root)
-        solver = CondaSettings(files, _SOLVER, variables, variables).read_word(*_SOLVER)
+        solver = read_settings(_SOLVER, variables, prefix or root, root).read_word(*_SOLVER)
         if not solver and (parts := re.match(r"(\d+)\.(\d+)", version)) is not None:
             # conda's default: `DEFAULT_SOLVER` in its `base/constants.py`, from 4.13 to 26.7
             solver = "libmamba" if (int(parts[1]), int(parts[2])) >= _LIBMAMBA_SINCE else "classic"

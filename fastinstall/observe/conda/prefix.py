@@ -1,20 +1,23 @@
-"""A conda environment from its files alone.
+"""A conda environment from its files alone: its past, its pins, and what belongs to nothing that is installed.
 
-conda is neither run nor imported. This module is imported for conda environments only.
+conda is neither run nor imported. This module is imported for conda environments only. Malformed lines of
+`conda-meta/history` and `conda-meta/pinned` are skipped, because both files only serve as hints here. Source: conda's
+`History` and `get_pinned_specs`.
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 
-from fastinstall.model.conda import Conda
+from fastinstall.core import foreign
+from fastinstall.core.secrets import public_text
+from fastinstall.model.conda import Conda, CondaRevision
 from fastinstall.model.facts import Distribution, Interpreter
 from fastinstall.observe.conda.channels import channels_of_environment, read_configured_channels, usual_channels
 from fastinstall.observe.conda.claims import observe_claims
-from fastinstall.observe.conda.debris import observe_debris, observe_stale
 from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.conda.records import read_records
-from fastinstall.observe.conda.revisions import observe_revisions, read_pinned_specs
 from fastinstall.observe.stack import observe_distributions
 
 
@@ -68,3 +71,107 @@ def _relativize(site_packages: PurePath, prefix: Path) -> str:
     if not relative.startswith(".."):
         return relative
     return os.path.relpath(os.path.realpath(site_packages), os.path.realpath(prefix))
+
+
+_ASIDE = ".c~"
+_TRASH = ".conda_trash"
+_TRASH_DIRECTORY = ".trash"
+_PLACES = ("", "conda-meta", "bin", "lib", "include")
+_SITE_PACKAGES = "site-packages"
+
+
+def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
+    """Return the `site-packages` of other Python versions that still hold distributions, relative to the prefix.
+
+    Args:
+        site: the site-packages of its Python, relative to the prefix.
+    """
+    found = []
+    for name in foreign.list_names(prefix / "lib"):
+        place = f"lib/{name}/{_SITE_PACKAGES}"
+        if name.startswith("python") and place != site and not (prefix / "lib" / name).is_symlink():
+            held = foreign.list_names(prefix / place)
+            found += [place] if any(each == "PIL" or each.endswith(".dist-info") for each in held) else []
+    return tuple(found)
+
+
+def observe_debris(prefix: Path, site: str, replaced: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what a killed transaction leaves beside PIL, records and libraries, relative to the prefix.
+
+    conda renames every file that it removes to "NAME.c~" until the end, and to "NAME.conda_trash" if it may not remove
+    it; py-rattler moves such a file into ".trash". Source: conda's `UnlinkPathAction` and `unlink_or_rename_to_trash`.
+
+    Args:
+        site: the site-packages of its Python, relative to the prefix.
+        replaced: names of distributions that provide PIL.
+    """
+    names = foreign.list_names(prefix / site)
+    own = [f"{prefix}/{site}/{name}" for name in names if name == "PIL" or _is_of_pil(name, replaced)]
+    skipped = len(str(prefix)) + 1
+    below = (directory[skipped:] for each in own for directory, _, _ in os.walk(each))
+    found = {f"{_TRASH_DIRECTORY}/{name}" for name in foreign.list_names(prefix / _TRASH_DIRECTORY)}
+    for place in (*_PLACES, site, *below):
+        leftovers = (name for name in foreign.list_names(prefix / place) if name.endswith(_ASIDE) or _TRASH in name)
+        found.update(f"{place}/{name}" if place else name for name in leftovers)
+    return tuple(sorted(found))
+
+
+def _is_of_pil(name: str, replaced: Iterable[str]) -> bool:
+    """Return whether a directory in site-packages holds metadata or libraries of a distribution that provides PIL."""
+    stem = name.partition("-")[0].removesuffix(".libs")
+    return stem.replace("_", "-").lower() in replaced and not name.endswith(".py")
+
+
+_BESIDE_PIL = frozenset({"fastinstall-guard", "jpeg", "libjpeg-turbo", "libtiff"})
+_HEADING = re.compile(r"==>\s*(.+?)\s*<==")
+_COMMAND = re.compile(r"#\s*cmd:\s*(.+)")
+_PACKAGED = (".conda", ".tar.bz2")
+
+
+def observe_revisions(conda_meta: Path, replaced: tuple[str, ...]) -> tuple[CondaRevision, ...]:
+    """Return the revisions that installed or removed a package relevant to PIL, oldest first.
+
+    Args:
+        conda_meta: the directory with the history.
+        replaced: names of packages that provide PIL; other relevant names are built in.
+    """
+    names = _BESIDE_PIL.union(replaced)
+    lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "history").splitlines())
+    blocks: list[list[str]] = []  # each heading with the lines below it; lines before the first are ignored
+    for line in lines:
+        if _HEADING.match(line):
+            blocks.append([])
+        if blocks and line:
+            blocks[-1].append(line)
+    revisions = (_parse_revision(number, block, names) for number, block in enumerate(blocks))
+    return tuple(revision for revision in revisions if revision.linked or revision.unlinked)
+
+
+def read_pinned_specs(conda_meta: Path) -> tuple[str, ...]:
+    """Return the match specs of `pinned`, without comments."""
+    lines = (line.strip() for line in foreign.text_or_empty(conda_meta / "pinned").splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> CondaRevision:
+    heading, *lines = block
+    found = _HEADING.match(heading)
+    commands = (command[1] for command in map(_COMMAND.match, lines) if command)
+    return CondaRevision(
+        number=number,
+        at=found[1] if found else "",
+        command=public_text(next(commands, "")),
+        linked=_parse_dists((line.removeprefix("+") for line in lines if not line.startswith(("-", "#"))), names),
+        unlinked=_parse_dists((line[1:] for line in lines if line.startswith("-")), names),
+    )
+
+
+def _parse_dists(lines: Iterable[str], names: frozenset[str]) -> tuple[str, ...]:
+    """Return the names without their channels."""
+    found = []
+    for line in lines:  # "https://host/channel/linux-64::NAME-VERSION-BUILD"
+        dist = line.rpartition("::")[2]
+        dist = next((dist.removesuffix(suffix) for suffix in _PACKAGED if dist.endswith(suffix)), dist)
+        if dist.count("-") > 1 and dist.rsplit("-", 2)[0].lower() in names:
+            found.append(dist)
+    return tuple(found)

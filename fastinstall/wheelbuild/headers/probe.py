@@ -17,7 +17,7 @@ from fastinstall.core.process import run
 from fastinstall.core.values import immutable
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.system_packages import BuildNeeds
-from fastinstall.observe.package_manager import find_package_manager
+from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 _SYSTEM_DIRECTORIES = (Path("/usr/local/include"), Path("/usr/include"))

@@ -20,7 +20,7 @@ from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.elf.cpu import Cpu, level_of
 from fastinstall.model.request import Request, ToolchainSource
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build

@@ -35,7 +35,7 @@ class Truth:
     dynamic: DynamicFile
     versions: SymbolVersions
     symbols: Symbols | None
-    making: tuple[tuple[str, ...], tuple[str, ...], bool]
+    switches: tuple[str, ...]
 
 
 def read_truth(path: Path) -> Truth:
@@ -47,11 +47,7 @@ def read_truth(path: Path) -> Truth:
             dynamic=_dynamic(elf),
             versions=_versions(elf),
             symbols=_symbols(elf, table) if isinstance(table, SymbolTableSection) else None,
-            making=(
-                _lines(elf, ".comment"),
-                _lines(elf, ".GCC.command.line"),
-                elf.get_section_by_name(".symtab") is None,
-            ),
+            switches=_lines(elf, ".GCC.command.line"),
         )
 
 

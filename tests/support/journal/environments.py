@@ -16,7 +16,7 @@ from support.machine.own_mounts import unshare_mounts
 from support.values.builders import changed, receipt
 
 from fastinstall.core import files
-from fastinstall.journal.recover import recover
+from fastinstall.journal.rollback import recover
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction, begin

@@ -9,8 +9,7 @@ from support.journal.environments import FIRST, SITE, dies_at, make_environment,
 from support.suite import extent
 
 from fastinstall.journal.forget import forget
-from fastinstall.journal.recover import recover
-from fastinstall.journal.rollback import rollback
+from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin

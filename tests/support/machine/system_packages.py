@@ -15,9 +15,8 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FastinstallError
 from fastinstall.core.events import Event, Noted
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.observe.package_manager import find_package_manager
 from fastinstall.observe.recipes import load_recipe
-from fastinstall.observe.toolchain import observe_toolchain
+from fastinstall.observe.toolchain import find_package_manager, observe_toolchain
 from fastinstall.wheelbuild.system_packages import install_command, install_packages, may_install
 
 _MINOR = ".".join(map(str, sys.version_info[:2]))

@@ -17,7 +17,7 @@ from support.machine.debian_mirror import NoMirrorError, find_debian_mirror
 from support.suite.run_counts import VARIABLE
 
 from fastinstall.core.errors import FastinstallError
-from fastinstall.observe.package_manager import find_package_manager
+from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.wheelbuild.system_packages import install_packages, may_install
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -23,7 +23,7 @@ from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.plan.other_machine import describe_python
 from fastinstall.steps.build import Build
 from fastinstall.steps.kind import FetchedInputs

@@ -50,14 +50,6 @@ def test_a_linked_directory_is_searched(tmp_path: Path) -> None:
     assert [path.name for path in find_images([tmp_path / "set"]).images] == ["a.jpg"]
 
 
-def test_a_search_ends_at_its_bound_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, *(f"{number:03}.jpg" for number in range(50)))
-    monkeypatch.setattr(image_search, "MOST_ENTRIES", 20)
-    found = find_images([tmp_path])
-    assert len(found.images) == 20
-    assert not found.complete
-
-
 def test_a_search_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.jpg")
     monkeypatch.setattr(image_search, "MOST_SECONDS", 0.0)

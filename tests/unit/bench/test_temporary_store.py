@@ -16,7 +16,6 @@ from fastinstall.bench.loading import Job, NotLoadedError
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import ImagePipeline
 from fastinstall.bench.temporary_store import temporary_store
-from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Event, Noted
 
 
@@ -49,12 +48,6 @@ def test_a_store_takes_at_most_a_gibibyte_and_a_tenth_of_what_is_free(
     assert isinstance(told, Noted)
     assert f"at most {granted} in {tmp_path}, " in told.message
     assert not list(tmp_path.iterdir())
-
-
-def test_a_store_that_there_is_not_is_refused() -> None:
-    with pytest.raises(UsageError, match="'tar'") as caught:
-        kind_named("tar")
-    assert "webdataset" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("name", [each.name for each in all_kinds()])

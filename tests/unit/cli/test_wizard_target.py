@@ -14,7 +14,7 @@ from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.environment_question import EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.request import Request
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 
 
 def _chooser(home: Path, person: AskedPerson, **variables: str) -> EnvironmentChooser:

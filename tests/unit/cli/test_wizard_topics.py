@@ -20,7 +20,7 @@ from fastinstall.cli.wizard.choices import (
 )
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.verbs.recipe_comparison import RecipePreview
 

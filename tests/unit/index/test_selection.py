@@ -4,9 +4,8 @@ import pytest
 from packaging.tags import Tag
 from support.values.builders import changed, healthy_facts, recipe
 
-from fastinstall.index.file_names import is_fitting, names_of, parse_filename
-from fastinstall.index.selection import select
-from fastinstall.index.supported_tags import list_supported_tags
+from fastinstall.index.file_names import list_supported_tags, parse_filename
+from fastinstall.index.selection import is_fitting, names_of, select
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe

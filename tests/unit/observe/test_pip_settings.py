@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.observe.pip_pin_conflicts import links_of
 from fastinstall.observe.pip_pins import insertion
-from fastinstall.observe.pip_settings import observe_pip_settings
+from fastinstall.observe.pip_settings import links_of, observe_pip_settings
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.model.conda import CondaRevision
-from fastinstall.observe.conda.revisions import observe_revisions, read_pinned_specs
+from fastinstall.observe.conda.prefix import observe_revisions, read_pinned_specs
 
 REPLACED = ("pillow", "pil", "pillow-simd")
 COMMAND_WITHOUT_SECRETS = "/opt/conda/bin/conda create -n env -c https://conda.example/forge python pillow"

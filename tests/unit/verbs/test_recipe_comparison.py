@@ -12,7 +12,7 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.model.facts import Facts
 from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
-from fastinstall.observe.active_environment import NamedTarget
+from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.session import Session
 from fastinstall.verbs.recipe_comparison import RecipePreview, compare_recipes
 

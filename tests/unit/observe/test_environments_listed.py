@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.observe.environment_summary import has_pillow
-from fastinstall.observe.known_environments import list_known_environments, read_list
+from fastinstall.observe.environments import has_pillow, list_known_environments, read_list
 
 
 @pytest.fixture

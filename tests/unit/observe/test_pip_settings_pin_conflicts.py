@@ -6,8 +6,7 @@ import pytest
 from support.suite.golden import Golden
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.observe.pip_pin_conflicts import links_beside
-from fastinstall.observe.pip_settings import PipSetting
+from fastinstall.observe.pip_settings import PipSetting, links_beside
 
 PREFIX = PurePosixPath("/srv/images/env")
 OWN, USERS = "/srv/images/env/pip.conf", "/home/me/.config/pip/pip.conf"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from support.values.build_requests import offer_programs
 
-from fastinstall.observe.package_manager import find_package_manager
+from fastinstall.observe.toolchain import find_package_manager
 
 
 @pytest.mark.parametrize(

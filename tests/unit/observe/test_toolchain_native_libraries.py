@@ -6,7 +6,7 @@ import pytest
 
 from fastinstall.model.facts import NativeLibrary
 from fastinstall.model.recipe import NativeRequirement
-from fastinstall.observe.native_libraries import SearchPath, observe_library
+from fastinstall.observe.toolchain import SearchPath, observe_library
 
 TURBO = "#define JPEG_LIB_VERSION 62\n#define LIBJPEG_TURBO_VERSION 2.1.5\n"
 

@@ -7,7 +7,7 @@ from support.suite.golden import Golden
 
 from fastinstall.core.errors import ExitCode, NoEnvironmentError, RefusedError, UndeterminedError, UsageError
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.observe.active_environment import active_prefixes, locate
+from fastinstall.observe.environments import active_prefixes, locate
 
 TOOL = Path("/opt/fastinstall")
 

@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from support.values.builders import healthy_facts
 
 from fastinstall.model.facts import Environment
-from fastinstall.observe.known_environments import list_known_environments, remember_environment
+from fastinstall.observe.environments import list_known_environments, remember_environment
 from fastinstall.observe.session import Session, open_session
 
 

@@ -7,7 +7,7 @@ from unearth.link import Link
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.index.downloads import store_download
-from fastinstall.index.file_names import Names, is_fitting
+from fastinstall.index.selection import Names, is_fitting
 from fastinstall.model.artefact import Artefact
 
 NAMES = Names(sources=frozenset({"pillow"}), wheels=frozenset({"pillow"}))

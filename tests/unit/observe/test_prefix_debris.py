@@ -4,7 +4,7 @@ from pathlib import Path
 
 from support.conda.written_records import SITE
 
-from fastinstall.observe.conda.debris import observe_debris, observe_stale
+from fastinstall.observe.conda.prefix import observe_debris, observe_stale
 
 REPLACED = ("pillow", "pillow-simd")
 

@@ -6,7 +6,7 @@ import pytest
 from support.values.builders import healthy_facts
 
 from fastinstall.model.facts import Distribution
-from fastinstall.observe.loader_limits import huge_pages, memory_bytes, observe_loading, observe_machine
+from fastinstall.observe.cpu import huge_pages, memory_bytes, observe_loading, observe_machine
 
 MIB = 1 << 20
 NO_LIMIT = 9223372036854771712

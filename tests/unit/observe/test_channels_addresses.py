@@ -4,7 +4,7 @@ import pytest
 from support.suite.golden import Golden
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.observe.conda.channel_addresses import ChannelSettings, add_credentials, channel_urls
+from fastinstall.observe.conda.channels import ChannelSettings, add_credentials, channel_urls
 
 ALIAS = "https://me:pw@conda.example.org/t/tk-1"
 SETTINGS = ChannelSettings(

@@ -6,8 +6,7 @@ import pytest
 from support.environments.handwritten import conda_by_hand, venv_by_hand
 from support.values.sessions import a_session
 
-from fastinstall.observe.environment_summary import scan_environment
-from fastinstall.observe.nearby_environments import nearby_environments
+from fastinstall.observe.environments import nearby_environments, scan_environment
 from fastinstall.verbs.discover_environments import discover_environments
 
 OURS = "13.0.0+simd.v2.v3"
