@@ -34,7 +34,7 @@ from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import get_required_step
 from fastinstall.wheelbuild.build_inputs import BuildResult
 from fastinstall.wheelbuild.output_directory import lock_directory, require_writable
-from fastinstall.wheelbuild.package_index import publish_wheel, require_wheelhouse
+from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
 
 
 @immutable

@@ -19,7 +19,7 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown, sort_recipe_levels
-from fastinstall.wheelbuild.package_index import require_wheelhouse
+from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.14t")
 """The CPythons in use; with a "t" the free-threaded one, which Python supports since 3.14 (PEP 779)."""

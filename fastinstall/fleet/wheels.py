@@ -24,7 +24,7 @@ from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.output_directory import make_unwritable_error
-from fastinstall.wheelbuild.package_index import SUMS, require_wheelhouse
+from fastinstall.wheelbuild.package_index.publish import SUMS, require_wheelhouse
 
 _MADE = ".dist-info/fastinstall.json"
 

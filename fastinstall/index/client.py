@@ -5,14 +5,16 @@ This is neither a resolver nor a cache.
 """
 
 import logging
+import re
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar, cast
 
 import httpx2
+from packaging.utils import canonicalize_name
 from unearth.auth import MultiDomainBasicAuth
 from unearth.collector import IndexPage, is_secure_origin, parse_html_page, parse_json_response
 from unearth.fetchers import Fetcher
@@ -21,9 +23,11 @@ from unearth.link import Link
 from unearth.utils import parse_netloc
 
 from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
 from fastinstall.core.values import immutable
+from fastinstall.index.file_names import parse_filename
 from fastinstall.index.pip_indexes import PipSettings
 
 T = TypeVar("T")
@@ -45,6 +49,7 @@ _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.0
 _SCHEMES = ("http", "https")
 _PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
 logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
+_ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
 
 @immutable
@@ -78,11 +83,12 @@ class Web:
         self._client.event_hooks = {"request": [self._require_web], "response": [self._require_secure_way]}
         self.close = self._client.close
 
-    def offers(self, url: str, *, forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
+    def offers(self, url: str, *, page_of: str = "", forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
         """Return what an index page offers, empty if the index lacks the page.
 
         Args:
             url: of the page; may bear credentials.
+            page_of: the distribution whose page it is; empty for a page of any files.
             forbidden_is_absent: read "403 Forbidden" as "not there", as some stores of files mean it.
 
         Raises:
@@ -94,7 +100,10 @@ class Web:
         if response.status_code in _ABSENT or (forbidden_is_absent and response.status_code == _FORBIDDEN):
             return ()
         _require_success(url, response)
-        return _parse(url, response)
+        offered = _parse(url, response)
+        if page_of and _is_login(response, page_of, offered):
+            raise _make_login_error(url, response)
+        return offered
 
     def download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
         """Write what a URL gives to a file, byte for byte as it is stored there.
@@ -238,6 +247,30 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
         return tuple(offer for offer in read_page(page) if offer.link.parsed.scheme in _SCHEMES)
     except (ValueError, LookupError) as error:
         raise FailedError(f"{remove_credentials(url)}: cannot be parsed as an index page", hint=OFFLINE_HINT) from error
+
+
+def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
+    """Return whether a page is not the index's, but of what stands before it, such as the login of a network.
+
+    Such a page lists no file, and asks for something or is elsewhere.
+
+    A page that lists nothing alone is an index page of a distribution without files.
+    """
+    if not response.headers["Content-Type"].lower().startswith("text/html"):
+        return False
+    if any(parse_filename(each.link.filename) for each in offered):
+        return False
+    is_elsewhere = canonicalize_name(name) not in map(canonicalize_name, response.url.path.split("/"))
+    return is_elsewhere or _ASKS.search(response.content) is not None
+
+
+def _make_login_error(url: str, response: httpx2.Response) -> FailedError:
+    asked, told = remove_credentials(url), remove_credentials(str(response.url.copy_with(query=None)))
+    place = "" if told == asked else f", led on to {told}"
+    return FailedError(
+        f"{asked}: not an index page but another one, such as the login of a network{place}",
+        hint=f"log in with a browser; look at what answers: curl -L {quote(asked)}; {OFFLINE_HINT}",
+    )
 
 
 def _format_status(response: httpx2.Response) -> str:

@@ -75,7 +75,8 @@ def _read_place(settings: PipSettings, place: str, *, forbidden_is_absent: bool)
     if path is not None:
         return _read_file(path)
     with closing(Web(settings)) as web:  # one each: a client must not be closed under another thread
-        return web.offers(place, forbidden_is_absent=forbidden_is_absent)
+        page_of = "" if place in settings.find_links else place.rstrip("/").rpartition("/")[2]
+        return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
 
 
 def _read_file(path: Path) -> tuple[OfferedFile, ...]:

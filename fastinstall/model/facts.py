@@ -10,7 +10,8 @@ from pathlib import PurePath
 
 from fastinstall.core.values import immutable, published_as
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.description import ImagingCore, IsaScan, Linkage
+from fastinstall.elf.description import ImagingCore, Linkage
+from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.model.conda import Conda
 from fastinstall.model.history import EnvironmentHistory
 

@@ -3,7 +3,7 @@
 Runs inside the target, never in the tool. Standard library only, for Python 3.7 to 3.14.
 """
 
-# ruff: noqa: PTH109, PTH118, PTH119, PTH121, PTH123 (importing pathlib takes time that doctor waits for)
+# ruff: noqa: PTH109, PTH118, PTH121 (importing pathlib takes time that doctor waits for)
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import os
 
 
 def mapped_files() -> list[str]:
-    """List the program and its shared objects, each once, from the loader's list or else from the kernel's.
+    """List the program and its shared objects, each once, from the loader's list.
 
     Returns:
-        Paths as the loader names them, in its order, with `..` resolved if that names the same file. Without
-        `dl_iterate_phdr(3)`: real paths, ordered by address. Empty if neither list can be read.
+        Paths as the loader names them, in its order, with `..` resolved if that names the same file. Empty if the list
+        cannot be read.
     """
     try:
         names = _list_loaded_objects()
     except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without the function)
-        names = _list_mapped_code()
+        names = []
     return list(dict.fromkeys(_tidy(name) for name in names if "/" in name))
 
 
@@ -36,9 +36,7 @@ def core_file(module: str) -> str:
     try:
         return _find_entry_file(module)
     except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without dladdr)
-        found = {os.path.basename(path): path for path in sorted(_list_mapped_code(), reverse=True)}
-    cores = (name for start in ("lib_imaging_core-", "_imaging.") for name in found if name.startswith(start))
-    return next((found[name] for name in cores), "")
+        return ""
 
 
 def _find_entry_file(module: str) -> str:
@@ -78,17 +76,6 @@ def _list_loaded_objects() -> list[str]:
     if ctypes.CDLL(None).dl_iterate_phdr(visitor(visit), None) or not names:
         raise OSError("the loader's list cannot be walked")
     return [os.path.realpath("/proc/self/exe"), *names[1:]]
-
-
-def _list_mapped_code() -> list[str]:
-    """List files with mapped code, and those named like shared objects. Source: proc_pid_maps(5)."""
-    try:
-        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as stream:
-            fields = [line.rstrip("\n").split(None, 5) for line in stream]
-    except OSError:
-        return []
-    files = [(parts[5], parts[1]) for parts in fields if len(parts) > 5]  # noqa: PLR2004 (the path is the sixth)
-    return [path for path, mode in files if "x" in mode or ".so" in os.path.basename(path)]
 
 
 def _tidy(name: str) -> str:

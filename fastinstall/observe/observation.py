@@ -15,7 +15,7 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.description import IsaScan
+from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Gpu, Interpreter, Runtime, Toolchain
@@ -77,8 +77,8 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     from fastinstall.elf.loader.process_settings import settings_for
     from fastinstall.observe.cpu import observe_cpu, observe_loading
     from fastinstall.observe.environments import active_prefixes
-    from fastinstall.observe.gpu import observe_gpu
-    from fastinstall.observe.stack import observe_distributions, observe_stack
+    from fastinstall.observe.gpu import join_gpu_facts
+    from fastinstall.observe.stack import observe_distributions, observe_frameworks, observe_stack
 
     tunables = variables.get("GLIBC_TUNABLES", "")
     cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
@@ -109,6 +109,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
             thorough=thorough,
             distributions=tuple(owner.distribution for owner in stack.owners),
         )
+    frameworks = observe_frameworks(site_packages, distributions, conda.packages if conda is not None else ())
     past = read_environment_history(prefix, sized=thorough)
     written = (site_packages, prefix / "conda-meta") if environment.kind is EnvironmentKind.CONDA else (site_packages,)
     frozen = prefix / "conda-meta" / "frozen"
@@ -131,7 +132,7 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         isa=isa,
         runtime=runtime.result() if runtime is not None else None,
         toolchain=toolchain.result() if toolchain is not None else None,
-        gpu=observe_gpu(hardware.result(), site_packages, distributions, conda.packages if conda is not None else ()),
+        gpu=join_gpu_facts(hardware.result(), frameworks),
         loading=observe_loading(distributions, tunables),
     )
 

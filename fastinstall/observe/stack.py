@@ -5,10 +5,14 @@
 - Which of them claim files of PIL, and whether those files still match their RECORD.
 - Which require a distribution that we would replace. A requirement is parsed only if its line starts with one of the
   names. The `packaging` library is loaded only if such a line has a marker, because it would double doctor's time.
+- What an installed torch was built for. Its build writes `torch/version.py`, with the versions of CUDA, ROCm and XPU,
+  or None, which is parsed. If it is missing, the version's local label, the required `nvidia-cuda-runtime` and the
+  build string of a conda package serve instead.
 
 Source: PyPA "Recording installed projects"; REQUESTED is PEP 376's.
 """
 
+import ast
 import base64
 import csv
 import hashlib
@@ -16,6 +20,8 @@ import io
 import os
 import re
 import stat
+import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -24,7 +30,8 @@ from pathlib import Path
 from fastinstall.core import foreign
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.process_settings import ProcessSettings
-from fastinstall.model.facts import Dependant, Distribution, InstalledStack, Interpreter, Owner
+from fastinstall.model.conda import CondaPackage
+from fastinstall.model.facts import Dependant, Distribution, FrameworkBuild, InstalledStack, Interpreter, Owner
 
 _PACKAGE = "PIL"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*(['"])(.*?)\1""", re.MULTILINE)
@@ -229,10 +236,6 @@ def _read_installation_time(metadata: Path) -> str:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds") if path is not None else ""
 
 
-_ESCAPED = re.compile(r"(?P<name>[A-Za-z0-9_.]+)-(?P<version>v?\d[A-Za-z0-9.+!]*)\.dist-info")
-_HEADER = re.compile(rb"^(Name|Version):[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
-
-
 def observe_distributions(site_packages: Path) -> tuple[Distribution, ...]:
     """Return everything installed there, sorted by name (about 22 us each)."""
     names = (name for name in foreign.list_names(site_packages) if name.endswith(".dist-info"))
@@ -258,19 +261,11 @@ def read_head(metadata: Path) -> bytes:
 
 
 def _parse_distribution(metadata: Path) -> Distribution:
-    """Parse one distribution; METADATA is read only if the directory's name is ambiguous."""
-    match = _ESCAPED.fullmatch(metadata.name)
+    """Parse one distribution by the name of its directory, in which installers escape hyphens (PyPA)."""
     name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
-    told = match.groupdict() if match else {"name": name or version, "version": version if name else ""}
-    if match is None:
-        found = {
-            key.decode().lower(): value.decode("utf-8", "replace")
-            for key, value in _HEADER.findall(read_head(metadata))
-        }
-        told |= found
     return Distribution(
-        name=normalise_distribution_name(told["name"]),
-        version=told["version"],
+        name=normalise_distribution_name(name or version),
+        version=version if name else "",
         metadata=metadata.name,
         installer=foreign.text_or_empty(metadata / "INSTALLER").strip(),
         requested=(metadata / "REQUESTED").exists(),
@@ -322,3 +317,73 @@ def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
         return Marker(marker).evaluate(target)
     except InvalidMarker:
         return True
+
+
+_CUDA_LABEL = re.compile(r"\+(?:cu|cuda)(\d{2,3})(?![\d.])")
+_CUDA_RUNTIME = re.compile(rb"^Requires-Dist:\s*nvidia-cuda-runtime(?:-cu\d+)?\s*\(?==\s*(\d+\.\d+)", re.MULTILINE)
+_CUDA_BUILD = re.compile(r"cuda_?(\d+)(?:\.(\d+))?")
+_LARGEST_MODULE = 1 << 16
+
+
+def observe_frameworks(
+    site_packages: Path, distributions: Sequence[Distribution], packages: Sequence[CondaPackage] = ()
+) -> tuple[FrameworkBuild, ...]:
+    """Return what an installed torch was built for; empty if there is none.
+
+    Args:
+        distributions: everything that is installed there.
+        packages: conda's, in a conda environment.
+    """
+    distribution = next((each for each in distributions if each.name == "torch"), None)
+    path = site_packages / "torch/version.py"
+    written = _read_assigned_constants(path)
+    if "cuda" in written:
+        words = {name: value for name, value in written.items() if value}
+        own = FrameworkBuild(
+            name="torch",
+            version=words.get("__version__") or (distribution.version if distribution else ""),
+            cuda=words.get("cuda"),
+            rocm=words.get("rocm") or words.get("hip"),
+            xpu=words.get("xpu"),
+            source=path,
+        )
+        return (own,)
+    of_conda = tuple(_describe_conda_build(each) for each in packages if each.name == "pytorch")
+    if distribution is None:
+        return of_conda
+    metadata, version = site_packages / distribution.metadata, distribution.version
+    label, runtime = _CUDA_LABEL.search(version), _CUDA_RUNTIME.search(read_head(metadata))
+    cuda = _insert_dot(label[1]) if label else (runtime[1].decode() if runtime else None)
+    if cuda is None and "+" not in version and of_conda:
+        return of_conda
+    known = cuda is not None or "+cpu" in version
+    return (FrameworkBuild(name="torch", version=version, cuda=cuda, known=known, source=metadata / "METADATA"),)
+
+
+def _describe_conda_build(package: CondaPackage) -> FrameworkBuild:
+    """Parse the build string: "py3.11_cuda12.1_cudnn8.9.2_0", "cuda126_generic_py311_h1234567_200", "cpu_generic_"."""
+    found = _CUDA_BUILD.search(package.build)
+    cuda = (f"{found[1]}.{found[2]}" if found[2] else _insert_dot(found[1])) if found else None
+    known = cuda is not None or "cpu" in package.build
+    return FrameworkBuild(name="torch", version=package.version, cuda=cuda, known=known)
+
+
+def _read_assigned_constants(path: Path) -> dict[str, str | None]:
+    """Return names that a module assigns texts or None to, at its top level; empty if it cannot be read or parsed."""
+    try:
+        with foreign.open_foreign_file(path) as stream, warnings.catch_warnings(action="ignore"):
+            statements = ast.parse(stream.read(_LARGEST_MODULE)).body
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    found: dict[str, str | None] = {}
+    for statement in statements:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, ast.Constant):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if isinstance(value := statement.value.value, str | None):
+                found |= {target.id: value for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _insert_dot(digits: str) -> str:
+    """Put the dot before the last digit: 126 is 12.6, 92 is 9.2, 120 is 12.0."""
+    return f"{digits[:-1]}.{digits[-1]}"

@@ -33,7 +33,7 @@ def write_images(directory: Path) -> None:
     photo = Image.frombytes("RGB", (32, 24), bytes(range(256)) * 9).resize((400, 300), Image.Resampling.BICUBIC)
     for name in ("a.jpg", "b.jpg", "c.jpg", "d.png"):
         photo.save(directory / name)
-    photo.save(directory / "deeper/without-extension", "JPEG")
+    photo.save(directory / "deeper/e.jpeg")
     whole = (directory / "a.jpg").read_bytes()
     (directory / "truncated.jpg").write_bytes(whole[: len(whole) // 2])
     (directory / "text.png").write_text("no image")
@@ -78,22 +78,22 @@ def test_damaged_images_are_counted_named_and_left_out_and_the_others_are_measur
     reasons = {each["reason"]: [Path(path).name for path in each["examples"]] for each in workload["unmeasured"]}
     assert reasons == {
         "truncated": ["truncated.jpg"],
-        "not an image": ["text.png"],
+        "not an image that Pillow knows": ["text.png"],
         "empty": ["empty.jpg"],
         "CMYK": ["cmyk.jpg"],
-        "16 bits per channel": ["deep.png"],
-        "animated": ["animated.gif"],
+        "I;16": ["deep.png"],
+        "several pictures": ["animated.gif"],
         "too large": ["huge.png"],
     }
     assert [each["stage"] for each in result["baseline"]["timing"]["stages"]][:2] == ["read", "decode"]
     assert max(each["workers"] for each in result["baseline"]["rates"]) >= 1
     assert (result["verdict"]["bound"], result["verdict"]["target_rate"]) == ("fast enough", 1.0)
     by_name = {each["candidate"]["name"]: each for each in result["candidates"]}
+    assert by_name.pop("control")["reason"].startswith("control: ")
     assert set(by_name) == set(names.split(","))
     draft = by_name.pop("pillow-draft")
     assert (draft["outcome"], draft["left_out"]) == ("measured", 1)
-    assert draft["gain"]["rounds"] >= 6, "images of 400 pixels make it a control, which is measured first and last"
-    assert draft["reason"].startswith("control: ")
+    assert draft["gain"]["rounds"] >= 3
     assert all(each["outcome"] == "missing" and each["reason"] for each in by_name.values())
     assert "fastinstall bench --with simplejpeg" in by_name["simplejpeg"]["reason"]
     assert left_behind(sandbox) == []

@@ -189,14 +189,38 @@ def test_a_port_where_nobody_listens_is_named() -> None:
 LOGIN = b"<html><head><title>Sign in</title></head><body><form action=/go><input name=user></form></body></html>"
 
 
-def test_a_login_page_in_place_of_the_index_offers_nothing_and_what_was_asked_is_named(server: SimpleIndex) -> None:
-    for name in ("pillow", "pillow-simd"):
-        server.answers[f"/simple/{name}/"] = content_answer(LOGIN, "text/html; charset=utf-8")
-
-    with pytest.raises(FailedError, match="sdist of pillow-simd") as failed:
+@pytest.mark.parametrize(
+    ("page", "is_index"),
+    {
+        "a form": (LOGIN, False),
+        "a portal that leads on": (b"<html><meta http-equiv='refresh' content='0;url=/login'></html>", False),
+        "a portal that leads on by a script": (b"<html><script>location='/login'</script></html>", False),
+        "nothing is left of it": (b"<!DOCTYPE html><html><body><h1>Links for pillow</h1></body></html>", True),
+        "a list without our files": (b'<a href="pillow-1.0.zip">pillow-1.0.zip</a> <a href="../">up</a>', True),
+        "a list with a form above it": (LOGIN + f'<a href="/files/{WHEEL}">{WHEEL}</a>'.encode(), True),
+    }.values(),
+)
+def test_a_login_page_in_place_of_an_index_page_is_named(server: SimpleIndex, page: bytes, *, is_index: bool) -> None:
+    server.answers["/simple/pillow/"] = content_answer(page, "text/html; charset=utf-8")
+    if is_index:
         releases(asking(server.url))
+        return
+    with pytest.raises(FailedError, match="not an index page") as caught:
+        releases(asking(server.url))
+    assert f"{server.url}/pillow/" in caught.value.message
+    assert f"curl -L {server.url}/pillow/" in (caught.value.hint or "")
 
-    assert failed.value.details == (f"asked: {server.url}",)
+
+def test_a_redirect_to_a_login_page_is_named_with_where_it_led(server: SimpleIndex) -> None:
+    server.answers["/simple/pillow/"] = status_answer(302, Location="/login?next=/simple/pillow/&key=hunter22")
+    server.answers["/login"] = server.answers["/login?next=/simple/pillow/&key=hunter22"] = content_answer(
+        b"<html><body>Welcome</body></html>", "text/html"
+    )
+    with pytest.raises(FailedError, match="not an index page") as caught:
+        releases(asking(server.url))
+    assert f"{server.url}/pillow/" in caught.value.message
+    assert "/login" in caught.value.message
+    assert "hunter22" not in caught.value.message
 
 
 def test_an_unreachable_index_is_not_needed_where_all_is_in_the_cache(server: SimpleIndex, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from support.elf.isa_builds import BUILDS, CPUS, DECLARED, MIXED, Machine, build
 from support.machine.needs import require_system
 
 from fastinstall.doctor.checks.isa_compatible import CpuOutcome, judge
-from fastinstall.elf.description import IsaScan
+from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.elf.isa.verdict import scan_isa
 
 OPERATIONS = """

@@ -17,7 +17,7 @@ from fastinstall.index.pip_indexes import PipSettings
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.recipes import load_recipe
 from fastinstall.observe.session import open_session
-from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
 
 NAME = f"pillow-{BUILT}-py3-none-any.whl"
 LATER = "13.1.0"
@@ -52,12 +52,14 @@ def indexes(tmp_path: Path) -> Iterator[Indexes]:
         yield Indexes(root=tmp_path / "served", server=server)
 
 
-def test_pip_installs_from_it_alone(indexes: Indexes, sandbox: Sandbox) -> None:
+def test_pip_installs_from_it_alone_and_asks_for_the_metadata_before_the_wheel(
+    indexes: Indexes, sandbox: Sandbox
+) -> None:
     done = _pip(sandbox, "--index-url", indexes.at("http"), "pillow")
 
     assert done.exit_code == 0, done.text
     assert _installed(sandbox) == BUILT
-    assert set(indexes.server.names()) == {"pillow", NAME}
+    assert indexes.server.names() == ["pillow", f"{NAME}.metadata", NAME]
 
 
 def test_pip_holds_the_wheel_against_the_hash_of_the_page(indexes: Indexes, sandbox: Sandbox) -> None:
@@ -94,7 +96,7 @@ def test_uv_installs_from_it_alone(indexes: Indexes, sandbox: Sandbox, place: st
 
     assert done.exit_code == 0, done.text
     assert _installed(sandbox) == BUILT
-    assert set(indexes.server.names()) == ({"pillow", NAME} if place == "http" else set())
+    assert indexes.server.names() == (["pillow", f"{NAME}.metadata", NAME] if place == "http" else [])
 
 
 def test_a_project_of_uv_takes_pillow_from_it_and_all_else_from_elsewhere(indexes: Indexes, sandbox: Sandbox) -> None:

@@ -10,7 +10,7 @@ from support.sandbox import NOBODY_LISTENS, Sandbox
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import open_session
-from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
 
 PURE = "py3-none-any"

@@ -14,10 +14,9 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from fastinstall import __version__
-from fastinstall.cli.common import find_target_to_read, tell
+from fastinstall.cli.common import find_target_to_read, session_of, tell
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import session_of
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.secrets import redact_text

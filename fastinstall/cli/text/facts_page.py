@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from fastinstall.cli.console import SHOWN, Page, join_lines
-from fastinstall.elf.description import Confidence, ImagingCore, LoadedLibrary
+from fastinstall.elf.description import ImagingCore, LoadedLibrary
+from fastinstall.elf.isa.scan import Confidence
 from fastinstall.model.conda import CondaClash, CondaTool
 from fastinstall.model.facts import Facts, FrameworkBuild, Gpu
 

@@ -36,14 +36,7 @@ from fastinstall.doctor.codec_libraries import find_codec, find_core_codec, list
 from fastinstall.doctor.owners import is_of_the_system
 from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, offer_setup, offer_stock, run_python, word_command
 from fastinstall.index.upgrades import environment_command, forecast_upgrade
-from fastinstall.model.advisories import (
-    Advisory,
-    Severity,
-    count_by_severity,
-    select_applicable_advisories,
-    select_comparable_versions,
-    select_library_advisories,
-)
+from fastinstall.model import advisories
 from fastinstall.model.dependants import dependants_of
 from fastinstall.model.facts import PinKind, PinState
 from fastinstall.model.finding import Finding, Remedy, Status
@@ -81,7 +74,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 def _check_pillow(context: CheckContext, version: str, data: tuple[str, ...]) -> Iterator[Finding]:
     known, verify = _list_advisories_of_pillow(context), run_python(context, VERSION)
     try:
-        affecting = select_applicable_advisories(known, version, kernels=_has_kernels(context))
+        affecting = advisories.select_applicable_advisories(known, version, kernels=_has_kernels(context))
     except ValueError:
         message = "PIL/_version.py holds no version that could be compared"
         yield _SAY.unknown(message, observed=version, verify=verify)
@@ -98,9 +91,9 @@ def _check_pillow(context: CheckContext, version: str, data: tuple[str, ...]) ->
 def _check_libraries(context: CheckContext, data: tuple[str, ...]) -> Iterator[Finding]:
     known = context.recipe.advisories
     watched = {advisory.component for advisory in known}
-    told = select_comparable_versions(find_library_versions(context))
+    told = advisories.select_comparable_versions(find_library_versions(context))
     versions = {name: version for name, version in told.items() if name in watched}
-    affecting = select_library_advisories(known, versions)
+    affecting = advisories.select_library_advisories(known, versions)
     named = {advisory.component for advisory in affecting} or versions
     joined = ", ".join(f"{name} {version}" for name, version in versions.items() if name in named)
     if affecting:
@@ -110,7 +103,7 @@ def _check_libraries(context: CheckContext, data: tuple[str, ...]) -> Iterator[F
         yield _SAY.ok(message, evidence=data, verify=verify)
 
 
-def _list_advisories_of_pillow(context: CheckContext) -> tuple[Advisory, ...]:
+def _list_advisories_of_pillow(context: CheckContext) -> tuple[advisories.Advisory, ...]:
     return tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
 
 
@@ -118,8 +111,8 @@ def _has_kernels(context: CheckContext) -> bool:
     return context.readable_core is not None and bool(context.readable_core.simd_symbols)
 
 
-def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory, ...]) -> Finding:
-    counts = ", ".join(f"{count} {severity}" for severity, count in count_by_severity(affecting).items())
+def _report_affected(context: CheckContext, what: str, affecting: tuple[advisories.Advisory, ...]) -> Finding:
+    counts = ", ".join(f"{count} {severity}" for severity, count in advisories.count_by_severity(affecting).items())
     subject = "1 known advisory affects" if len(affecting) == 1 else f"{len(affecting)} known advisories affect"
     of_libraries = any(advisory.component for advisory in affecting)
     is_bundled = context.receipt is not None and context.receipt.link is LinkMode.BUNDLE
@@ -141,11 +134,11 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[Advisory
     )
 
 
-def _weigh_advisories(context: CheckContext, affecting: tuple[Advisory, ...]) -> tuple[Status, str]:
+def _weigh_advisories(context: CheckContext, affecting: tuple[advisories.Advisory, ...]) -> tuple[Status, str]:
     """Return how grave the advisories are together, and what to say of the risk that was accepted."""
     if is_of_the_system(context.facts):
         return Status.WARNING, "; the operating system may have patched its own build"
-    critical = [advisory for advisory in affecting if advisory.severity is Severity.CRITICAL]
+    critical = [advisory for advisory in affecting if advisory.severity is advisories.Severity.CRITICAL]
     if not critical:
         return Status.WARNING, ""
     receipt = context.own_receipt
@@ -163,7 +156,7 @@ def _find_pin(context: CheckContext) -> PinState | None:
     return next((pin for pin in context.facts.pins if not pin.problems), None) if context.core_is_ours else None
 
 
-def _describe_advisory(context: CheckContext, advisory: Advisory) -> Iterator[str]:
+def _describe_advisory(context: CheckContext, advisory: advisories.Advisory) -> Iterator[str]:
     names = " = ".join((advisory.id, *advisory.aliases))
     affects = f"{advisory.component} {advisory.affects}".lstrip()
     yield f"{names} ({advisory.severity}, affects {affects}): {advisory.summary} [{advisory.source}]"
@@ -177,7 +170,9 @@ def _make_remedy(context: CheckContext) -> Remedy:
     What is known of Pillow decides for its kernels and libraries too: they come with it.
     """
     facts, version = context.facts, context.facts.stack.version or ""
-    affecting = select_applicable_advisories(context.recipe.advisories, version) if is_version(version) else ()
+    affecting = (
+        advisories.select_applicable_advisories(context.recipe.advisories, version) if is_version(version) else ()
+    )
     view = forecast_upgrade(affecting, version, facts.interpreter, dependants_of(facts))
     if not view.is_held:
         remedy = _make_upgrade_remedy(context, view.allowed)

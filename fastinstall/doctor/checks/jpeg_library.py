@@ -29,16 +29,9 @@ from pathlib import PurePath
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor import codec_libraries as libraries
+from fastinstall.doctor import remedies
 from fastinstall.doctor.check_context import CheckContext, FindingFactory
 from fastinstall.doctor.owners import explain_no_core
-from fastinstall.doctor.remedies import (
-    PRINT_FEATURES,
-    offer_repair,
-    run_python,
-    show_digests,
-    show_needed,
-    show_strings,
-)
 from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
 from fastinstall.model.finding import Finding, Status
 
@@ -74,7 +67,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if core is None:
         yield _SAY.skipped(explain_no_core(context.facts))
     elif libraries.is_unresolved(context, core):
-        yield _SAY.skipped(libraries.explain_no_simulation(context), verify=show_needed(core.path))
+        yield _SAY.skipped(libraries.explain_no_simulation(context), verify=remedies.show_needed(core.path))
     elif (missing := _find_missing_jpeg(context, core)) is not None:
         yield _report_unresolved(context, missing)
     elif (jpeg := _find_jpeg(context, core)) is None:
@@ -85,7 +78,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         simd = "with SIMD code, " if jpeg.library.simd else ""
         name, whose = libraries.name_library(jpeg.library), libraries.describe_file_owner(context, jpeg.path)
         message = f"the core {how} {name} ({simd}{whose})"
-        fine = _SAY.ok(message, evidence=_portray(context, jpeg), verify=show_strings(jpeg.path, _MARKS))
+        fine = _SAY.ok(message, evidence=_portray(context, jpeg), verify=remedies.show_strings(jpeg.path, _MARKS))
         yield from problems or (fine,)
 
 
@@ -95,7 +88,7 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
     runtime, receipt = context.facts.runtime, context.receipt
     if runtime is not None and "jpg" in runtime.features:
         message = "the core has JPEG but needs no libjpeg: it is linked statically"
-        return _SAY.hint(message, evidence=evidence, verify=show_needed(core.path))
+        return _SAY.hint(message, evidence=evidence, verify=remedies.show_needed(core.path))
     recorded = receipt.jpeg if receipt is not None else None
     return _SAY.say(
         Status.WARNING if recorded is None else Status.ERROR,
@@ -103,8 +96,8 @@ def _report_unlinked(context: CheckContext, core: ImagingCore) -> Finding:
         evidence=evidence,
         expected=libraries.name_library(recorded) if recorded is not None else "libjpeg",
         observed="none",
-        remedy=offer_repair(context),
-        verify=run_python(context, PRINT_FEATURES),
+        remedy=remedies.offer_repair(context),
+        verify=remedies.run_python(context, remedies.PRINT_FEATURES),
     )
 
 
@@ -113,7 +106,7 @@ def _report_unresolved(context: CheckContext, missing: MissingLibrary) -> Findin
     return _SAY.error(
         f"{missing.name} {told}; PIL cannot be imported",
         evidence=(f"needed by {missing.needed_by}",),
-        remedy=offer_repair(context),
+        remedy=remedies.offer_repair(context),
         verify=libraries.show_lacking(context, missing),
     )
 
@@ -138,8 +131,8 @@ def _report_identity(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
             evidence=(*_portray(context, jpeg), *(_list_claims_and_failures(context) if failure else ())),
             expected=expected,
             observed=name,
-            remedy=offer_repair(context),
-            verify=show_strings(jpeg.path, _MARKS),
+            remedy=remedies.offer_repair(context),
+            verify=remedies.show_strings(jpeg.path, _MARKS),
         )
 
 
@@ -154,8 +147,8 @@ def _report_changed(context: CheckContext, jpeg: Jpeg) -> Iterator[Finding]:
         evidence=(*changes, *_portray(context, jpeg)),
         expected=f"{recorded.path} (sha256 {recorded.sha256[:_SHOWN]})",
         observed=f"{jpeg.path} (sha256 {jpeg.library.sha256[:_SHOWN]})",
-        remedy=offer_repair(context),
-        verify=show_digests(jpeg.path),
+        remedy=remedies.offer_repair(context),
+        verify=remedies.show_digests(jpeg.path),
     )
 
 

@@ -11,17 +11,8 @@ from typing import Any, TypeVar
 
 from fastinstall.core.codec import decode, encode
 from fastinstall.elf.cpu import Cpu
-from fastinstall.elf.description import (
-    Binding,
-    Codec,
-    Confidence,
-    CoreLevel,
-    ImagingCore,
-    IsaScan,
-    Linkage,
-    LoadedFile,
-    LoadedLibrary,
-)
+from fastinstall.elf.description import Binding, Codec, CoreLevel, ImagingCore, Linkage, LoadedFile, LoadedLibrary
+from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.model.advisories import Advisory, Severity
 from fastinstall.model.conda import Conda, CondaClaim, CondaPackage, CondaStack, CondaTool
 from fastinstall.model.facts import (

@@ -10,14 +10,14 @@ from support.suite.golden import Golden
 from support.values.sessions import a_session
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.wheel_set import set_text
+from fastinstall.cli.text.fleets import set_text
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import DocumentError, UndeterminedError, UsageError
 from fastinstall.core.files import sha256
 from fastinstall.fleet.wheel_set import PYTHONS, SetWheel, WheelOutcome, WheelSet, build_set, plan_set
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.package_index import publish_wheel
+from fastinstall.wheelbuild.package_index.publish import publish_wheel
 
 VERSION = str(running())
 ABI = f"cp{VERSION.replace('.', '')}"

@@ -36,16 +36,6 @@ def test_a_local_version_is_kept(tmp_path: Path) -> None:
     assert observe_distributions(tmp_path)[0].version == "12.1.1+simd.v3"
 
 
-def test_a_name_that_can_be_split_in_two_ways_is_looked_up(tmp_path: Path) -> None:
-    metadata = tmp_path / "some-old-tool-1.0-rc.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_bytes(
-        b"Metadata-Version: 1.0\r\nName: some-old-tool\r\nVersion: 1.0-rc\r\n\r\nName: x"
-    )
-    (found,) = observe_distributions(tmp_path)
-    assert (found.name, found.version) == ("some-old-tool", "1.0-rc")
-
-
 def test_a_directory_without_anything_in_it_is_still_named(tmp_path: Path) -> None:
     (tmp_path / "pillow.dist-info").mkdir()
     (tmp_path / "numpy-2.0.dist-info").mkdir()

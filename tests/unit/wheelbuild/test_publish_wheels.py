@@ -1,18 +1,18 @@
-import html
-import re
+import base64
+import json
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.index.handwritten_wheels import write_wheel
 
 from fastinstall.core.errors import DocumentError, FailedError, FastinstallError
+from fastinstall.core.events import Event, Noted
 from fastinstall.core.files import sha256
 from fastinstall.observe.session import Session, open_session
-from fastinstall.wheelbuild.package_index import IndexedWheel, make_pages, publish_wheel, require_wheelhouse
+from fastinstall.wheelbuild.package_index.publish import publish_wheel, require_wheelhouse
 
 
 @pytest.fixture
@@ -35,25 +35,48 @@ def _publish(session: Session, wheel: Path, directory: Path) -> Path:
 
 
 def _offered(directory: Path, name: str = "pillow") -> list[str]:
-    page = directory / "simple" / name / "index.html"
-    return re.findall(r"<a [^>]*>([^<]*)</a>", page.read_text()) if page.exists() else []
+    page = directory / "simple" / name / "index.json"
+    return [file["filename"] for file in json.loads(page.read_text())["files"]] if page.exists() else []
 
 
 def _content(directory: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
-def test_a_wheel_comes_with_its_sum_and_its_pages(session: Session, wheel: Path, directory: Path) -> None:
+def test_a_wheel_comes_with_its_sum_its_metadata_and_its_pages(session: Session, wheel: Path, directory: Path) -> None:
     placed = _publish(session, wheel, directory)
 
     assert placed == directory / wheel.name
     assert (directory / "SHA256SUMS").read_text() == f"{sha256(wheel)}  {wheel.name}\n"
-    page = (directory / "simple/pillow/index.html").read_text()
-    assert _attributes(page) == {
-        "href": f"../../{wheel.name.replace('+', '%2B')}#sha256={sha256(wheel)}",
-        "data-requires-python": ">=3.8",
-    }
+    assert (directory / f"{wheel.name}.metadata").read_text().startswith("Metadata-Version")
+    (file,) = json.loads((directory / "simple/pillow/index.json").read_text())["files"]
+    assert file["hashes"]["sha256"] == sha256(wheel)
+    assert file["core-metadata"]["sha256"] == sha256(directory / f"{wheel.name}.metadata")
+    assert file["requires-python"] == ">=3.8"
     assert "pillow/" in (directory / "simple/index.html").read_text()
+
+
+def test_the_page_for_people_has_each_wheel_that_is_there(
+    session: Session, wheel: Path, directory: Path, tmp_path: Path
+) -> None:
+    gone = _publish(session, write_wheel(tmp_path / "built", "pillow", "12.1.1+simd.v3"), directory)
+    assert "12.1.1+simd.v3" in (directory / "index.html").read_text()
+    gone.unlink()
+
+    _publish(session, wheel, directory)
+
+    page = (directory / "index.html").read_text()
+    assert sha256(wheel) in page
+    assert "12.1.1+simd.v3" not in page
+
+
+def test_a_page_of_somebody_else_stays(session: Session, wheel: Path, directory: Path) -> None:
+    directory.mkdir()
+    (directory / "index.html").write_text("<h1>mine</h1>")
+
+    _publish(session, wheel, directory)
+
+    assert (directory / "index.html").read_text() == "<h1>mine</h1>"
 
 
 def test_further_wheels_are_added_and_the_same_one_again_changes_nothing(
@@ -71,7 +94,7 @@ def test_further_wheels_are_added_and_the_same_one_again_changes_nothing(
     assert {path: path.stat().st_mtime_ns for path in directory.rglob("simple/**/*.*")} == before
 
 
-def test_a_wheel_that_was_taken_away_leaves_pages_and_sums(
+def test_a_wheel_that_was_taken_away_leaves_pages_metadata_and_sums(
     session: Session, wheel: Path, directory: Path, tmp_path: Path
 ) -> None:
     gone = _publish(session, write_wheel(tmp_path / "built", "pillow_simd", "12.1.1.post0+simd.v3"), directory)
@@ -79,6 +102,7 @@ def test_a_wheel_that_was_taken_away_leaves_pages_and_sums(
 
     _publish(session, wheel, directory)
 
+    assert not (directory / f"{gone.name}.metadata").exists()
     assert not (directory / "simple/pillow-simd").exists()
     assert "pillow-simd" not in (directory / "simple/index.html").read_text()
     assert (directory / "SHA256SUMS").read_text() == f"{sha256(wheel)}  {wheel.name}\n"
@@ -98,14 +122,39 @@ def test_a_wheel_that_was_added_is_offered_and_sums_of_other_files_stay(
     assert added.name not in (directory / "SHA256SUMS").read_text()
 
 
-def test_a_page_in_a_form_that_is_not_written_is_removed(session: Session, wheel: Path, directory: Path) -> None:
-    for stale in ("simple/index.json", "simple/pillow/index.json"):
-        (directory / stale).parent.mkdir(parents=True, exist_ok=True)
-        (directory / stale).write_text("{}")
+def test_attestations_of_the_very_bytes_are_offered(session: Session, wheel: Path, directory: Path) -> None:
+    directory.mkdir()
+    (directory / f"{wheel.name}.provenance").write_text(_provenance(sha256(wheel)))
 
     _publish(session, wheel, directory)
 
-    assert not list(directory.rglob("index.json"))
+    page = (directory / "simple/pillow/index.html").read_text()
+    assert f'{wheel.name.replace("+", "%2B")}.provenance"' in page
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{}", "not a provenance document"),
+        ("not JSON", "not a provenance document"),
+        ('{"attestation_bundles": []}', "belongs to another wheel"),
+        ("another", "belongs to another wheel"),
+    ],
+)
+def test_attestations_of_anything_else_are_not_offered_and_named(
+    session: Session, wheel: Path, directory: Path, text: str, reason: str
+) -> None:
+    directory.mkdir()
+    beside = directory / f"{wheel.name}.provenance"
+    beside.write_text(_provenance("f" * 64) if text == "another" else text)
+    heard: list[Event] = []
+
+    _publish(session.listening(heard.append), wheel, directory)
+
+    assert "provenance" not in (directory / "simple/pillow/index.html").read_text()
+    (note,) = {event for event in heard if isinstance(event, Noted)}
+    assert str(beside) in note.message
+    assert reason in note.message
 
 
 def _garbage(directory: Path, _wheel: Path) -> str:
@@ -183,27 +232,7 @@ def test_a_file_in_the_place_of_the_directory_is_named(directory: Path) -> None:
         require_wheelhouse(directory / "deeper")
 
 
-FILE = IndexedWheel(name="pillow", filename="pillow-13.0.0+simd.v3-cp311-cp311-linux_x86_64.whl", sha256="a" * 64)
-
-
-def test_the_root_leads_to_each_project_once() -> None:
-    pages = make_pages([replace(FILE, name="pillow-simd"), FILE, replace(FILE, filename="pillow-2.whl")])
-
-    assert re.findall(r'href="([^"]*)"', pages["index.html"]) == ["pillow/", "pillow-simd/"]
-    assert set(pages) == {f"{place}index.html" for place in ("", "pillow/", "pillow-simd/")}
-
-
-def test_an_address_is_relative_and_has_no_bare_plus_and_nothing_is_said_that_is_not_known() -> None:
-    plain = "../../pillow-13.0.0%2Bsimd.v3-cp311-cp311-linux_x86_64.whl"
-
-    assert _attributes(make_pages([FILE])["pillow/index.html"]) == {"href": f"{plain}#sha256={'a' * 64}"}
-
-
-def test_no_name_can_break_out_of_the_page() -> None:
-    assert "<script>" not in make_pages([replace(FILE, filename='a"><script>.whl')])["pillow/index.html"]
-
-
-def _attributes(page: str) -> dict[str, str]:
-    """Of the one link on it."""
-    (anchor,) = re.findall(r"<a ([^>]*)>", page)
-    return {key: html.unescape(value) for key, value in re.findall(r'([\w-]+)="([^"]*)"', anchor)}
+def _provenance(digest: str) -> str:
+    statement = {"subject": [{"name": "pillow", "digest": {"sha256": digest}}]}
+    envelope = {"statement": base64.b64encode(json.dumps(statement).encode()).decode(), "signature": ""}
+    return json.dumps({"version": 1, "attestation_bundles": [{"attestations": [{"envelope": envelope}]}]})

@@ -6,7 +6,7 @@ import pytest
 
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Distribution, FrameworkBuild
-from fastinstall.observe.gpu import observe_frameworks
+from fastinstall.observe.stack import observe_frameworks
 
 LATER = "from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip', 'xpu']\n"
 
