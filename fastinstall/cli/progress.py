@@ -76,7 +76,7 @@ class ProgressLines:
         """Print what stays to be read when the work is over."""
         verbose = self._console.verbose
         match event:
-            case Started() if verbose:
+            case Started() if verbose or not self._state.stage:  # for which no line is alive
                 self._tell(event.message)
             case Finished() if verbose:
                 self._tell(f"{event.message} ({event.seconds:.1f} s)")
