@@ -23,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from support.conda import packages as conda_packages
 
 from fastinstall.conda.engines.choose import CondaTools, open_engine, open_rattler
-from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/"
@@ -52,7 +51,7 @@ class Bench:
         self.variables = {**os.environ, "CONDARC": str(root / "condarc"), "HOME": str(root)}
         self.variables.pop("PYTHONDONTWRITEBYTECODE", None)
         self.conda = str(conda)
-        means = CondaTools(variables=self.variables, cache=root / "cache", emit=ignore)
+        means = CondaTools(variables=self.variables, cache=root / "cache")
         tool = CondaTool(command=(self.conda,), version="", root=conda.parents[1], solver="classic", found_by="")
         self.engines = {each: open_engine(each, tool, means) for each in (CondaInstaller.CONDA, CondaInstaller.RATTLER)}
         channel = root / "channel"

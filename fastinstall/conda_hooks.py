@@ -28,7 +28,6 @@ from fastinstall.model.recipe import PROVIDERS
 _OFF = "FASTINSTALL_GUARD"
 _NAME, _PREFIX = ("-n", "--name"), ("-p", "--prefix")
 
-_requested: list[str] = []
 _foreseen: set[str] = set()
 
 
@@ -53,18 +52,13 @@ def run_conda_command(words: Sequence[str]) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
-def keep_requested_specs(coming: Iterable[object], going: Iterable[object]) -> None:
-    """Keep the specs that were asked for, until the solver has decided."""
-    _requested[:] = sorted(str(spec) for spec in (*coming, *going))
-
-
 def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> None:
     """Warn of what the solver has decided about the stack."""
     status = _observe_stack_status()
     if status is None:
         return
     change = CondaChange(linked=tuple(map(_make_package, linked)), unlinked=tuple(map(_make_package, unlinked)))
-    warning = foresee_conda_changes(change, tuple(_requested), status)
+    warning = foresee_conda_changes(change, status)
     if warning and warning[0] not in _foreseen:
         _foreseen.add(warning[0])
         _warn(*warning)

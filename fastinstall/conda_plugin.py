@@ -47,12 +47,6 @@ def conda_health_checks() -> Iterable[object]:
 
 
 @hookimpl
-def conda_pre_solves() -> Iterable[object]:
-    """Learn what was asked for."""
-    return _make_plugin("CondaPreSolve", {"name": "fastinstall", "action": _remember_solve})
-
-
-@hookimpl
 def conda_post_solves() -> Iterable[object]:
     """Warn before the stack is replaced."""
     return _make_plugin("CondaPostSolve", {"name": "fastinstall", "action": _foresee_solve})
@@ -95,10 +89,6 @@ def _run_health_check(prefix: str, verbose: object) -> None:
 def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
     # What fails here conda catches, and it is told so where a person declines.
     return int(_import_hooks().fix(prefix, confirm))
-
-
-def _remember_solve(coming: Iterable[object], going: Iterable[object]) -> None:
-    _run_quietly("keep_requested_specs", coming, going)
 
 
 def _foresee_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:

@@ -7,12 +7,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from fastinstall.cli import commands
-from fastinstall.cli.common import make_request, target_of, tell, tell_renaming
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_renaming
 from fastinstall.cli.help import EXAMPLES, Example
 from fastinstall.cli.main import Context, main
 from fastinstall.cli.options import add_request_options
 from fastinstall.cli.parser import VERBS, add_target_flags
-from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core.errors import ExitCode
 from whole_proof.prove_recipe import prove_recipe
 from whole_proof.text import proof_text

@@ -9,10 +9,8 @@ from typing import Any
 
 from json_schema import json_schema
 
-from fastinstall.apply.eta import Durations
 from fastinstall.bench.report import BenchReport
 from fastinstall.cli.commands.completion import Completion
-from fastinstall.cli.wizard.answers import Answers
 from fastinstall.core.codec import dump
 from fastinstall.fleet.fleet import Fleet
 from fastinstall.fleet.reports import Collected
@@ -44,8 +42,6 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "receipt": partial(json_schema, Receipt, name="receipt"),
     "bench": partial(json_schema, BenchReport, name="bench"),
     "speed": partial(json_schema, SpeedTable, name="speed"),
-    "durations": partial(json_schema, Durations, name="durations"),
-    "answers": partial(json_schema, Answers, name="answers"),
     "guard": partial(json_schema, Guards, name="guard"),
     "pin": partial(json_schema, ProjectChange, name="pin"),
     "locks": partial(json_schema, LockReport, name="locks"),

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from fastinstall.apply.expectations import estimate_seconds
 from fastinstall.apply.late_interrupts import report_late_interruptions
 from fastinstall.apply.recovery import lock_recovered_environment
 from fastinstall.core.codec import document
 from fastinstall.core.errors import FailedError, RefusedError, UnprovenError
-from fastinstall.core.events import Noted, ignore
+from fastinstall.core.events import Noted, RemainingTime, ignore
 from fastinstall.core.messages import fix_command
 from fastinstall.core.refused_writes import MOVE_CACHE, refuse_noexec
 from fastinstall.core.values import immutable
@@ -73,6 +74,7 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
             raise RefusedError("the plan has no steps, and nothing is set up here", hint=hint)
         return SetupOutcome(plan=plan, receipt=receipt)
     prefix = Path(plan.environment.prefix)
+    session.emit(RemainingTime(seconds=estimate_seconds(plan)))
     with report_late_interruptions(prefix, plan.verb):
         if is_for_guard_alone(plan):
             outcome = SetupOutcome(plan=plan, receipt=renew_guard(session, plan))

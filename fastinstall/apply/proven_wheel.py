@@ -213,7 +213,7 @@ def _prove_anew(
     from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (likewise)
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
-    context.emit(Started(stage="prove", message=f"proving {built.wheel.name}"))
+    context.emit(Started(stage="prove", message=f"comparing {built.wheel.name} with the official wheel"))
     with temporary_directories.temporary_directory("proof", within=context.cache / "tmp") as space:
         unpack_wheel(built.wheel, space / "tree")
         proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, context))

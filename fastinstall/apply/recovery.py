@@ -1,7 +1,7 @@
 """Recover an environment from an interrupted run: commands that change it finish the recovery, others only report it.
 
 This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is put into
-words.
+words. A project that a rollback leaves pinned is told of, and not changed.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import creation_note
-from fastinstall.journal.rollback import recover
+from fastinstall.journal.rollback import receipt_if_readable, recover
 from fastinstall.journal.snapshot import is_at_work, read_environment_history
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.facts import Environment
@@ -25,9 +25,11 @@ from fastinstall.model.history import (
     UnfinishedRun,
     describe_finished_interruption,
     describe_interruption,
+    unpinning_command,
 )
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import Session
+from fastinstall.pins.earlier_pins import find_noted_project, read_pin_record
 
 
 @immutable
@@ -129,6 +131,23 @@ def describe_interruptions(environment: Environment) -> tuple[str, ...]:
     return tuple(describe_interruption(each, prefix) for each in interruptions)
 
 
+def find_pin_left_behind(store: JournalStore, noted: Path | None) -> Iterator[str]:
+    """Yield a sentence if a project is still pinned to a stack that has just been undone.
+
+    Args:
+        store: of the environment, as it is now.
+        noted: what `find_noted_project` said of it before.
+    """
+    record = read_pin_record(noted) if noted is not None else None
+    if noted is None or record is None:
+        return
+    receipt = receipt_if_readable(store)
+    installed = f"{receipt.distribution}=={receipt.version}" if receipt is not None else "no build of fastinstall"
+    if record.requirement != installed:
+        command = unpinning_command(noted, store.prefix)
+        yield f"{noted} is still pinned to {record.requirement}, but {installed} is installed; to unpin it: {command}"
+
+
 class _Tell(Protocol):
     def __call__(self, sentence: str, *, changed: bool = True) -> None: ...
 
@@ -156,6 +175,7 @@ _UNSEEN = (UnfinishedRun.BEGINNING, UnfinishedRun.END)
 
 def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
     """Recover one thing after the other, and tell each when it has happened, since the next one may fail."""
+    noted = find_noted_project(store.prefix)
     recovered = recover(store, force=force)
     if recovered is not None:
         changed = recovered.interruption.cut not in _UNSEEN
@@ -168,6 +188,8 @@ def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
     if making is not None:
         creation_note.finish(store.prefix)
         tell(describe_finished_interruption(making), changed=False)
+    for sentence in find_pin_left_behind(store, noted) if recovered is not None else ():
+        tell(sentence, changed=False)
 
 
 def recover_first(session: Session, target: NamedTarget) -> None:

@@ -10,14 +10,7 @@ from dataclasses import replace
 from fastinstall.bench import wording as words
 from fastinstall.bench.adoption import AdviceContext, disk_need, rank_simplicity, ways_of
 from fastinstall.bench.bottleneck import find_best_rate, measure_cold_delay, reads_from_disk
-from fastinstall.bench.report import (
-    BottleneckVerdict,
-    CandidateResult,
-    Gain,
-    LoadingLimit,
-    LoadingRate,
-    SpeedAdvice,
-)
+from fastinstall.bench.report import BottleneckVerdict, CandidateResult, Gain, LoadingLimit, LoadingRate, SpeedAdvice
 from fastinstall.model.finding import Remedy
 
 _BEYOND_NOISE = 1.02

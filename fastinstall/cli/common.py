@@ -1,32 +1,31 @@
-"""What several verbs share: the target and the request from the flags, and what is told of results and dead runs."""
+"""What several verbs share: session and progress, target and request from the flags, and how a result is told."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request
 from fastinstall.core.errors import UsageError
+from fastinstall.core.events import Event, Finished, Noted, Started
 from fastinstall.core.home import expand_home
 from fastinstall.model.facts import Environment
 from fastinstall.model.recipe import describe_renaming, find_current_name
 from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget, find_environment
-from fastinstall.observe.session import Session
-
-if TYPE_CHECKING:
-    from fastinstall.cli.console import Page
-
+from fastinstall.observe.session import Session, open_session
 
 T = TypeVar("T")
 
 
-def tell(context: Context, name: str, value: T, render: Callable[[T, "Page"], str]) -> None:
+def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str]) -> None:
     """Print a result on stdout: its document with --json, else its text."""
     from fastinstall.core.codec import document, dump  # noqa: PLC0415 (doctor has its own outlet)
 
+    context.closing.close()  # a line that is alive on the terminal goes first
     console = context.console
     console.data(dump(document(name, value)) if console.json else render(value, console.out))
 
@@ -123,3 +122,36 @@ def _parse_field(flag: str) -> str:
 
 def _parse_path(text: str | None) -> Path | None:
     return expand_home(text) if text else None
+
+
+def session_of(context: Context) -> Session:
+    """Return the session of a run, whose events go to the log only."""
+    session = open_session(context.variables)
+    return session.listening(lambda event: _log(context, event))
+
+
+def progress_for(context: Context) -> Callable[[Event], None]:
+    """Return a listener that shows events on stderr: a bar on a terminal, lines elsewhere."""
+    if context.console.quiet:
+        return lambda event: _log(context, event)
+    from fastinstall.cli.progress import progress_listener  # noqa: PLC0415 (doctor shows none)
+
+    show = context.closing.enter_context(progress_listener(context.console))
+
+    def listen(event: Event) -> None:
+        _log(context, event, shown=not context.console.json)
+        show(event)
+
+    return listen
+
+
+def _log(context: Context, event: Event, *, shown: bool = False) -> None:
+    match event:
+        case Started():
+            context.log.write(f"{event.stage}: {event.message}")
+        case Finished():
+            context.log.write(f"{event.stage}: {event.message} ({event.seconds:.1f} s)")
+        case Noted():
+            context.log.write(event.message)
+            if event.changed:
+                context.changes[event.message] = shown or context.changes.get(event.message, False)

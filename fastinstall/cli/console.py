@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from io import StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, Literal, TextIO, cast
 
@@ -178,13 +178,16 @@ class Page:
         yield from self.lines(found["talk"], first=first, rest=rest, style=style)
         yield rest + self.paint(found["command"], style)
 
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+    def table(
+        self, head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), margin: int = 0
+    ) -> Iterator[str]:
         """Yield the lines of a table; a figure is never broken, words are if the terminal is too narrow.
 
         Args:
             head: the names of the columns.
             rows: a text for each of them.
             right: numbers of the columns with figures.
+            margin: columns before each line, left empty.
         """
         from rich.table import Table  # noqa: PLC0415 (only for tables)
         from rich.text import Text  # noqa: PLC0415
@@ -195,7 +198,8 @@ class Page:
             table.add_column(name, justify="right" if figures else "left", no_wrap=figures, overflow="fold")
         for row in rows:
             table.add_row(*map(Text, row))
-        yield from self.render(table)
+        inner = replace(self, width=self.width - margin) if self.width is not None else self
+        yield from (f"{' ' * margin}{line}" for line in inner.render(table))
 
     def render(self, shown: "RenderableType") -> Iterator[str]:
         """Yield the lines of whatever rich can lay out."""

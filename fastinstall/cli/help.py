@@ -21,7 +21,7 @@ SCREENS: Mapping[str, frozenset[str]] = {
         "rollback": "--list --to --forget --allow --prefix --python --yes --json --quiet --verbose --no-color",
         "guard": "--pin --project --wheels --prefix --yes --json --quiet --verbose --no-color",
         "build": "--output --format --set --hosts --machine --with-tool --recipe --levels --prefix --json",
-        "bench": "--quick --only --prefix --target-rate --loader --with --html --json",
+        "bench": "--quick --only --prefix --target-rate --loader --with --json",
     }.items()
 }
 """By verb, the flags (the longest spelling) of its screen."""

@@ -363,7 +363,7 @@ REQUEST_OPTIONS: tuple[Option, ...] = (
     Option("toolchain", "--toolchain", "SOURCE", _TOOLCHAIN, one_of(ToolchainSource), Question("Compiler")),
     Option("jobs", "--jobs", "N", "parallel compile jobs; default: one per CPU", positive_number, _JOBS_ASKED),
     Option("upgrade", "--upgrade", "", "look for a later version even if all is well", switch, _UPGRADE_ASKED),
-    Option("allow", "--allow", "RISK,...", _RISKS, risks, Question("Accepted risks", empty="none")),
+    Option("allow", "--allow", "RISK,...", _RISKS, risks),
 )
 """In the order of the help and of the wizard's menu."""
 

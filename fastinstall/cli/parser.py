@@ -288,7 +288,7 @@ def _guard(parser: argparse.ArgumentParser) -> None:
 
 
 def _build(parser: argparse.ArgumentParser) -> None:
-    from fastinstall.cli.machine_flags import add_machine_flags  # noqa: PLC0415 (no other verb pays for them)
+    from fastinstall.core.architecture import ARCHITECTURES  # noqa: PLC0415 (no other verb pays for it)
 
     add_target_flags(parser)
     add_request_options(parser)
@@ -299,18 +299,54 @@ def _build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="store_true", help=wheels)
     hosts = "for many machines: DIR with their `inspect --json`; see plan --hosts"
     parser.add_argument("--hosts", metavar="DIR", help=hosts)
-    add_machine_flags(parser)
+    machines = tuple(each.machine for each in ARCHITECTURES)
+    machine = "for machines of this kind; it is what `uname -m` says there; default: this machine's"
+    parser.add_argument("--machine", choices=machines, metavar="NAME", help=machine)
+    emulated = "a Python of --machine that this machine can start, for the proof; once for each version"
+    parser.add_argument("--emulated-python", action="append", default=[], metavar="EXE", help=emulated)
+    unproven = "for another machine: build without comparing with the official wheel"
+    parser.add_argument("--unproven", action="store_true", help=unproven)
     _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
     tool = "put fastinstall into DIR/tool, for offline machines"
     parser.add_argument("--with-tool", action="store_true", help=tool)
 
 
 def _add_bench_flags(parser: argparse.ArgumentParser) -> None:
-    from fastinstall.cli.bench.bench_flags import add_bench, add_images  # noqa: PLC0415 (no other verb pays for them)
-
-    add_images(parser)
+    images = "images, or directories of them; without any, photos are generated"
+    parser.add_argument("paths", metavar="DIR|FILE", nargs="*", help=images)
     add_target_flags(parser)
-    add_bench(parser)
+    parser.add_argument("--quick", action="store_true", help="answer within 20 seconds")
+    parser.add_argument("--only", choices=("loading", "operations"), help="measure one of the two only")
+    _add_loading_flags(parser)
+    _add_candidate_flags(parser)
+
+
+def _add_loading_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what is loaded")
+    generated = "photos to generate: 500px, 12mp, png (default: all)"
+    group.add_argument("--workload", metavar="NAME,...", help=generated)
+    group.add_argument("--samples", metavar="N", help="how many images to measure")
+    group.add_argument("--size", metavar="PIXELS", help="the shorter side after the resize (default: 256)")
+    group.add_argument("--crop", metavar="PIXELS", help="the square cut out of the middle; 0: none (default: 224)")
+    filters = ("bilinear", "bicubic", "lanczos")
+    group.add_argument("--filter", choices=filters, help="of the resize (default: bilinear)")
+    group.add_argument("--workers", metavar="N,...", help="how many worker processes to try")
+    threads = "how many threads of one process to try, each up to an array"
+    group.add_argument("--threads", metavar="N,...", help=threads)
+    group.add_argument("--target-rate", metavar="N", help="images per second that training takes")
+    loader = "your own loader, to compare with; path in, array out"
+    group.add_argument("--loader", metavar="FILE[:FUNCTION]", help=loader)
+
+
+def _add_candidate_flags(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what it is compared with")
+    group.add_argument("--list", action="store_true", help="list the candidates and stop")
+    group.add_argument("--candidates", metavar="NAME,...", help="only these (default: all that fit)")
+    bring = "download candidates into the cache first; whatever is installed; all: every one"
+    group.add_argument("--with", dest="bring", metavar="NAME,...", help=bring)
+    group.add_argument("--no-build", action="store_true", help="do not build the fast Pillow for this")
+    code = "print the code of a candidate and stop"
+    group.add_argument("--print-code", metavar="NAME", help=code)
 
 
 def _inspect(parser: argparse.ArgumentParser) -> None:

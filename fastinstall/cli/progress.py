@@ -1,7 +1,7 @@
-"""Events as a person sees them: a live line with remaining time on a terminal, plain lines elsewhere.
+"""Events as a person sees them: one live line on a terminal, plain lines elsewhere.
 
-The line says what is being done, how much of it is done, and how long the rest will take. For a terminal that knows
-only lines, or a screen reader, the state is printed every so often instead.
+The line says what is being done, how much of it is done, how long it has taken so far, and roughly what is left of a
+setup. For a terminal that knows only lines, or a screen reader, the state is printed every so often instead.
 """
 
 import threading
@@ -10,37 +10,20 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from fastinstall.apply.cost import describe_cost
-from fastinstall.apply.eta import LEAST_LEFT, describe_expected_gain, estimate_durations
 from fastinstall.cli.console import Console
 from fastinstall.cli.questions import fit
 from fastinstall.core.events import Event, Finished, Noted, Progressed, RemainingTime, Started
+from fastinstall.core.messages import format_rough_duration
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-    from fastinstall.observe.session import Session
-    from fastinstall.plan.plan import Plan
-
 _PATIENCE = 10.0
 _FRAMES = 4
-
-_PHASES = {
-    "environment": "making the virtual environment",
-    "equip": "preparing the sources",
-    "prepare": "preparing the sources",
-    "compile": "compiling",
-    "bundle": "compiling",
-    "prove": "comparing with the official wheel",
-    "stage": "testing it and measuring its speed",
-    "try": "testing it and measuring its speed",
-    "measure": "testing it and measuring its speed",
-    "conda": "changing conda's packages",
-    "finish": "installing and checking it",
-}
-"""The phases of a setup in words, several by the same: a person wants to know where it stands, not all it does."""
+_BAR = 20
+_MEGABYTE = 1_000_000
 
 
 class ProgressLines:
@@ -64,9 +47,9 @@ class ProgressLines:
     def __call__(self, event: Event) -> None:
         """Show an event."""
         with self._lock:
-            before, self._state = self._state, advance_state(self._state, event, time.monotonic())
-            self._show(event, before)
-        if self._thread is None and (self._state.phase or self._state.stage):
+            self._state = advance_state(self._state, event, time.monotonic())
+            self._show(event)
+        if self._thread is None and self._state.stage:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
 
@@ -83,25 +66,24 @@ class ProgressLines:
         if self._thread is not None:
             self._thread.join()
 
-    def _show(self, event: Event, before: "ProgressState") -> None:
-        if self._state.work and self._state.work != before.work:
-            told = describe_time_left(self._state, time.monotonic())
-            self._tell(", ".join(filter(None, (self._state.work, told))))
-        elif text := self._describe_event(event):
-            self._tell(text, "warning" if isinstance(event, Noted) and event.warning else "")
+    def _show(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._tell(event.message)
+        else:
+            self._tell_lasting(event)
 
-    def _describe_event(self, event: Event) -> str:
-        """Describe an event; while a setup goes on only what its phases do not say, unless more is wanted."""
+    def _tell_lasting(self, event: Event) -> None:
+        """Print what stays to be read when the work is over."""
         verbose = self._console.verbose
         match event:
-            case Started() if verbose or not self._state.phase:
-                return event.message
+            case Started() if verbose or not self._state.stage:  # for which no line is alive
+                self._tell(event.message)
             case Finished() if verbose:
-                return f"{event.message} ({event.seconds:.1f} s)"
+                self._tell(f"{event.message} ({event.seconds:.1f} s)")
+            case Noted(warning=True):
+                self._tell(f"warning: {event.message}", "warning")
             case Noted() if verbose or not event.detail:
-                return f"warning: {event.message}" if event.warning else event.message
-            case _:
-                return ""
+                self._tell(event.message)
 
     def _watch(self) -> None:
         patience = self._patience
@@ -110,7 +92,7 @@ class ProgressLines:
             self._news.clear()
             patience = patience if heard else 2 * patience
             with self._lock:
-                if not heard and (self._state.phase or self._state.stage):
+                if not heard and self._state.stage:
                     self._tell(describe_state(self._state, time.monotonic()))
                     self._news.clear()
 
@@ -130,25 +112,22 @@ class ProgressBar(ProgressLines):
         """Show an event."""
         with self._lock:
             self._state = advance_state(self._state, event, time.monotonic())
-            if text := self._describe_event(event):
+            self._tell_lasting(event)
+            if not self._state.stage:
                 self._stop()
-                self._tell(text, "warning" if isinstance(event, Noted) and event.warning else "")
-            self._refresh()
+            elif self._live is None:
+                self._start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Take the line away, and show the cursor again."""
         with self._lock:
-            self._state = ProgressState()
             self._stop()
 
-    def _refresh(self) -> None:
-        state = self._state
-        if not (state.phase or state.stage):
-            self._stop()
-        elif self._live is None:
-            self._start()
+    def _tell(self, text: str, style: str = "") -> None:
+        self._stop()
+        super()._tell(text, style)
 
     def _start(self) -> None:
         from rich.console import Console as RichConsole  # noqa: PLC0415 (only where something is alive)
@@ -180,16 +159,8 @@ class ProgressBar(ProgressLines):
 
 
 def progress_listener(console: Console) -> ProgressLines:
-    """Return a listener for stderr, to be entered before its first event and left after its last."""
+    """Return a listener for stderr, to be entered before its first event and left before the result is printed."""
     return ProgressLines(console) if console.err.width is None or console.lines_only else ProgressBar(console)
-
-
-_BAR = 20
-_LEAST_DONE = 2
-_MINUTE = 60
-_ROUGH = 20
-_STEP = 5
-_MEGABYTE = 1_000_000
 
 
 @immutable
@@ -202,11 +173,7 @@ class ProgressState:
         begun: when it did, in seconds of any clock.
         done: units of it that are done.
         total: all of them; 0 where nobody counts.
-        counted: when its units began to be counted.
-        phase: the part of a setup that goes on; empty outside of one.
-        since: when this phase began.
-        end: when all will be done, by the same clock, or None if unknown.
-        after: seconds of the phases after this one.
+        end: when all of a setup is expected to be done, by the same clock; 0 if unknown.
     """
 
     stage: str = ""
@@ -214,92 +181,48 @@ class ProgressState:
     begun: float = 0.0
     done: int = 0
     total: int = 0
-    counted: float = 0.0
-    phase: str = ""
-    since: float = 0.0
-    end: float | None = None
-    after: float = 0.0
-
-    @property
-    def work(self) -> str:
-        """What a setup does, in words; empty outside of one."""
-        return _PHASES.get(self.phase, self.phase)
+    end: float = 0.0
 
 
 def advance_state(state: ProgressState, event: Event, now: float) -> ProgressState:
     """Return the state after an event; none before a plan, after which somebody may be asked."""
     match event:
-        case RemainingTime(seconds=0) | Started(stage="index" | "solve"):
+        case Started(stage="index" | "solve"):
             return ProgressState()
         case Started():
-            return replace(state, stage=event.stage, message=event.message, begun=now, done=0, total=0)
-        case Progressed():
-            return _count_progress(state, event, now)
+            return ProgressState(stage=event.stage, message=event.message, begun=now, end=state.end)
+        case Progressed() if event.stage == state.stage and event.total:
+            return replace(state, done=event.done, total=event.total)
         case Finished() if event.stage == state.stage:
-            return replace(state, stage="", message="", done=0, total=0)
+            return ProgressState(end=state.end)
         case RemainingTime():
-            since = now if state.end is None or event.phase != state.phase else state.since
-            return replace(state, end=now + event.seconds, after=event.after, phase=event.phase, since=since)
+            return replace(state, end=now + event.seconds)
         case _:
             return state
 
 
 def line_of(state: ProgressState, now: float, *, width: int = 80) -> str:
     """Return the state in at most `width` columns; a bar of ASCII only where units are counted and there is room."""
-    facts = ", ".join(filter(None, (_describe_counts(state, "/"), describe_time_left(state, now))))
-    work = state.work or state.message or state.stage
+    facts = _describe_facts(state, now, "/")
     bar = ""
     if state.total and width >= len(facts) + _BAR * 2:
         bar = f" [{'#' * (_BAR * state.done // state.total):.<{_BAR}}]"
     room = max(width - len(facts) - len(bar) - 2, 8)
-    if len(work) > room:
-        work = work[: room - 3].rstrip() + "..."
+    work = state.message if len(state.message) <= room else state.message[: room - 3].rstrip() + "..."
     return f"{work}{bar}  {facts}"[:width]
 
 
 def describe_state(state: ProgressState, now: float) -> str:
     """Return the state as a sentence, for those who hear it."""
-    counts, left = _describe_counts(state, " of "), describe_time_left(state, now)
-    so_far = "" if state.phase else f"{round(now - state.begun)} s so far"
-    return f"still {', '.join(filter(None, (state.work or state.message or state.stage, counts, so_far, left)))}"
+    return f"still {state.message}, {_describe_facts(state, now, ' of ')}"
 
 
-def _describe_counts(state: ProgressState, between: str) -> str:
+def _describe_facts(state: ProgressState, now: float, between: str) -> str:
+    """Describe how much is done, how long it has taken, and until the estimate is used up what is left."""
+    left = f" ({format_rough_duration(state.end - now)} left)" if state.end > now else ""
+    so_far = f"{now - state.begun:.0f} s so far{left}"
     if not state.total:
-        return ""
+        return so_far
     if state.stage == "download":
-        return f"{state.done / _MEGABYTE:.0f}{between}{state.total / _MEGABYTE:.0f} MB"
-    return f"{state.done}{between}{state.total}"
-
-
-def describe_time_left(state: ProgressState, now: float) -> str:
-    """Describe how long the rest will take, or return "" if unknown."""
-    if state.end is not None:
-        left = max(state.end - now, state.after + (now - state.since) * LEAST_LEFT)
-        return f"{format_rough_duration(left)} left"
-    if state.total and state.done >= _LEAST_DONE:
-        rate = (now - state.counted) / state.done
-        return f"{format_rough_duration(rate * (state.total - state.done))} left of this"
-    return ""
-
-
-def describe_expectations(session: "Session", plan: "Plan") -> tuple[str, ...]:
-    """Return how much faster a plan makes Pillow, how long it takes, and what it downloads and keeps."""
-    duration = f"takes {format_rough_duration(estimate_durations(session, plan).seconds)}"
-    return describe_expected_gain(session, plan), duration, describe_cost(plan, session.directories.cache)
-
-
-def format_rough_duration(seconds: float) -> str:
-    """Format a duration that is only foretold, no finer than it can be known."""
-    if seconds >= _MINUTE * 1.5:
-        return f"about {round(seconds / _MINUTE)} min"
-    rough = max(round(seconds / _STEP) * _STEP, _STEP) if seconds > _ROUGH else max(round(seconds), 1)
-    return f"about {rough} s"
-
-
-def _count_progress(state: ProgressState, event: Progressed, now: float) -> ProgressState:
-    if not event.total:
-        return state
-    if event.stage != state.stage or not state.total:
-        state = replace(state, stage=event.stage, counted=now)
-    return replace(state, done=event.done, total=event.total)
+        return f"{state.done / _MEGABYTE:.0f}{between}{state.total / _MEGABYTE:.0f} MB, {so_far}"
+    return f"{state.done}{between}{state.total}, {so_far}"

@@ -2,9 +2,9 @@
 
 from fnmatch import fnmatchcase
 
-from fastinstall.conda.version_order import is_older
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage
 from fastinstall.model.request import PlanRisk, Risk
 
@@ -48,6 +48,16 @@ class PackageChange:
             return f"{self.name}: {before.version} {before.build} -> {after.version} {after.build}"
         return f"{self.name}: {before.version} -> {after.version}"
 
+    @property
+    def is_older(self) -> bool:
+        """Whether an older version comes, or one of which Python cannot tell, as of conda's "9e"."""
+        if self.before is None or self.after is None or self.before.version == self.after.version:
+            return False
+        try:
+            return parse_version_number(self.after.version) < parse_version_number(self.before.version)
+        except ValueError:
+            return True
+
 
 def list_package_changes(change: CondaChange) -> tuple[PackageChange, ...]:
     """List what becomes of each package, by name."""
@@ -62,13 +72,11 @@ def find_change_risks(change: CondaChange) -> tuple[PlanRisk, ...]:
     """Return the named risks of a change: packages that much depends on, older ones, and any that just go."""
     changes = list_package_changes(change)
     protected = [each for each in changes if is_protected(each.name)]
-    older = [
-        each for each in changes if each.before and each.after and is_older(each.after.version, each.before.version)
-    ]
+    older = [each for each in changes if each.is_older]
     gone = [each for each in changes if each.after is None and each not in protected]
     found = (
         (Risk.PROTECTED_PACKAGES, "the solver would change packages that all others depend on", protected),
-        (Risk.DOWNGRADE, "the solver would install older versions", older),
+        (Risk.DOWNGRADE, "the solver would install older versions, or some that cannot be compared", older),
         (Risk.FORCE_REMOVE, "the solver would remove packages without replacement", gone),
     )
     return tuple(

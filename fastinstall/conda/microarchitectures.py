@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fastinstall.conda.missing_extra import make_missing_extra_error
+from fastinstall.conda.engines.choose import make_missing_extra_error
 from fastinstall.core.architecture import archspec_name
 
 

@@ -8,7 +8,7 @@ from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage,
 from fastinstall.model.conda_packages import CHANNEL, TURBO
 from fastinstall.model.match_specs import name_of_spec as name_of_conda_specs
 
-FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
+_FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that write their files over those of another one, and never get their place back from us."""
 
 
@@ -24,7 +24,7 @@ def find_rightful_owner(clash: CondaClash) -> str:
     """
     packages = [dist for dist in clash.claimants if not dist.startswith("pip: ")]
     turbo = next((dist for dist in packages if name_of_dist(dist) == TURBO), "")
-    proper = [dist for dist in packages if name_of_dist(dist) not in FOREIGN] or packages
+    proper = [dist for dist in packages if name_of_dist(dist) not in _FOREIGN] or packages
     return turbo or (clash.holder if clash.holder in proper else proper[0])
 
 

@@ -13,7 +13,7 @@ from fastinstall.conda.channel import write_repodata
 from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
-from fastinstall.core.events import Noted, Started
+from fastinstall.core.events import Started
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
@@ -71,11 +71,6 @@ def link_packages(
     engine.link(packages, root, prefix=prefix)
     if before.conda is not None:
         files.write_text(root / REGISTRATION, format_registration(prefix, before.conda))
-    exports = (
-        "an export of this environment (conda env export, conda list --explicit) names a channel inside of it, which "
-        "goes with it; for other machines: fastinstall build --format conda -o DIR"
-    )
-    context.emit(Noted(message=exports, detail=True))
     site_packages = root / Path(interpreter.site_packages).relative_to(prefix)
     return LinkedPackages(
         stack=stack, root=root, site_packages=site_packages, metadata=metadata_directory(site_packages).name

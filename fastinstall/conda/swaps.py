@@ -1,7 +1,7 @@
 """Sentences about conda replacing the stack: before it does, with the cause, and after it has. Pure.
 
-From what a solver has decided, or what lies in an environment, to words for a person. It judges no solver: that a
-package is the cause is told where it requires Pillow or was asked for by name, and otherwise that nothing was found.
+From what a solver has decided, or what lies in an environment, to words for a person. It judges no solver: a package
+is told as the cause where it requires Pillow.
 """
 
 from enum import StrEnum
@@ -48,12 +48,11 @@ class StackStatus:
         return f"conda fastinstall doctor --fix --prefix {quote(self.prefix)}"
 
 
-def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], status: StackStatus) -> tuple[str, ...]:
+def foresee_conda_changes(change: CondaChange, status: StackStatus) -> tuple[str, ...]:
     """Tell what conda is about to do to the stack.
 
     Args:
         change: what its solver has decided.
-        requested: the specs that were asked for, to come or to go.
         status: of the environment, before.
 
     Returns:
@@ -61,48 +60,31 @@ def foresee_conda_changes(change: CondaChange, requested: tuple[str, ...], statu
     """
     coming = next((each for each in change.linked if each.name in PROVIDERS), None)
     going = next((each for each in change.unlinked if each.name in PROVIDERS), None)
-    stack, asked = f"{status.name} in {status.prefix}", " ".join(requested)
-    moved = coming or going
-    by_name = next((spec for spec in requested if moved is not None and name_of_spec(spec) == moved.name), None)
+    stack, (before, after) = f"{status.name} in {status.prefix}", _find_pythons(change)
     pin = f"conda fastinstall guard install --pin --prefix {quote(status.prefix)}"
     if coming is not None and not is_our_package(coming):
-        way = "to keep it, answer no"
-        if not by_name:
-            package = f"make a conda package of it: conda fastinstall setup --prefix {quote(status.prefix)}"
-            way += f", and {f'pin it: {pin}' if status.packaged else package}"
-        told = f"will be replaced with {_name_package(coming)}, {_explain_cause(coming, change, requested, by_name)}"
-        return f"{stack} {told}", way
+        package = f"make a conda package of it: conda fastinstall setup --prefix {quote(status.prefix)}"
+        told = f"{stack} will be replaced with {_name_package(coming)}{_explain_cause(coming, change)}"
+        return told, f"to keep it, answer no, and {f'pin it: {pin}' if status.packaged else package}"
     if coming is None and going is not None:
-        why = f"because of {asked!r}" if asked else "although nobody requested it"
-        why = f"because you asked to remove {by_name!r}" if by_name else why
-        return f"{stack} will be removed, {why}", f"to get it back later: {status.repair}"
+        return f"{stack} will be removed", f"to get it back later: {status.repair}"
     if GUARD in {each.name for each in change.unlinked} - {each.name for each in change.linked}:
         told = f"{GUARD} will be removed from {status.prefix}: then conda may replace {status.name} silently"
         return told, f"a pin does the same: {pin}"
-    before, after = _find_pythons(change)
     if before == after:
         return ()
     told = f"will stop working: it was built for Python {before}, which becomes Python {after}"
     return f"{stack} {told}", f"afterwards: {status.repair}"
 
 
-def _explain_cause(coming: CondaPackage, change: CondaChange, requested: tuple[str, ...], by_name: str | None) -> str:
+def _explain_cause(coming: CondaPackage, change: CondaChange) -> str:
     before, after = _find_pythons(change)
-    if by_name:
-        return f"because you requested {by_name!r}"
     if before != after:
-        return f"because Python {before} becomes Python {after}"
-    names = {name_of_spec(spec) for spec in requested}
+        return f", because Python {before} becomes Python {after}"
     found = [(each, spec) for each in change.linked for spec in each.depends if name_of_spec(spec) == coming.name]
-    found.sort(key=lambda pair: (not bounds_of(pair[1]), pair[0].name not in names))
-    if not found:
-        nothing = f"nothing in {' '.join(requested)!r}" if requested else "nothing"
-        return f"although {nothing} requires it: the solver chose it"
-    causes = (
-        f"{each.name} {each.version}, which requires {f'{name_of_spec(spec)} {bounds_of(spec)}'.strip()}"
-        for each, spec in found
-    )
-    return f"because of {listing(causes, _SHOWN)}"
+    found.sort(key=lambda pair: not bounds_of(pair[1]))
+    causes = [f"{each.name} {each.version}, which requires {spec}" for each, spec in found]
+    return f", because of {listing(causes, _SHOWN)}" if causes else ""
 
 
 def _find_pythons(change: CondaChange) -> tuple[str, str]:

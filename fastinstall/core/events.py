@@ -60,17 +60,9 @@ class Noted:
 @tagged("foretold")
 @immutable
 class RemainingTime:
-    """How long the rest of a setup is expected to take.
-
-    Attributes:
-        seconds: from this moment on; 0 when all is over.
-        phase: the part of the setup that goes on ("compile").
-        after: seconds of those that come after this phase.
-    """
+    """How many seconds what begins is expected to take, roughly."""
 
     seconds: float
-    phase: str = ""
-    after: float = 0.0
 
 
 Event = Started | Progressed | Finished | Noted | RemainingTime

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Iterable
 from pathlib import PurePath
 
+_MINUTES_FROM = 90
+
 
 def quote(word: PurePath | str) -> str:
     r"""Return a word as a shell takes it, on one line.
@@ -48,6 +50,13 @@ def pin_command(project: PurePath, prefix: PurePath) -> str:
     """Return the command that pins an environment's stack in the project that makes it."""
     place = quote(project)
     return f"fastinstall guard pin --prefix {quote(prefix)} --project {place} | git -C {place} apply"
+
+
+def format_rough_duration(seconds: float) -> str:
+    """Return a duration that is only expected, no finer than it can be known: "about 70 s", "about 3 min"."""
+    if seconds < _MINUTES_FROM:
+        return f"about {max(round(seconds, -1), 10):.0f} s"
+    return f"about {round(seconds / 60)} min"
 
 
 def format_bytes(count: int) -> str:

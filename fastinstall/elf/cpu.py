@@ -19,7 +19,7 @@ class Cpu:
         name: the marketing name, "emulated on" and the host's under an emulator; empty if unknown.
         flags: feature names in the kernel's spelling (/proc/cpuinfo).
         level: its highest micro-architecture level, "x86-64-v1" to "x86-64-v4" or "armv8-a"; None if it has none.
-        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "AT_HWCAP".
+        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "AT_HWCAP", "py-cpuinfo".
         masked: features of the next level that a CPU with these others usually has, hidden by a
             virtual machine or the kernel; empty when nothing seems hidden.
         tunables: what GLIBC_TUNABLES hides from the loader, so that `level` is lower than what programs

@@ -69,6 +69,24 @@ class CoreLevel:
     problem: str = ""
 
 
+@published_as("Making")
+@immutable
+class BuildTraces:
+    """What a binary tells about its making, beside its switches.
+
+    Attributes:
+        compilers: that worked on it: "GCC: (Debian 12.2.0-14) 12.2.0".
+        glibc: the least glibc that it can be loaded with ("2.14"); empty if it asks for none.
+        stripped: it has no names of functions but those that it exports.
+        package: package metadata that its builder left: "type", "name", "version", ...
+    """
+
+    compilers: tuple[str, ...]
+    glibc: str
+    stripped: bool
+    package: dict[str, str]
+
+
 @published_as("Core")
 @immutable
 class ImagingCore:
@@ -92,6 +110,7 @@ class ImagingCore:
         switches: recorded compiler switches (-frecord-gcc-switches), if any.
         libraries: what its DT_NEEDED entries resolve to.
         levels: the copies of a core that has several, the baseline first; empty otherwise.
+        making: how it was made; None if it was not asked for, or cannot be read.
     """
 
     path: PurePath
@@ -107,6 +126,7 @@ class ImagingCore:
     switches: tuple[str, ...] = ()
     libraries: tuple[LoadedLibrary, ...] = ()
     levels: tuple[CoreLevel, ...] = ()
+    making: BuildTraces | None = None
 
 
 @immutable

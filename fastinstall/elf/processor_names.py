@@ -1,7 +1,6 @@
 """What the numbers by which some CPUs name themselves in /proc/cpuinfo mean to people: "Neoverse N1".
 
-The table has servers, boards and laptops; the core of a phone is told by its number. Sources:
-arch/arm64/include/asm/cputype.h of Linux; sys-utils/lscpu-arm.c of util-linux.
+Sources: arch/arm64/include/asm/cputype.h of Linux; sys-utils/lscpu-arm.c of util-linux.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,19 +26,37 @@ _IMPLEMENTERS = {
 
 _PARTS = {
     0x41: {
+        0xD02: "Cortex-A34",
         0xD03: "Cortex-A53",
+        0xD04: "Cortex-A35",
         0xD05: "Cortex-A55",
+        0xD06: "Cortex-A65",
         0xD07: "Cortex-A57",
         0xD08: "Cortex-A72",
         0xD09: "Cortex-A73",
+        0xD0A: "Cortex-A75",
         0xD0B: "Cortex-A76",
         0xD0C: "Neoverse N1",
+        0xD0D: "Cortex-A77",
+        0xD0E: "Cortex-A76AE",
         0xD40: "Neoverse V1",
         0xD41: "Cortex-A78",
         0xD42: "Cortex-A78AE",
+        0xD44: "Cortex-X1",
+        0xD46: "Cortex-A510",
+        0xD47: "Cortex-A710",
+        0xD48: "Cortex-X2",
         0xD49: "Neoverse N2",
+        0xD4A: "Neoverse E1",
+        0xD4B: "Cortex-A78C",
+        0xD4C: "Cortex-X1C",
+        0xD4D: "Cortex-A715",
+        0xD4E: "Cortex-X3",
         0xD4F: "Neoverse V2",
+        0xD80: "Cortex-A520",
         0xD81: "Cortex-A720",
+        0xD82: "Cortex-X4",
+        0xD83: "Neoverse V3AE",
         0xD84: "Neoverse V3",
         0xD85: "Cortex-X925",
         0xD87: "Cortex-A725",
@@ -48,8 +65,9 @@ _PARTS = {
     0x43: {0x0A1: "ThunderX", 0x0AF: "ThunderX2"},
     0x46: {0x001: "A64FX"},
     0x48: {0xD01: "Kunpeng-920", 0xD02: "Kunpeng-930"},
-    0x4E: {0x004: "Carmel"},
-    0x51: {0x001: "Oryon"},
+    0x4E: {0x003: "Denver 2", 0x004: "Carmel"},
+    0x50: {0x000: "X-Gene"},
+    0x51: {0x001: "Oryon", 0xC00: "Falkor"},
     0x61: {
         0x000: "Apple (virtual)",
         0x022: "M1",

@@ -21,8 +21,7 @@ from fastinstall.core.foreign import DOCUMENT, open_foreign_file
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
-from fastinstall.fleet.fleet import Cause, ExcludedHost
-from fastinstall.fleet.fleet_host import FleetHost, MachineClass
+from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
 from fastinstall.model.facts import Environment, Interpreter
 from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 

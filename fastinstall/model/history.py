@@ -91,6 +91,12 @@ def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
     return recover_command(prefix)
 
 
+def unpinning_command(project: PurePath, prefix: PurePath) -> str:
+    """Return the command that takes the pin of an earlier version out of a project, whoever made it."""
+    place = quote(project)
+    return f"fastinstall guard remove --yes --prefix {quote(prefix)} --project {place} | git -C {place} apply"
+
+
 class Phase(StrEnum):
     """The progress of a transaction."""
 

@@ -36,7 +36,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
         tunables: the variable GLIBC_TUNABLES, which can hide features from the loader.
     """
     text = foreign.text_or_empty(root / "proc/cpuinfo")
-    seen = parse_cpuinfo(text) if text else Cpu(architecture="")
+    seen = parse_cpuinfo(text) if text else _ask_package(root)
     if root == Path("/"):
         seen = _place_here(seen, os.uname().machine)
     level, source = _find_level(root, seen, tunables)
@@ -94,6 +94,24 @@ def parse_cpuinfo(text: str) -> Cpu:
         flags=flags,
         level=level_of(flags, architecture),
         level_source="/proc/cpuinfo",
+        hypervisor="hypervisor" in flags,
+    )
+
+
+def _ask_package(root: Path) -> Cpu:
+    """Return py-cpuinfo's answer, which takes a second, for systems without /proc."""
+    if root != Path("/"):
+        return Cpu(architecture="")
+    import cpuinfo  # noqa: PLC0415 (slow, and needed only off Linux)
+
+    found = cpuinfo.get_cpu_info()
+    flags = tuple(found.get("flags", ()))
+    return Cpu(
+        architecture=os.uname().machine,
+        vendor=found.get("vendor_id_raw", ""),
+        name=found.get("brand_raw", ""),
+        flags=flags,
+        level_source="py-cpuinfo",
         hypervisor="hypervisor" in flags,
     )
 

@@ -36,6 +36,7 @@ class Binaries(Enum):
     CORE = "the core alone"
     LINKED = "what a process would load, and what is known already of the code"
     DECODED = "what a process would load, and the code, instruction by instruction"
+    DESCRIBED = "all of that, and what the core tells about its making"
 
 
 @immutable
@@ -93,8 +94,12 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     if request.binaries is not Binaries.CORE:
         from fastinstall.observe.binaries import observe_binaries
 
-        cache, decode = session.directories.cache / SCANS, request.binaries is Binaries.DECODED
+        cache, decode = session.directories.cache / SCANS, request.binaries is not Binaries.LINKED
         linkage, isa = observe_binaries(interpreter, stack, settings, cache=cache, scan=decode)
+    if request.binaries is Binaries.DESCRIBED and stack.core is not None:
+        from fastinstall.elf.build_traces import describe_making
+
+        stack = replace(stack, core=describe_making(stack.core))
     conda = None
     if environment.kind is EnvironmentKind.CONDA:
         from fastinstall.model.conda_packages import GUARD

@@ -9,29 +9,18 @@ operating system: the system's libtiff alone would load a second libjpeg, and ot
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fastinstall.conda.reinstall import FOREIGN, name_of_dist
+from fastinstall.conda.reinstall import name_of_dist
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
-from fastinstall.model.conda_packages import (
-    IJG,
-    TIFF,
-    TURBO,
-    conda_command,
-    foreign_channels,
-    is_our_package,
-    providers,
-)
+from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, foreign_channels, providers
 from fastinstall.model.facts import Facts, NativeLibrary
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.installed_pins import is_of_pixi
 
-_TEST_CHANNEL = "fastai/label/test"
-_FAMILIES = {"conda-forge": ("conda-forge",), "defaults": ("defaults", "pkgs/main", "pkgs/r", "pkgs/free")}
 
-
-def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) -> Iterator[str]:
+def advise_on_conda(facts: Facts, conda: Conda, link: LinkMode) -> Iterator[str]:
     """Yield warnings about the environment."""
     tiff = conda.named(TIFF)
     if tiff is not None and link is LinkMode.ENV and _depends_on(tiff, IJG):
@@ -44,9 +33,6 @@ def advise_on_conda(facts: Facts, conda: Conda, recipe: Recipe, link: LinkMode) 
             "pixi made this environment, and its next command makes it again from its lock file, without the stack: "
             "build a channel (fastinstall build --format conda -o ./channel) and name it in pixi.toml"
         )
-    yield from _warn_about_packages(facts, conda)
-    yield from _warn_about_foreign_installers(facts, conda, recipe)
-    yield from _warn_about_mixed_channels(conda, recipe)
     again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TURBO)
     clashes = find_clobbered_headers(conda)
     for holder in dict.fromkeys(clash.holder for clash in clashes):
@@ -67,77 +53,14 @@ def warn_about_wheel(conda: Conda, recipe: Recipe) -> str:
     )
 
 
-def explain_untouched_libraries(conda: Conda, link: LinkMode) -> str:
+def explain_untouched_libraries(link: LinkMode) -> str:
     """Return why no library of the environment is removed, replaced or reinstalled, as guides suggest."""
     if link is not LinkMode.BUNDLE:
         return "all linked libraries are installed, and libjpeg-turbo provides libjpeg and its headers"
-    jpeg, tiff, turbo = (conda.named(name) for name in (IJG, TIFF, TURBO))
-    reason = "the environment needs no libjpeg for it"
-    if jpeg is not None:
-        stays = listing(_describe(package) for package in (jpeg, tiff, turbo) if package is not None)
-        linked = f", which {TIFF} is linked to," if tiff is not None and _depends_on(tiff, IJG) else ""
-        reason = (
-            f"{stays} stay as they are: removing IJG's libjpeg{linked} and reinstalling it after {TURBO}, as guides "
-            f"say, is unnecessary and overwrites the headers of {TURBO}"
-        )
-    elif turbo is not None:
-        reason = f"{_describe(turbo)} is the only libjpeg of the environment: nothing to remove or replace"
-    return f"the package contains its own libjpeg-turbo and libtiff; {reason}"
-
-
-def _warn_about_packages(facts: Facts, conda: Conda) -> Iterator[str]:
-    """Warn about unmaintained packages that guides install."""
-    for package in conda.packages:
-        if package.name in FOREIGN:
-            away = conda_command(facts, "remove", "--force", package.name)
-            again = conda_command(facts, "install", "--no-deps", "--force-reinstall", TIFF)
-            yield (
-                f"{_describe(package)} of {package.channel or 'an unknown channel'} is advised against: it overwrites "
-                f"files of {TIFF}, nobody maintains it, and nothing here needs it: run `{away}`, then `{again}`"
-            )
-    found = [_describe(package) for package in conda.packages if _TEST_CHANNEL in f"{package.channel} {package.url}"]
-    if found:
-        yield (
-            f"{listing(found)} came from {_TEST_CHANNEL}, an experimental channel, which is advised against: remove it "
-            "from conda's configuration (`conda config --show-sources` shows where it is set)"
-        )
-
-
-def _warn_about_foreign_installers(facts: Facts, conda: Conda, recipe: Recipe) -> Iterator[str]:
-    """Warn about distributions that another installer put over conda's, or instead of them."""
-    names = providers(recipe)
-    records = [
-        _describe(package) for package in conda.packages if package.name in names and not is_our_package(package)
-    ]
-    for installed in (owner.distribution for owner in facts.stack.owners):
-        what = f"{installed.name} {installed.version} by {installed.installer}"
-        if installed.installer in {"", "conda", "fastinstall"}:
-            continue
-        if records:
-            yield (
-                f"{what} overwrote conda's {listing(records)}: their files are mixed, and uninstalling either deletes "
-                "files of the other; one package replaces both"
-            )
-        elif installed.name in names and installed.name != recipe.source.base_wheel:
-            yield (
-                f"conda does not know of {what}, and overwrites it when a package depends on Pillow; "
-                "a conda package replaces it"
-            )
-
-
-def _warn_about_mixed_channels(conda: Conda, recipe: Recipe) -> Iterator[str]:
-    sides: dict[str, list[str]] = {}
-    for package in conda.packages:
-        if package.name in {*providers(recipe), IJG, TURBO, TIFF} and not is_our_package(package):
-            for family, marks in _FAMILIES.items():
-                if any(f"{mark}/" in f"{package.channel}/" for mark in marks):
-                    sides.setdefault(family, []).append(package.name)
-    if len(sides) > 1:
-        told = listing(f"{listing(sorted(packages))} of {family}" for family, packages in sorted(sides.items()))
-        yield (
-            f"mixed channels: {told}: they use different libjpegs with the same file names; "
-            "choose one channel, and set channel_priority to strict"
-        )
+    return (
+        "the package contains its own libjpeg-turbo and libtiff; those of the environment stay as they are: removing "
+        "IJG's libjpeg and reinstalling it, as guides say, is unnecessary"
+    )
 
 
 def _depends_on(package: CondaPackage, name: str) -> bool:

@@ -69,7 +69,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
     if conda is None:
         return CondaPart()
     engine = choose_conda_engine(situation)
-    advice = tuple(conda_advice.advise_on_conda(facts, conda, recipe, request.link))
+    advice = tuple(conda_advice.advise_on_conda(facts, conda, request.link))
     if engine is CondaInstaller.PIP:
         why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
         warnings = (conda_advice.warn_about_wheel(conda, recipe), *advice)
@@ -94,9 +94,7 @@ def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
         channel=facts.environment.prefix / conda_packages.CHANNEL,
         reason=f"conda then knows of it as {name}, and {kept}; the libraries are {where}",
     )
-    untouched = Skipped(
-        step="change-conda-packages", reason=conda_advice.explain_untouched_libraries(conda, request.link)
-    )
+    untouched = Skipped(step="change-conda-packages", reason=conda_advice.explain_untouched_libraries(request.link))
     pin = (_plan_conda_pin(facts, conda, package),) if request.pin else ()
     records = tuple(each.dist for each in conda_packages.find_replaced_packages(conda, recipe))
     return CondaPart(

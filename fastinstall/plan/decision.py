@@ -75,7 +75,8 @@ def decide_build(situation: Situation) -> BuildDecision:
         if situation.cached is None and facts.toolchain is None:
             raise RefusedError("the toolchain of this machine was not observed, so nothing can be built")
         alone = base_wheel and request.link is LinkMode.BUNDLE
-        wheel = _choose_compiler_wheel(CompilerNeed(facts=facts, request=request, releases=releases, core_alone=alone))
+        need = CompilerNeed(facts=facts, request=request, releases=releases, core_alone=alone)
+        wheel = next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
         situation = _use_compiler(situation, wheel) if wheel is not None else situation
         statics = choose_statics(recipe, releases, request.link)
         if situation.cached is not None:
@@ -130,7 +131,7 @@ def make_build_step(decision: BuildDecision) -> Build:
     """
     situation, choice, names = decision.situation, decision.choice, decision.levels.names
     recipe, request, cpu = situation.recipe, situation.request, situation.facts.cpu
-    prebuilt, enabled = choice.prebuilt, decision.native.enabled
+    prebuilt, enabled, clang = choice.prebuilt, decision.native.enabled, decision.compiler_wheel
     granted = cpu.cores if cpu.quota is None else min(cpu.cores, round(cpu.quota))
     cached = "built before and taken from the cache: no compiler or headers needed"
     reasons = (
@@ -138,14 +139,14 @@ def make_build_step(decision: BuildDecision) -> Build:
         decision.levels.reason,
         *decision.statics.reasons,
         cached if situation.cached else "",
-        _explain_compiler(decision) if not situation.cached else "",
+        get_wheel_compiler(clang.name).explain(clang, request) if clang is not None and not situation.cached else "",
         _explain_libraries(request, choice),
     )
     return Build(
         recipe=recipe.name,
         source=choice.source,
         statics={name: sdist for name, sdist in decision.statics.artefacts.items() if name in enabled},
-        clang=decision.compiler_wheel,
+        clang=clang,
         base_wheel=choice.base_wheel if request.link is LinkMode.BUNDLE else None,
         prebuilt=prebuilt,
         cached=situation.cached or "",
@@ -178,10 +179,6 @@ def choose_statics(recipe: Recipe, releases: Releases, link: LinkMode) -> Static
         else:
             reasons.append(f"the system's {name}: {releases.origin} has no sdist of {library.static.pypi}")
     return StaticChoice(artefacts=artefacts, reasons=tuple(reasons))
-
-
-def _choose_compiler_wheel(need: CompilerNeed) -> Artefact | None:
-    return next(filter(None, (each.choose_wheel(need) for each in list_compilers())), None)
 
 
 def _choose_release(situation: Situation) -> tuple[Situation, Releases, VersionChoice]:
@@ -222,11 +219,6 @@ def _choose_levels(situation: Situation, choice: VersionChoice) -> level_choice.
     if len(levels) > 1 and hindrance:
         reason += f", and only {levels[0].name} is loaded here: {hindrance}"
     return level_choice.LevelChoice(levels=levels, reason=reason)
-
-
-def _explain_compiler(decision: BuildDecision) -> str:
-    wheel = decision.compiler_wheel
-    return get_wheel_compiler(wheel.name).explain(wheel, decision.situation.request) if wheel is not None else ""
 
 
 def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:

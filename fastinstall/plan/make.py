@@ -296,9 +296,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
     Raises:
         RefusedError: it is not there.
     """
-    means = CondaTools(
-        variables=session.variables, cache=session.own_cache() / "conda", emit=session.emit, offline=offline
-    )
+    means = CondaTools(variables=session.variables, cache=session.own_cache() / "conda", offline=offline)
     return open_engine(engine, tool, means)
 
 

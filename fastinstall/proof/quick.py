@@ -18,14 +18,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Progressed, ignore
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
-from fastinstall.proof.cases import (
-    CaseDifference,
-    Proof,
-    ProofCheck,
-    ProofSubject,
-    check_of,
-    skip_proof_check,
-)
+from fastinstall.proof.cases import CaseDifference, Proof, ProofCheck, ProofSubject, check_of, skip_proof_check
 from fastinstall.proof.judge import StackComparison, exclude_known, exclude_undetermined, judge_results
 from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import (

@@ -57,9 +57,7 @@ class CondaToolchain(PreparingStep):
         from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (likewise)
 
         offline = context.index.offline
-        tools = CondaTools(
-            variables=context.variables, cache=context.cache / "conda", emit=context.emit, offline=offline
-        )
+        tools = CondaTools(variables=context.variables, cache=context.cache / "conda", offline=offline)
         addresses = channel_urls(self.channels, tools.read_channel_settings(context.cache))
         # by addresses: the same name may be another channel's by now
         key = digest((tuple(map(public_text, addresses)), self.packages))

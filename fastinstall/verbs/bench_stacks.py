@@ -1,25 +1,30 @@
-"""The PILs that `bench` compares: the official wheel and our build.
+"""What `bench` measures on: the target as it is, and beside it the official wheel and our build.
 
-Both are fetched, built or taken from the cache, and unpacked beside each other; none is installed.
+Both wheels are fetched, built or taken from the cache, and unpacked beside each other; none is installed.
 """
 
+import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
 from fastinstall.bench.candidates import UnpackedPackages
-from fastinstall.bench.effort import BenchContext
+from fastinstall.bench.effort import FULL, QUICK, BenchContext
+from fastinstall.bench.report import BenchRequest
 from fastinstall.core import files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.errors import FastinstallError, UndeterminedError
-from fastinstall.core.events import Started
+from fastinstall.core.events import Noted, Started
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.index import downloads
+from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.facts import Interpreter
+from fastinstall.model.facts import Environment, Interpreter
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.environments import NamedTarget
-from fastinstall.observe.observation import read_earlier_receipt
+from fastinstall.observe.observation import ObservationRequest, facts_of, read_earlier_receipt
+from fastinstall.observe.recipes import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.proof.stack_operations import unpack_official_wheel
-from fastinstall.verbs.bench_context import make_bench_execution_context
 from fastinstall.wheelbuild.wheel_cache import CachedWheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
@@ -153,3 +158,66 @@ def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[
         ):
             found.append((parse_version_number(base_version(version)), len(version), wheel))
     return max(found)[-1] if found else None
+
+
+def make_bench_execution_context(context: BenchContext, *, offline: bool) -> ExecutionContext:
+    """Return tools to fetch an official wheel with.
+
+    Args:
+        context: where it is measured.
+        offline: from our cache alone.
+    """
+    request = Request(offline=offline)
+    session = context.session
+    return ExecutionContext(
+        recipe=recipe_named(session, request.recipe),
+        index=make_index(session, request, defer_pip_settings(session, context.python)),
+        cache=session.own_cache(),
+        variables=session.variables,
+        emit=session.emit,
+        now=session.now(),
+        cpu=context.facts.cpu,
+    )
+
+
+def observe_context(
+    session: Session, environment: Environment, request: BenchRequest, space: Path, remarks: list[str]
+) -> BenchContext:
+    """Observe target and machine.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        environment: where it is, what kind it is and its interpreter, as `find` returns it.
+        request: what was asked for.
+        space: a temporary directory for stores and photos.
+        remarks: where lines for the reader are collected.
+
+    Raises:
+        UndeterminedError: there is no PIL to measure.
+    """
+    from fastinstall.observe.cpu import observe_machine  # noqa: PLC0415 (only bench looks at it)
+
+    started = time.monotonic()
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe_named(session, Request().recipe)))
+    if facts.stack.core is None:
+        raise UndeterminedError(f"{environment.prefix} has no PIL to measure", hint="fastinstall setup")
+
+    def remark(line: str) -> None:
+        if line not in remarks:
+            remarks.append(line)
+            session.emit(Noted(message=line))
+
+    libc = facts.interpreter.libc_version if facts.interpreter.libc == "glibc" else ""
+    machine = observe_machine(facts.cpu, libc, session.variables)
+    return BenchContext(
+        session=session,
+        environment=environment,
+        request=request,
+        facts=facts,
+        core=facts.stack.core,
+        machine=machine,
+        effort=QUICK if request.quick else FULL,
+        space=space,
+        remark=remark,
+        elapsed=lambda: time.monotonic() - started,
+    )

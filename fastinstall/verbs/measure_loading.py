@@ -1,4 +1,4 @@
-"""Is the loader the bottleneck, and what would help? Measured on the user's images; the target stays as it is."""
+"""Is the loader the bottleneck, what would help, and how fast are PIL's operations? The target stays as it is."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,22 +8,23 @@ from fastinstall import __version__
 from fastinstall.bench.adoption import AdviceContext
 from fastinstall.bench.advice import advice_for
 from fastinstall.bench.bottleneck import verdict_of
-from fastinstall.bench.candidates import CandidateRun
+from fastinstall.bench.candidates import CandidateRun, UnpackedPackages
 from fastinstall.bench.effort import LEAST_SECONDS, BenchContext
 from fastinstall.bench.materials import choose_candidate_runs
 from fastinstall.bench.report import BenchReport, BenchRequest, WorkloadResult
 from fastinstall.bench.workload_comparison import compare_candidates
 from fastinstall.bench.workloads import task_names, task_of
 from fastinstall.core import temporary_directories
-from fastinstall.core.events import Noted
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import listing
 from fastinstall.index.upgrades import requirement
 from fastinstall.model.dependants import dependants_of
 from fastinstall.model.facts import Environment
+from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.session import Session
-from fastinstall.verbs.bench_context import observe_context
-from fastinstall.verbs.bench_operations import compare_operations
-from fastinstall.verbs.bench_stacks import prepare_stacks
+from fastinstall.proof.timing import SHORT, MeasuredPil, MeasurementConditions, TimingEffort, measure
+from fastinstall.verbs.bench_stacks import observe_context, prepare_stacks
 
 
 def bench(session: Session, environment: Environment, request: BenchRequest) -> BenchReport:
@@ -52,7 +53,7 @@ def bench(session: Session, environment: Environment, request: BenchRequest) -> 
         candidate_runs = choose_candidate_runs(context, official, ours) if request.loading else ()
         context = _announce(context, len(names))
         workloads = tuple(_measure_workloads(context, names, candidate_runs))
-        operations = compare_operations(context, official, ours) if request.operations else None
+        operations = _compare_operations(context, official, ours) if request.operations else None
         return BenchReport(
             prefix=environment.prefix,
             python=context.facts.interpreter.version,
@@ -122,3 +123,66 @@ def _measure_workload(
         verdict=verdict,
         advice=advice_for(candidates, verdict, advice_context),
     )
+
+
+_QUICK_ROUNDS = 2
+
+
+_QUICK_SECONDS = 0.015
+
+
+_START_SECONDS = 1.3  # with the further rounds of the operation that stands for a build
+
+
+_OPERATION_SECONDS = 0.14
+
+
+_FEWEST = 5
+
+
+def _compare_operations(
+    context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
+) -> SpeedTable | None:
+    """Measure them; None, and a remark, where there is nothing to compare with.
+
+    Where our build is in place, it is held against the official wheel; elsewhere what is in place is held against
+    our build, so that the table always reads: this is what fastinstall brings.
+    """
+    here = MeasuredPil(label=context.label, python=context.python)
+    if ours is not None and ours.directory is not None:
+        before, after = here, replace(here, label=ours.title, stage=ours.directory)
+    elif official is not None and official.directory is not None:
+        before, after = replace(here, label=official.title, stage=official.directory), here
+    else:
+        context.remark("no table of operations: found neither another official wheel nor a fast build to compare with")
+        return None
+    effort = _choose_effort(context)
+    if effort is None:
+        context.remark("no table of operations: no time was left; --only operations measures it alone")
+        return None
+    session = context.session
+    session.emit(Started(stage="measure", message=f"operations: {before.label} against {after.label}"))
+    conditions = MeasurementConditions(
+        cpu=context.facts.cpu.name,
+        measured_at=session.now().isoformat(timespec="seconds"),
+        variables=session.variables,
+        emit=session.emit,
+    )
+    try:
+        return measure(before, after, effort, conditions)
+    except FailedError as error:
+        context.remark(f"no table of operations: {error.message}")
+        return None
+
+
+def _choose_effort(context: BenchContext) -> TimingEffort | None:
+    """Choose every operation; in quick mode those of a short table that there is time for, the decisive ones first."""
+    if not context.request.quick:
+        return TimingEffort(operations=())
+    left = context.effort.seconds - context.elapsed() - _START_SECONDS
+    operations = SHORT[: max(0, int(left / _OPERATION_SECONDS))]
+    if len(operations) < _FEWEST:
+        return None
+    if len(operations) < len(SHORT):
+        context.remark(f"there was time for {len(operations)} of {len(SHORT)} operations only")
+    return TimingEffort(operations=operations, rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)

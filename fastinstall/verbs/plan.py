@@ -1,15 +1,18 @@
-"""Decide what a setup would do; nothing is changed."""
+"""Decide what a setup would do, or decide a saved plan again where it is applied; nothing is changed."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.model.artefact import Releases
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Request
+from fastinstall.model.request import Request, Risk
 from fastinstall.observe import observation
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.interpreter import use_pil
@@ -28,7 +31,7 @@ from fastinstall.plan.make import (
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.planner import warn_about_project
 from fastinstall.plan.satisfied import plan_nothing
-from fastinstall.plan.saved_plan import select_named_releases
+from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_differences, select_named_releases
 from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment
@@ -125,3 +128,61 @@ def name_target(plan: Plan) -> NamedTarget:
     if create is None:
         return NamedTarget(prefix=Path(plan.environment.prefix))
     return NamedTarget(new=Path(create.prefix), python=Path(create.python))
+
+
+def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
+    """Decide a saved plan anew: it may come from anybody, and what it says of risks and permissions does not count.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        saved: its request, environment and files count.
+        allowed: risks that whoever carries it out accepts.
+
+    Returns:
+        The plan to carry out: what was decided now, with addresses of the index that is configured here.
+
+    Raises:
+        RefusedError: the facts that it was made from have changed. Or what it says differs from what is decided; names
+            the key. Or a file of it is not on offer.
+        FastinstallError: as `plan_setup`.
+
+    Example:
+        refuse_another_environment(session, saved)
+        plan = decide_saved_plan_again(session, saved, allowed=(Risk.DOWNGRADE,))
+    """
+    target, recipe = name_target(saved), recipe_named(session, saved.request.recipe)
+    made = plan_creation(session, target)
+    if made is None:
+        facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
+    else:
+        facts = foresee_facts(session, recipe, made)
+    if not saved.was_made_from(facts):
+        raise RefusedError(
+            f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
+        )
+    anew = plan_setup(session, target, saved.request, saved=saved)
+    for key, problem in find_differences(saved, anew):
+        raise RefusedError(f"the plan differs from what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
+    return allow_risks(anew, allowed)
+
+
+def refuse_another_environment(session: Session, saved: Plan) -> None:
+    """Raise if a plan names another interpreter than one of its environment; it is not run.
+
+    Raises:
+        RefusedError: it does, or there is no environment.
+
+    Example:
+        refuse_another_environment(session, saved)
+    """
+    target, named = name_target(saved), saved.environment
+    if target.new is not None:
+        return
+    there = find_environment(session, target)
+    same = named.python.parent == there.python.parent
+    if named.kind is not there.kind or not same or os.path.realpath(named.python) != os.path.realpath(there.python):
+        raise RefusedError(
+            f"the plan is for the {named.kind} of {named.python}, "
+            f"and {there.prefix} is the {there.kind} of {there.python}",
+            hint=PLAN_AGAIN,
+        )

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from fastinstall.apply.carry_out import PlanConsent, carry_out
-from fastinstall.apply.eta import announce_eta
 from fastinstall.core.errors import FailedError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import fix_command, listing, quote
@@ -97,7 +96,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
         receipt = repair(session, plan, Request(), agree=lambda other: other)
     """
     try:
-        return _announce_repair_eta(session, planned)
+        return carry_out(session, planned).receipt
     except UnprovenError as error:
         receipt = receipt_of(planned.environment)
         if receipt is None:
@@ -112,12 +111,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
             raise make_repair_refusal(intent, (error.message,), facts.environment.prefix) from error
         restored = _plan_restoring_wheel(session, facts, receipt)
         back = make_return_plan(restored, intent, (error.message,), request.allow)
-        return _announce_repair_eta(session, agree(replace(back, verb=_VERB)))
-
-
-def _announce_repair_eta(session: Session, plan: Plan) -> Receipt:
-    with announce_eta(session, plan) as telling:
-        return carry_out(telling, plan).receipt
+        return carry_out(session, agree(replace(back, verb=_VERB))).receipt
 
 
 def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> Plan:

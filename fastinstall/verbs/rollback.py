@@ -5,7 +5,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
 from fastinstall.apply.late_interrupts import report_interruption_after_recovery
-from fastinstall.apply.recovery import change_environment, describe_interruptions
+from fastinstall.apply.recovery import change_environment, describe_interruptions, find_pin_left_behind
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
@@ -33,6 +33,7 @@ from fastinstall.observe.interpreter import explain_absence
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
+from fastinstall.pins.earlier_pins import find_noted_project
 from fastinstall.wheelbuild.installed_wheels import discard_unneeded_wheels, has_kept_wheels
 
 _SITES = ("site-packages", "dist-packages")
@@ -67,11 +68,12 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
         if locked.sentences and (to is None or not is_transaction(store, to)):
             return (*locked.sentences, *_describe_what_remains(store))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
+        noted = find_noted_project(store.prefix)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
         _discard_kept_wheels(session)
         unmet = _find_unmet_requirements(session, store.prefix, receipt)
-        return (*locked.sentences, *done, *unmet)
+        return (*locked.sentences, *done, *find_pin_left_behind(store, noted), *unmet)
 
 
 def end_interrupted_run(session: Session, environment: Environment, *, force: bool) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -158,11 +157,9 @@ def test_a_saved_plan_is_carried_out(sandbox: Sandbox, venv: Venv) -> None:
     asked = sandbox.cli("apply", plan)
     assert asked.exit_code == 5, asked.text
     assert f"hint: fastinstall apply --yes {plan}" in asked.stderr
-    begun = time.time_ns()
     done = sandbox.cli("apply", "--yes", plan)
     assert done.exit_code == 0, done.text
     assert sandbox.cli("doctor", "--prefix", venv.prefix).exit_code == 0
-    assert (sandbox.cache / "durations.json").stat().st_mtime_ns > begun, "what it took is not kept for the next one"
 
 
 def test_a_plan_is_stale_once_somebody_has_changed_the_environment(sandbox: Sandbox, venv: Venv) -> None:

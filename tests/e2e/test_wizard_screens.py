@@ -40,7 +40,7 @@ def place(sandbox: Sandbox, short_root: Path) -> Path:
 def test_it_leads_from_the_environments_to_a_plan_by_reviewed_screens(
     sandbox: Sandbox, place: Path, name: str, columns: int, changes: dict[str, str]
 ) -> None:
-    cache = sandbox.cache_without("durations.json", "speed", "wheels")
+    cache = sandbox.cache_without("speed", "wheels")
     variables = sandbox.variables({"FASTINSTALL_CACHE_DIR": str(cache), **changes})
     with terminal("setup", variables=variables, directory=place, columns=columns) as shown:
         answer(Person(shown=shown, plain=name == "plain"))
@@ -50,7 +50,7 @@ def test_it_leads_from_the_environments_to_a_plan_by_reviewed_screens(
 
 
 def test_menus_stand_on_a_screen_with_what_each_answer_means(sandbox: Sandbox, place: Path) -> None:
-    cache = sandbox.cache_without("durations.json", "speed", "wheels")
+    cache = sandbox.cache_without("speed", "wheels")
     variables = sandbox.variables({"FASTINSTALL_CACHE_DIR": str(cache)})
     with terminal("setup", variables=variables, directory=place) as shown:
         person, menus = Person(shown=shown), []

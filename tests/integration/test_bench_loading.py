@@ -16,14 +16,7 @@ from PIL import Image
 from support.bench.adapters import adapter_named
 
 from fastinstall.bench import _loader, _values, loading
-from fastinstall.bench.loading import (
-    Job,
-    LoadingProcess,
-    NotLoadedError,
-    PoolWorkload,
-    measure_rates,
-    start_loading,
-)
+from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, PoolWorkload, measure_rates, start_loading
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline, LoadingEngine
 
 PYTHON = Path(sys.executable)

@@ -14,14 +14,7 @@ import pytest
 from support.environments import interpreters
 
 from fastinstall.bench import _pool_own
-from fastinstall.bench.loading import (
-    Job,
-    LoadingProcess,
-    NotLoadedError,
-    PoolWorkload,
-    measure_rates,
-    start_loading,
-)
+from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, PoolWorkload, measure_rates, start_loading
 from fastinstall.bench.report import LoadingEngine
 
 LOADER = """

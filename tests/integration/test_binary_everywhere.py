@@ -16,6 +16,7 @@ import pytest
 from support.elf.pyelftools_view import Truth, read_truth
 from support.suite import extent
 
+from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
 from fastinstall.elf.lookup import Reference, find_all_definitions, find_definitions, read_versions, references
@@ -68,7 +69,9 @@ def problem_of(path: Path) -> str:
 
 def compare(path: Path, truth: Truth, counts: Counter[str]) -> None:
     assert read_dynamic(path) == truth.dynamic, path
-    assert compiler_switches(path) == truth.switches, path
+    details = read_details(path)
+    assert (details.compilers, compiler_switches(path), details.stripped) == truth.making, path
+    counts["with package metadata"] += bool(details.package)
     if truth.symbols is None:
         counts["without dynamic symbols"] += 1
         return

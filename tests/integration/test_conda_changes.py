@@ -12,7 +12,7 @@ from support.sandbox import Sandbox
 
 from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.conda.live_change import change_conda_packages
-from fastinstall.core.events import Event, Started, ignore
+from fastinstall.core.events import Event, Started
 from fastinstall.journal.rollback import rollback
 from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
@@ -35,14 +35,14 @@ def clobbered(conda_environment: NewEnvironment, sandbox: Sandbox) -> Path:
 def test_what_py_rattler_reinstalls_replaces_and_removes_comes_back(
     clobbered: Path, channel: CondaChannel, sandbox: Sandbox
 ) -> None:
-    means = CondaTools(variables=sandbox.variables(), cache=sandbox.root / "cache", emit=ignore, offline=True)
+    means = CondaTools(variables=sandbox.variables(), cache=sandbox.root / "cache", offline=True)
     _change_twice_and_undo(clobbered, open_engine(CondaInstaller.RATTLER, None, means), channel)
 
 
 def test_what_conda_reinstalls_replaces_and_removes_comes_back(
     clobbered: Path, channel: CondaChannel, sandbox: Sandbox, conda: RealConda
 ) -> None:
-    means = CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=ignore, offline=True)
+    means = CondaTools(variables=conda.variables, cache=sandbox.root / "cache", offline=True)
     words = (str(conda.executable),)
     tool = CondaTool(command=words, version="", root=conda.base_prefix, solver="classic", found_by="CONDA_EXE")
     _change_twice_and_undo(clobbered, open_engine(CondaInstaller.CONDA, tool, means), channel)

@@ -122,7 +122,7 @@ def test_py_rattler_asks_the_private_server_and_no_public_one(
     _private_channel(sandbox, path)
     with _noting_proxy() as (proxy, afar), serving_files(sandbox.root / "served") as server:
         variables = _variables(sandbox, proxy, condarc.format(url=server.url))
-        engine = open_rattler(CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore))
+        engine = open_rattler(CondaTools(variables=variables, cache=sandbox.root / "cache"))
         prefix = sandbox.root / "made"
         engine.create(prefix, ("private-tool",), (name.format(url=server.url),), offline=False)
         assert (prefix / "etc/private-tool").read_bytes() == b"private\n"
@@ -145,7 +145,7 @@ def test_what_the_configuration_forbids_or_cannot_say_is_refused_by_name(
 ) -> None:
     with _noting_proxy() as (proxy, afar):
         variables = _variables(sandbox, proxy, condarc.format(url="http://127.0.0.1:9"))
-        engine = open_rattler(CondaTools(variables=variables, cache=sandbox.root / "cache", emit=ignore))
+        engine = open_rattler(CondaTools(variables=variables, cache=sandbox.root / "cache"))
         with pytest.raises(error, match=words):
             engine.create(sandbox.root / "made", ("private-tool",), ("team",), offline=False)
         assert afar == []

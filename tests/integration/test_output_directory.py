@@ -15,8 +15,8 @@ from faults.hooks import Notes
 from support.environments.guarded import make_wheel
 from support.sandbox import UNREACHABLE
 
-from fastinstall.conda.archive import write_archive
 from fastinstall.conda.channel import publish_packages
+from fastinstall.conda.package import write_archive
 from fastinstall.core.errors import FailedError, FastinstallError
 from fastinstall.core.files import sha256
 from fastinstall.model.conda import CondaPackage

@@ -6,21 +6,21 @@ import pytest
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.progress import ProgressLines
-from fastinstall.core.events import RemainingTime
+from fastinstall.core.events import Started
 
 PATIENCE, SILENCE = 0.05, 0.5
-PHASES = ("equip", "compile", "prove", "stage")
+STAGES = ("headers", "compile", "prove", "stage")
 
 
 def test_each_silence_of_a_run_has_to_be_longer_than_the_last_one_told(capsys: pytest.CaptureFixture[str]) -> None:
     start = time.monotonic()
     with ProgressLines(Console(), PATIENCE) as show:
-        for phase in PHASES:
-            show(RemainingTime(seconds=60.0, phase=phase))
+        for stage in STAGES:
+            show(Started(stage=stage, message=stage))
             time.sleep(SILENCE)
     elapsed = time.monotonic() - start
     told = capsys.readouterr().err.splitlines()
     waits = sum(line.startswith("still ") for line in told)
     assert waits > 0, told
     assert PATIENCE * (2**waits - 1) <= elapsed, told
-    assert len(told) == waits + len(PHASES), told
+    assert len(told) == waits + len(STAGES), told

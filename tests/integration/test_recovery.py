@@ -27,6 +27,7 @@ from support.suite.golden import Golden
 from fastinstall.apply.late_interrupts import report_late_interruptions
 from fastinstall.apply.recovery import (
     describe_interruptions,
+    find_pin_left_behind,
     lock_recovered_environment,
     recover_environment,
 )
@@ -38,6 +39,7 @@ from fastinstall.journal.rollback import rollback
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
+from fastinstall.pins.earlier_pins import find_noted_project
 from fastinstall.pins.recognition import project_of
 
 STRIDE = 1 if extent.every_row else 7
@@ -229,5 +231,7 @@ def test_a_note_in_an_environment_makes_nobody_write_in_another_project(tmp_path
     before = picture(victim)
     assert project_of(scene.store.prefix) is None
     recover_environment(scene.session, scene.environment)
+    noted = find_noted_project(scene.store.prefix)
     rollback(scene.store)
+    assert tuple(find_pin_left_behind(scene.store, noted)) == ()
     assert picture(victim) == before

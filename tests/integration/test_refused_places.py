@@ -162,6 +162,6 @@ def test_a_second_setup_without_a_network_is_told_that_offline_is_enough_and_it_
     assert first.exit_code == 0, first.text
     told = _set_up(built, "--new-env", built.root / "second", **UNREACHABLE)
     assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
-    assert "again with --offline" in told.stderr
+    assert "what was downloaded before: --offline" in told.stderr
     again = _set_up(built, "--new-env", built.root / "second", "--offline", **UNREACHABLE)
     assert again.exit_code == 0, again.text

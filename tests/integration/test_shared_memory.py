@@ -36,7 +36,7 @@ def test_it_is_told_before_a_build_whether_its_pool_can_start(mount: str, made: 
 
 PICTURES = """\
 from fastinstall.bench._stores.files import in_parallel
-print(*in_parallel(len, ["a", "bb"], 2))
+print(*in_parallel(len, ["a", "bb"]))
 """
 
 

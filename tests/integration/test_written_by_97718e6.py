@@ -14,7 +14,6 @@ from support.values.written_trees import CASES as ALL
 from support.values.written_trees import find_differences, put_tree, read_case, read_tree
 
 from fastinstall.cli.main import main
-from fastinstall.cli.wizard.answers import Answers
 from fastinstall.core.codec import document, open_document
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport
@@ -123,7 +122,6 @@ def test_plans_of_nearly_every_kind_of_step_are_there() -> None:
         *((plan.name, Plan, "plan") for plan in PLANS),
         ("facts.json", Facts, "facts"),
         ("doctor.json", EnvironmentReport, "doctor"),
-        ("answers.json", Answers, "answers"),
     ],
 )
 def test_a_document_says_the_same_when_it_is_written_again(name: str, cls: type, schema: str, base: Path) -> None:

@@ -89,7 +89,6 @@ BESIDE = {
 
 SCHEMA_DIGESTS = {
     "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
-    "answers": "535cfef82d6a3e94d6b19d7a26494cff3b1c1a7fc58e2faa5c63b912ddaa84e2",
     "bench": "4fa37bafd9eb72b49bd8600b8110c125d7ff212b589a26da6c029319ead470a8",
     "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
     "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
@@ -97,8 +96,7 @@ SCHEMA_DIGESTS = {
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",
     "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
     "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
-    "durations": "311167b8df363f9d76f5a5e093669353bc5190d1ed4a99c09da865061c11f676",
-    "facts": "564fcfd53c724602168f2ca22070cd20d4cc3abb60fd5ece6e373f1c45d6fc12",
+    "facts": "3a46afafc4f5a1d8db04d00f126956f0b53a2a30c4d6fc7bb94fcb8270cbfef8",
     "fleet": "c6b22cb7b2a83d9dcadff6d661d2cbce58c5878f438d8408eb8c41d2db4c5c7a",
     "guard": "6f995ccd14ae28e69aa7c185ac37ae1419f877126c664c7a0fa3a89b3b654669",
     "locks": "95964dc601e4e5a512dad1ada1aff31f63b468f1d9db54f09e0072a46cc64f44",

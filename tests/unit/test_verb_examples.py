@@ -13,7 +13,7 @@ import pytest
 
 from fastinstall import verbs
 
-INSIDE = {"bench_context", "bench_operations", "bench_stacks", "prove_recipe"}
+INSIDE = {"bench_stacks", "prove_recipe"}
 """Modules that verbs are made of."""
 INSIDE_REPAIR = {"add_version_warning", "make_repair_refusal", "make_return_plan"}
 

@@ -1,1 +1,1 @@
-"""The report of bench as text and as a page."""
+"""The report of bench as text, and what its flags ask for."""

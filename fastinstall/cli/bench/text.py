@@ -1,21 +1,29 @@
 """The report of `bench` as text, in three depths: the verdict and the one change to make; its figures; all the rest.
 
 By default a workload has its verdict, the change that is recommended, and the table of candidates. --quiet leaves out
-the table; --verbose adds the images, stages, rates by workers, what was not measured, and all other advice. The
-candidates of `bench --list` are listed here too.
+the table; --verbose adds the images, stages, rates by workers and threads, what was not measured, and all other
+advice. The candidates of `bench --list` are listed here too.
 """
 
 from collections.abc import Iterator, Sequence
 
-from fastinstall.bench.bottleneck import list_stage_costs
+from fastinstall.bench.bottleneck import StageCost, list_stage_costs
 from fastinstall.bench.materials import PossibleCandidate
-from fastinstall.bench.report import BenchReport, CandidateResult, LoadingLimit, SpeedAdvice, WorkloadResult
+from fastinstall.bench.report import (
+    BenchReport,
+    CandidateResult,
+    LoadingEngine,
+    LoadingLimit,
+    LoadingRate,
+    SpeedAdvice,
+    WorkloadResult,
+)
 from fastinstall.bench.wording import format_rate
-from fastinstall.cli.bench import tables, words
+from fastinstall.cli.bench import words
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.core.messages import format_bytes
 from fastinstall.model.finding import Status
-from fastinstall.model.speed import SpeedTable
+from fastinstall.model.speed import SpeedRow, SpeedTable
 
 _FEW = 3
 """Operations at either end, and candidates that were not measured, that are shown where the page is not verbose."""
@@ -27,15 +35,14 @@ _LEGEND = {
 }
 
 
-def bench_text(report: BenchReport, page: Page, *, unicode: bool = True) -> str:
+def bench_text(report: BenchReport, page: Page) -> str:
     """Return the report; details where the page is verbose.
 
     Args:
         report: the measurements with verdicts and advice.
         page: how it is laid out; wide tables are broken at its width.
-        unicode: whether bars may be drawn with block characters.
     """
-    writer = _Writer(report, page, unicode=unicode)
+    writer = _Writer(report, page)
     lines = list(page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold"))
     lines += page.lines(f"{words.machine_words(report.machine)}; {words.moment_words(report)}", first="  ", rest="    ")
     for result in report.workloads:
@@ -83,18 +90,14 @@ def _add_gap(lines: list[str]) -> list[str]:
 
 
 class _Writer:
-    """How a report is laid out: on which page, and with which bars."""
+    """How a report is laid out on a page."""
 
-    def __init__(self, report: BenchReport, page: Page, *, unicode: bool) -> None:
+    def __init__(self, report: BenchReport, page: Page) -> None:
         self.report = report
         self.page = page
-        self.unicode = unicode
 
     def _indent(self, text: str, first: str = "  ") -> Iterator[str]:
         return self.page.lines(text, first=first, rest="    ")
-
-    def _lay_out(self, table: tables.Table) -> list[str]:
-        return tables.table_lines(table, self.page, unicode=self.unicode)
 
     def render_workload(self, result: WorkloadResult) -> Iterator[str]:
         yield from _render_verdict(result, self.page)
@@ -123,12 +126,13 @@ class _Writer:
         yield from self._indent(words.pipeline_words(result.pipeline), "  each: ")
 
     def _render_stages(self, result: WorkloadResult) -> Iterator[str]:
-        """Yield milliseconds and share of every stage, with bars; why not, where it was not measured."""
+        """Yield milliseconds and share of every stage; why not, where it was not measured."""
         baseline, timing = result.baseline, result.baseline.timing
         if timing is None:
             yield from self._indent(f"not measured: {baseline.outcome}: {baseline.reason}")
             return
-        yield from self._lay_out(tables.stage_table(list_stage_costs(baseline, result.workload, self.report.machine)))
+        costs = list_stage_costs(baseline, result.workload, self.report.machine)
+        yield from stage_table(costs, self.page)
         told = f"{format_rate(timing.images_per_second)} images/s in one process"
         if timing.peak_bytes:
             told += f", {format_bytes(timing.peak_bytes)} of memory at most"
@@ -140,14 +144,14 @@ class _Writer:
         """Yield images per second by number of workers, and of threads."""
         rates = (*baseline.rates, *baseline.thread_rates)
         if rates:
-            yield from self._lay_out(tables.rate_table(rates))
+            yield from rate_table(rates, self.page)
             yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")
 
     def _render_candidates(self, result: WorkloadResult) -> Iterator[str]:
         """Yield the baseline, then whatever was measured against it."""
         if words.select_measured(result.candidates):
             yield from self._indent(f"baseline: {result.baseline.candidate.title}")
-            yield from self._lay_out(tables.candidate_table(result))
+            yield from candidate_table(result, self.page)
 
     def _render_unmeasured(self, result: WorkloadResult) -> Iterator[str]:
         """Yield what was not measured, each with what to do to have it measured."""
@@ -185,9 +189,9 @@ class _Writer:
         title = f"operations of PIL: {table.candidate} against {table.baseline}"
         yield from self.page.lines(title, rest="  ", style="bold")
         yield from self._indent(words.summarize_operations(table))
-        yield from self._lay_out(tables.operation_table(shown))
+        yield from operation_table(shown, self.page)
         if len(shown) < len(rows):
-            yield f"  ... and {len(rows) - len(shown)} between them: --verbose, --json or --html FILE"
+            yield f"  ... and {len(rows) - len(shown)} between them: --verbose or --json"
         slower = {row.operation for row in table.slower}
         losses = [f"{row.operation} ({row.ratio:.2f}x)" for row in rows if row.operation in slower]
         if losses:
@@ -213,7 +217,88 @@ def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> I
 
 def candidates_text(known: Sequence[PossibleCandidate], page: Page) -> str:
     """Return every candidate: its name, what it is, the packages that it needs."""
-    titles = (("name", 20), ("what it is", 20), ("needs", 12))
-    table = tables.word_table(titles, [(each.name, each.title, ", ".join(each.requirements)) for each in known])
+    rows = [(each.name, each.title, ", ".join(each.requirements)) for each in known]
+    table = render_table(("name", "what it is", "needs"), rows, page)
     hint = "what needs packages is measured where they are installed, or with --with NAME, which fetches them for this"
-    return join_lines((*tables.table_lines(table, page), *page.lines(hint, first="  ", rest="  ")))
+    return join_lines((*table, *page.lines(hint, first="  ", rest="  ")))
+
+
+_WORDS = frozenset(("stage", "candidate", "differs", "operation", "name", "what it is", "needs"))
+"""Columns of words; the others hold figures."""
+
+
+def stage_table(costs: Sequence[StageCost], page: Page) -> list[str]:
+    """Return milliseconds and share of every stage, as the verdict counts them."""
+    rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in costs]
+    whole = sum(each.ms for each in costs)
+    return render_table(("stage", "ms", "share"), [*rows, ("all", f"{whole:.3f}", "")], page)
+
+
+def rate_table(rates: Sequence[LoadingRate], page: Page) -> list[str]:
+    """Return images per second by number of workers, and of threads."""
+    rows = [
+        (
+            words.format_count(each.workers, "thread") if each.engine is LoadingEngine.THREADS else str(each.workers),
+            format_rate(each.images_per_second),
+            f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
+            format_bytes(each.peak_bytes) if each.peak_bytes else "",
+        )
+        for each in rates
+    ]
+    return render_table(("workers", "images/s", "first batch", "memory"), rows, page)
+
+
+def candidate_table(result: WorkloadResult, page: Page) -> list[str]:
+    """Return the baseline, then whatever was measured against it; with threads where the page is verbose."""
+    workers = words.find_best_rate_with_workers(result.baseline.rates)
+    threads = words.find_best_rate_with_workers(result.baseline.thread_rates) if page.verbose else None
+    workers_head = words.format_count(workers.workers, "worker") if workers is not None else ""
+    threads_head = words.format_count(threads.workers, "thread") if threads is not None else ""
+    shown = words.select_measured((result.baseline, *result.candidates))
+    columns = ("candidate", "gain", "images/s", workers_head, threads_head, "memory", "differs")
+    return render_table(columns, [_list_candidate_cells(each, workers, threads) for each in shown], page)
+
+
+def operation_table(rows: Sequence[SpeedRow], page: Page) -> list[str]:
+    """Return operations of PIL, before and after."""
+    return render_table(("operation", "before ms", "after ms", "faster"), list(map(_list_operation_cells, rows)), page)
+
+
+def render_table(head: Sequence[str], rows: Sequence[Sequence[str]], page: Page) -> list[str]:
+    """Return a table with a head, indented; words are broken where the page is narrow, figures never."""
+    kept = [number for number, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
+    names, cells = [head[number] for number in kept], [[row[number] for number in kept] for row in rows]
+    right = [number for number, name in enumerate(names) if name not in _WORDS]
+    return list(page.table(names, cells, right, margin=2))
+
+
+def _list_candidate_cells(
+    result: CandidateResult, workers: LoadingRate | None, threads: LoadingRate | None
+) -> tuple[str, ...]:
+    timing = result.timing
+    return (
+        _name(result),
+        words.gain_words(result.gain) if result.gain is not None else "",
+        format_rate(timing.images_per_second) if timing is not None else "",
+        words.format_rate_with_workers(result.rates, workers),
+        words.format_rate_with_workers(result.thread_rates, threads),
+        format_bytes(timing.peak_bytes) if timing is not None and timing.peak_bytes else "",
+        words.difference_words(result),
+    )
+
+
+def _name(result: CandidateResult) -> str:
+    """Name a candidate as flags do; with the size of a store, and how many of the images it cannot load."""
+    told = []
+    if result.stored_bytes is not None:
+        ratio = "" if result.stored_ratio is None else f", {result.stored_ratio:.3g}x"
+        told.append(f"{format_bytes(result.stored_bytes)}{ratio} the files")
+    if result.left_out:
+        told.append(f"cannot load {result.left_out} of the images")
+    name = result.candidate.name
+    return f"{name} ({'; '.join(told)})" if told else name
+
+
+def _list_operation_cells(row: SpeedRow) -> tuple[str, ...]:
+    bounds = "" if row.low is None or row.high is None else f" ({row.low:.2f}-{row.high:.2f})"
+    return row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", f"{row.ratio:.2f}x{bounds}"

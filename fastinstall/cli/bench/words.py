@@ -1,4 +1,4 @@
-"""Words and figures of a bench report, which text and page share."""
+"""Words and figures of a bench report."""
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
@@ -128,10 +128,6 @@ def format_rate_with_workers(rates: Iterable[LoadingRate], workers: LoadingRate 
 def format_count(number: int, noun: str) -> str:
     """Format a number with its noun: "1 image", "3 images"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-SAME = 0.05
-"""A ratio that is no further from 1 is told as the same, and painted neither as a gain nor as a loss."""
 
 
 def summarize_operations(table: SpeedTable) -> str:

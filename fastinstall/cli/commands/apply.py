@@ -4,22 +4,20 @@ from argparse import Namespace
 from pathlib import Path
 
 from fastinstall.apply.carry_out import carry_out
-from fastinstall.apply.eta import announce_eta
+from fastinstall.apply.expectations import describe_expectations
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.commands.setup import finish
-from fastinstall.cli.common import recover_or_report, tell_renaming
+from fastinstall.cli.common import progress_for, recover_or_report, session_of, tell_renaming
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
-from fastinstall.cli.progress import describe_expectations
-from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, list_fetched_artefacts, open_plan
-from fastinstall.verbs.saved_plan import decide_saved_plan_again, refuse_another_environment
+from fastinstall.verbs.plan import decide_saved_plan_again, refuse_another_environment
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -37,8 +35,7 @@ def run(arguments: Namespace, context: Context) -> int:
     # It runs the interpreter that the plan names, which has been agreed to by now.
     agreed = decide_saved_plan_again(session, saved, consented.request.allow)
     refuse_unaccepted(agreed)
-    with announce_eta(session, agreed) as telling:
-        outcome = carry_out(telling, agreed)
+    outcome = carry_out(session, agreed)
     with report_interruption_after_completion(agreed.environment.prefix, agreed.verb):
         return finish(session, outcome, context, wizard=False)
 

@@ -5,6 +5,7 @@
 `fastinstall build --set -o DIR`: one wheel for each CPython in use, for pip and the like to install from.
 """
 
+import os
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,19 +14,16 @@ from pathlib import Path
 
 from fastinstall.apply.wheel_only import (
     BuildOutcome,
+    Emulation,
     build_proven_wheel,
     publish_built_wheel,
     publish_channel,
     require_channel,
 )
 from fastinstall.cli.commands.plan import code_of, fleet_request
-from fastinstall.cli.common import make_request, refuse_together, target_of, tell
-from fastinstall.cli.machine_flags import read_emulation, read_machine
+from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of, tell
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import progress_for, session_of
-from fastinstall.cli.text.fleets import fleet_text
-from fastinstall.cli.text.wheel_set import set_text
-from fastinstall.core.codec import document, dump
+from fastinstall.cli.text.fleets import fleet_text, set_text
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.fleet.host_plan import plan_hosts
@@ -49,25 +47,23 @@ def run(arguments: Namespace, context: Context) -> int:
     output = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     as_conda = arguments.format == "conda"
-    if as_conda and read_machine(arguments):
+    if as_conda and _read_machine(arguments):
         raise UsageError("--machine makes wheels, not conda packages", hint="leave --format out")
     if as_conda:
         require_channel(session, request, output)
     else:
         require_wheelhouse(output)
-    target = replace(target_of(arguments), machine=read_machine(arguments))
-    made = build_proven_wheel(session, target, request, read_emulation(arguments))
+    target = replace(target_of(arguments), machine=_read_machine(arguments))
+    made = build_proven_wheel(session, target, request, _read_emulation(arguments))
     served = ((made.interpreter.version, made.interpreter.machine),) if arguments.with_tool else ()
     with _bring_tool(session, output, served, request) as tool:
         if as_conda:
             built = publish_channel(session, made, request, output)
         else:
             built = publish_built_wheel(session, made, output)
-    if context.console.json:
-        context.console.data(dump(document("build", _report(built, tool))))
-    else:
-        brought = (tool.directory / tool.wheel,) if tool is not None else ()
-        context.console.data("\n".join(str(path) for path in (*_list_built_files(built), *brought)))
+    brought = (tool.directory / tool.wheel,) if tool is not None else ()
+    files = "\n".join(str(path) for path in (*_list_built_files(built), *brought))
+    tell(context, "build", _report(built, tool), lambda _report, _page: files)
     return ExitCode.OK
 
 
@@ -136,7 +132,7 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     planned = plan_hosts(session, fleet_request(arguments), request)
     served = tuple((each.python, each.architecture) for each in planned.artefacts) if arguments.with_tool else ()
     with _bring_tool(session, wheelhouse, served, request):
-        fleet = build_fleet(session, planned, wheelhouse, read_emulation(arguments))
+        fleet = build_fleet(session, planned, wheelhouse, _read_emulation(arguments))
     tell(context, "fleet", fleet, fleet_text)
     unmade = any(artefact.wheel is None for artefact in fleet.artefacts)
     return ExitCode.FAILED_UNCHANGED if unmade else code_of(fleet)
@@ -148,10 +144,10 @@ def run_for_set(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     directory = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
-    wanted = plan_set(session, target_of(arguments).python, request, read_machine(arguments))
+    wanted = plan_set(session, target_of(arguments).python, request, _read_machine(arguments))
     built = [each for each in wanted if each.builder is not None and arguments.with_tool]
     with _bring_tool(session, directory, tuple((each.python, each.architecture) for each in built), request):
-        made = build_set(session, wanted, request, directory, read_emulation(arguments))
+        made = build_set(session, wanted, request, directory, _read_emulation(arguments))
     tell(context, "set", made, set_text)
     outcomes = {wheel.outcome for wheel in made.wheels}
     if WheelOutcome.FAILED in outcomes:
@@ -165,3 +161,15 @@ def _refuse_conda(flag: str, arguments: Namespace) -> None:
             f"{flag} makes wheels, which conda environments take too (setup makes packages of them there)",
             hint="leave --format out; a channel for one Python: fastinstall build --format conda --python EXE -o DIR",
         )
+
+
+def _read_machine(arguments: Namespace) -> str:
+    """Return the machine that is named, where it is of another architecture than this one; else an empty text."""
+    machine = str(arguments.machine or "")
+    return "" if machine == os.uname().machine else machine
+
+
+def _read_emulation(arguments: Namespace) -> Emulation:
+    """Return how a wheel for another machine is proven."""
+    pythons = tuple(Path(expand_home(each)) for each in arguments.emulated_python)
+    return Emulation(pythons=pythons, unproven=arguments.unproven)

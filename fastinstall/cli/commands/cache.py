@@ -2,11 +2,10 @@
 
 from argparse import Namespace
 
-from fastinstall.cli.common import tell
+from fastinstall.cli.common import session_of, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import session_of
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote
 from fastinstall.model.cache_survey import CacheSurvey

@@ -4,10 +4,9 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.common import make_request, refuse_together, target_of
+from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of, tell
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, tell_report, tell_survey
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
 from fastinstall.core.home import expand_home
@@ -42,7 +41,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _collect(arguments: Namespace, context: Context) -> int:
     """Sum up reports of many machines; nothing is examined."""
-    from fastinstall.core.codec import document, dump  # noqa: PLC0415 (only with --collect)
+    from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only with --collect)
     from fastinstall.fleet.reports import collect  # noqa: PLC0415 (likewise)
 
     refuse_together(arguments, "--collect", _NOT_BESIDE_COLLECT)
@@ -51,14 +50,8 @@ def _collect(arguments: Namespace, context: Context) -> int:
     hosts = expand_home(arguments.hosts) if arguments.hosts else None
     place = expand_home(arguments.collect)
     collected = collect(session_of(context), place, hosts, arguments.max_age)
-    if context.console.json:
-        context.console.data(dump(document("collected", collected)))
-    elif context.console.quiet:
-        context.console.data(f"{collected.status}: {collected.summary}")
-    else:
-        from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only for text)
-
-        context.console.data(render_collected(collected, context.console.out))
+    brief = f"{collected.status}: {collected.summary}"
+    tell(context, "collected", collected, (lambda *_: brief) if context.console.quiet else render_collected)
     return choose_exit_code(collected.status, arguments.fail_on) if collected.hosts else ExitCode.UNDETERMINED
 
 
@@ -85,6 +78,7 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
         if _is_repairable(report):
             _fix(session, environment, arguments, context)
             report, facts = _examine_again(session, environment, again)
+    context.closing.close()  # a line that is alive on the terminal goes first
     code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts)
     if context.console.verbose and not arguments.checks:
         _tell_speed(environment, context.console)
@@ -133,14 +127,10 @@ def _list(context: Context) -> int:
     from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415 (only with --list)
 
     checks = [load_check(name) for name in check_names()]
-    if context.console.json:
-        from fastinstall.core.codec import dump  # noqa: PLC0415 (only for JSON)
-
-        listed = [{"check": check.NAME, "summary": check.SUMMARY} for check in checks]
-        context.console.data(dump({"schema": "fastinstall.checks/1", "checks": listed}))
-        return ExitCode.OK
     width = max(len(check.NAME) for check in checks)
-    context.console.data("\n".join(f"{check.NAME:<{width}}  {check.SUMMARY}" for check in checks))
+    lines = "\n".join(f"{check.NAME:<{width}}  {check.SUMMARY}" for check in checks)
+    listed = {"checks": [{"check": check.NAME, "summary": check.SUMMARY} for check in checks]}
+    tell(context, "checks", listed, lambda *_: lines)
     return ExitCode.OK
 
 
@@ -165,8 +155,8 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
 
 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
+    from fastinstall.apply.expectations import describe_expectations  # noqa: PLC0415
     from fastinstall.cli.consent import consent  # noqa: PLC0415
-    from fastinstall.cli.progress import describe_expectations  # noqa: PLC0415
     from fastinstall.core.messages import fix_command  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
 

@@ -11,12 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import find_target_to_read, recover_or_report, target_of, tell
+from fastinstall.cli.common import find_target_to_read, progress_for, recover_or_report, session_of, target_of, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import progress_for, session_of
-from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
@@ -184,9 +182,6 @@ def run_accept(arguments: Namespace, context: Context) -> int:
 
 
 def _tell_acceptance(accepted: str | None, environment: Environment, context: Context) -> None:
-    if context.console.json:
-        context.console.data(dump({"schema": "fastinstall.accepted/1", "accepted": accepted or ""}))
-        return
     prefix = quote(environment.prefix)
     if accepted is None:
         lines = [f"nothing to accept: nothing has taken the place of a stack of ours in {prefix}"]
@@ -196,7 +191,7 @@ def _tell_acceptance(accepted: str | None, environment: Environment, context: Co
             f"the fast stack again: fastinstall setup --prefix {prefix}",
             f"undo: fastinstall rollback --prefix {prefix}",
         ]
-    context.console.data("\n".join(lines))
+    tell(context, "accepted", {"accepted": accepted or ""}, lambda *_: "\n".join(lines))
 
 
 def run_check(arguments: Namespace, context: Context) -> int:

@@ -14,10 +14,9 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from fastinstall import __version__
-from fastinstall.cli.common import find_target_to_read, tell
+from fastinstall.cli.common import find_target_to_read, session_of, tell
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import session_of
 from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.secrets import redact_text
@@ -31,7 +30,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Observe everything and print it."""
     session = session_of(context)
     recipe = recipe_named(session, Request().recipe)
-    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DECODED, toolchain=True)
+    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
     facts = facts_of(session, find_target_to_read(session, arguments, context), request)
     redacted = bool(arguments.redact)
     if redacted:

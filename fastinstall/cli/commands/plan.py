@@ -7,10 +7,16 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.common import make_request, refuse_together, target_of, tell_interruptions
+from fastinstall.apply.expectations import describe_expectations
+from fastinstall.cli.common import (
+    make_request,
+    progress_for,
+    refuse_together,
+    session_of,
+    target_of,
+    tell_interruptions,
+)
 from fastinstall.cli.main import Context
-from fastinstall.cli.progress import describe_expectations
-from fastinstall.cli.run_events import progress_for, session_of
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.core import files, refused_writes
 from fastinstall.core.codec import document, dump

@@ -4,10 +4,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.cli.common import tell_renaming
+from fastinstall.cli.common import session_of, tell, tell_renaming
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.run_events import session_of
 from fastinstall.core.codec import dump, encode
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.model.recipe import Recipe
@@ -24,13 +23,9 @@ def run(arguments: Namespace, context: Context) -> int:
 
 def _list(session: Session, _arguments: Namespace, context: Context) -> int:
     recipes = load_recipes(session.recipe_directories).values()
-    if context.console.json:
-        context.console.data(
-            dump({"schema": "fastinstall.recipes/1", "recipes": [encode(recipe) for recipe in recipes]})
-        )
-        return ExitCode.OK
     width = max(len(recipe.name) for recipe in recipes)
-    context.console.data("\n".join(f"{recipe.name:<{width}}  {_summarize_recipe(recipe)}" for recipe in recipes))
+    lines = "\n".join(f"{recipe.name:<{width}}  {_summarize_recipe(recipe)}" for recipe in recipes)
+    tell(context, "recipes", {"recipes": tuple(recipes)}, lambda *_: lines)
     return ExitCode.OK
 
 

@@ -3,14 +3,20 @@
 from argparse import Namespace
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import find_target_to_read, recover_or_report, refuse_together, target_of, tell
+from fastinstall.cli.common import (
+    find_target_to_read,
+    progress_for,
+    recover_or_report,
+    refuse_together,
+    session_of,
+    target_of,
+    tell,
+)
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
-from fastinstall.cli.run_events import progress_for, session_of
-from fastinstall.core.codec import dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote, recover_command
 from fastinstall.model.facts import Environment
@@ -38,7 +44,8 @@ def run(arguments: Namespace, context: Context) -> int:
     force = Risk.FORCE_REMOVE in read_allowed(arguments, context.sources)
     if arguments.interrupted:
         agree("End what was interrupted there?", arguments, context.console, recover_command(environment.prefix))
-        return _tell("fastinstall.rollback/1", end_interrupted_run(session, environment, force=force), context)
+        tell(context, "rollback", {"done": end_interrupted_run(session, environment, force=force)}, _join)
+        return ExitCode.OK
     back = f"--to {arguments.to} " if arguments.to else ""
     command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
     for notice in list_rollback_notices(environment, arguments.to):
@@ -47,7 +54,8 @@ def run(arguments: Namespace, context: Context) -> int:
     agree(question, arguments, context.console, command)
     lines = roll_back(session, environment, to=arguments.to, force=force)
     with report_interruption_after_completion(environment.prefix, "rollback"):
-        return _tell("fastinstall.rollback/1", lines, context)
+        tell(context, "rollback", {"done": lines}, _join)
+    return ExitCode.OK
 
 
 def _forget(session: Session, environment: Environment, arguments: Namespace, context: Context) -> int:
@@ -62,7 +70,8 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
         agree("Give that up?", arguments, context.console, command)
     lines = forget_in(session, environment, identifier)
     with report_interruption_after_completion(environment.prefix, "forgetting"):
-        return _tell("fastinstall.forgotten/1", lines, context)
+        tell(context, "forgotten", {"done": lines}, _join)
+    return ExitCode.OK
 
 
 def _announce_rollback(coming: Transactions) -> list[str]:
@@ -75,12 +84,8 @@ def _announce_rollback(coming: Transactions) -> list[str]:
     ]
 
 
-def _tell(schema: str, lines: tuple[str, ...], context: Context) -> int:
-    if context.console.json:
-        context.console.data(dump({"schema": schema, "done": list(lines)}))
-    else:
-        context.console.data("\n".join(lines))
-    return ExitCode.OK
+def _join(done: dict[str, tuple[str, ...]], _page: Page) -> str:
+    return "\n".join(done["done"])
 
 
 _HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")

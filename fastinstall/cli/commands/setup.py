@@ -1,25 +1,19 @@
 """`fastinstall setup`: plan, consent, carry out; a wizard where a person sits at a terminal."""
 
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.apply.carry_out import SetupOutcome
-from fastinstall.apply.eta import announce_eta
+from fastinstall.apply.expectations import describe_expectations
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.apply.recovery import recover_first
-from fastinstall.cli.common import make_request, target_of, tell, tell_interruptions
+from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command
 from fastinstall.cli.main import Context
-from fastinstall.cli.progress import describe_expectations
-from fastinstall.cli.run_events import progress_for, session_of
-from fastinstall.cli.text.plan_page import plan_text
+from fastinstall.cli.text.plan_page import outcome_text, plan_text
 from fastinstall.cli.text.reports import render_speed_table, report_text
-from fastinstall.cli.text.setup_page import outcome_text
-from fastinstall.cli.wizard.answers import forget_answers
 from fastinstall.core.codec import document, dump
-from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion
+from fastinstall.core.errors import ExitCode
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.verbs.plan import plan_setup
@@ -52,16 +46,14 @@ def run(arguments: Namespace, context: Context) -> int:
         """Consent to the plan that takes the place of one that did not prove."""
         return consent(other, arguments, context, equivalent_command(other))
 
-    with _report_kept_answers(agreed, arguments, context), announce_eta(session, agreed) as telling:
-        outcome = set_up(telling, agreed, agree)
-    carried = outcome.plan.environment.prefix
-    with report_interruption_after_completion(carried, outcome.plan.verb):
-        forget_answers(session, Path(carried))
+    outcome = set_up(session, agreed, agree)
+    with report_interruption_after_completion(outcome.plan.environment.prefix, outcome.plan.verb):
         return finish(session, outcome, context, wizard=not arguments.yes)
 
 
 def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard: bool) -> int:
     """Print what came of a plan: the receipt as JSON, or what is in place; doctor's report and all timings if asked."""
+    context.closing.close()  # a line that is alive on the terminal goes first
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
     if console.json:
         console.data(dump(document("receipt", receipt)))
@@ -82,17 +74,6 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
     text = outcome_text(agreed, receipt, report, console.out)
     console.data(text.partition("\n")[0] if console.quiet else text)
     return ExitCode.OK
-
-
-@contextmanager
-def _report_kept_answers(agreed: Plan, arguments: Namespace, context: Context) -> Iterator[None]:
-    """Say what remains of the work if a person interrupts it."""
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        if not isinstance(interruption, InterruptedAfterCompletion) and agreed.steps and not arguments.yes:
-            context.console.talk("what was compiled is kept in the cache, and so are your answers: run the same again")
-        raise
 
 
 def _is_for_a_person(arguments: Namespace, context: Context) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from fastinstall.cli.console import SHOWN, Page, join_lines
-from fastinstall.elf.description import ImagingCore, LoadedLibrary
+from fastinstall.elf.description import BuildTraces, ImagingCore, LoadedLibrary
 from fastinstall.elf.isa.scan import Confidence
 from fastinstall.model.conda import CondaClash, CondaTool
 from fastinstall.model.facts import Facts, FrameworkBuild, Gpu
@@ -133,6 +133,7 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "core", f"{stack.core.path}" + (f" ({stack.core.problem})" if stack.core.problem else "")
         yield from _list_core_copies(stack.core)
         yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
+        yield from _list_compiler_rows(stack.core.making)
         yield from _list_codec_rows(facts)
         yield from _list_cpu_demands(facts)
     if facts.runtime is not None:
@@ -163,6 +164,16 @@ def _list_cpu_demands(facts: Facts) -> Iterator[tuple[str, str]]:
         if scan.requires:
             sure = "" if scan.confidence is Confidence.CERTAIN else f" ({scan.confidence})"
             yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"
+
+
+def _list_compiler_rows(making: BuildTraces | None) -> Iterator[tuple[str, str]]:
+    if making is None:
+        return
+    yield "compiled by", ", ".join(making.compilers) or "untold"
+    names = "stripped of names" if making.stripped else "with names of its functions"
+    yield "loads with", f"glibc {making.glibc} or later, {names}" if making.glibc else names
+    if making.package:
+        yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(making.package.items()))
 
 
 def _list_core_copies(core: ImagingCore) -> Iterator[tuple[str, str]]:

@@ -1,19 +1,23 @@
-"""A fleet plan as text that stays short whatever the number of hosts. The same value that --json prints.
+"""Wheels for many machines, a set of wheels, and collected reports as text: short, however many there are.
 
-The state of many machines as text that stays short whatever their number. The same value that --json prints.
+The same values that --json prints.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from fastinstall.cli.console import Page, join_lines
-from fastinstall.core.messages import listing
+from fastinstall.core.messages import listing, quote
 from fastinstall.fleet.fleet import ExcludedHost, Fleet, FleetArtefact
 from fastinstall.fleet.reports import Collected, SharedFinding, Unreported
 from fastinstall.fleet.wheel_choice import format_quantity
+from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet
 from fastinstall.model.finding import Status
+from fastinstall.wheelbuild.package_index.publish import FRONT_PAGE
 
 _NAMES = 3
 _GROUPS = 12
+_ROOM_FOR_NAMES = 100
 _REASONS = 3
 _BELOW = " " * 4
 
@@ -80,25 +84,15 @@ def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
             group.level,
             group.runs,
             group.artefact,
-            first_names(group.hosts, page),
+            first_names(group.hosts, page) if page.width is None or page.width >= _ROOM_FOR_NAMES else "",
         )
         for group in shown
     ]
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
-    for row in (head, *rows):
-        first = f"  {row[0]:>{widths[0]}}  "
-        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row[1:-1], widths[1:], strict=True))
-        yield _append_names(f"{first}{cells}".rstrip(), row[-1], page)
+    yield from replace(page, width=None).table(head, rows, right=(0,), margin=2)  # no row is broken
     if len(fleet.groups) > len(shown):
         rest = fleet.groups[len(shown) :]
         hosts = format_quantity(sum(len(group.hosts) for group in rest), "host")
         yield f"  ... and {len(rest)} more groups of {hosts}: --verbose or --json"
-
-
-def _append_names(row: str, names: str, page: Page) -> str:
-    """Return a row of the table, with the names behind it where there is room for them."""
-    room = page.width is None or len(row) + 2 + len(names) <= page.width
-    return f"{row}  {names}" if names and room else row
 
 
 _FINDINGS = 15
@@ -159,3 +153,23 @@ def _render_unreported_hosts(collected: Collected, page: Page) -> Iterator[str]:
             for each in found if page.verbose else found[:_COLLECTED_REASONS]:
                 yield from page.lines(f"{each.host}: {each.reason}", first="    ", rest="      ", style="dim")
         yield from page.advice(f"hint: {found[0].hint}", first="    ", rest="      ")
+
+
+def set_text(made: WheelSet, page: Page) -> str:
+    """Return a line for each wheel, then the page that tells others how to install from the directory."""
+    lines = [page.paint(made.summary, "bold")]
+    for wheel in made.wheels:
+        lines += _render_wheel(wheel, page)
+    if any(wheel.outcome is WheelOutcome.THERE for wheel in made.wheels):
+        lines += page.lines(f"how to install from it: {made.directory / FRONT_PAGE}")
+        lines.append(f"try it: python3 -m http.server --directory {quote(made.directory)}")
+    return join_lines(lines)
+
+
+def _render_wheel(wheel: SetWheel, page: Page) -> Iterator[str]:
+    name = f"  {page.paint(f'{wheel.abi:<7}', 'bold')} "
+    if wheel.outcome is WheelOutcome.THERE:
+        yield f"{name}{wheel.wheel}"
+        return
+    yield from page.lines(f"not here: {wheel.problem}", first=name, rest=_BELOW, style="warning")
+    yield from page.advice(f"hint: {wheel.hint}", first=_BELOW, rest=_BELOW + "  ")

@@ -20,7 +20,7 @@ from fastinstall.model.advisories import count_by_severity
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Level
-from fastinstall.model.request import Request, Risk, ToolchainSource
+from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
@@ -64,15 +64,12 @@ class WizardConversation:
 CONTINUE, START_OVER, ENVIRONMENT, DETAILS = "continue", "start over", "environment", "details"
 
 
-def customise_request(
-    talk: WizardConversation, request: Request, changed: Callable[[Request], None], show_details: Callable[[], None]
-) -> Request | str:
+def customise_request(talk: WizardConversation, request: Request, show_details: Callable[[], None]) -> Request | str:
     """Return the request, changed one thing at a time; START_OVER or ENVIRONMENT if the person wants that.
 
     Args:
         talk: who is talked to.
         request: what was asked for so far.
-        changed: hears of every change, so that none is lost.
         show_details: shows the whole plan for `request`.
     """
     asked = {option.field: option for option in list_asked_options(talk.facts)}
@@ -100,7 +97,6 @@ def customise_request(
             continue
         if other is not None and other != request:
             request = other
-            changed(request)
             words = ("fastinstall", "setup", flag, prefix, *format_flags(request))
             talk.console.talk(f"as flags: {' '.join(map(quote, words))}")
 
@@ -185,26 +181,6 @@ def _ask_conda_engine(talk: WizardConversation, request: Request) -> Request | N
     return None if engine is None else replace(request, engine=engine)
 
 
-_NONE = "none"
-_RISKS = {
-    _NONE: "the wizard asks about each",
-    Risk.FORCE_REMOVE: "take over files that another package manager claims",
-    Risk.VULNERABLE: "install a version with known critical vulnerabilities",
-    Risk.FEATURE_LOSS: "lose an image format or a library that is there today",
-    Risk.DOWNGRADE: "install an earlier Pillow than is there",
-    Risk.UNVERIFIED_CPU: "build for a CPU level that this machine cannot test",
-    Risk.PROTECTED_PACKAGES: "change packages that conda protects",
-}
-
-
-def _ask_risk(talk: WizardConversation, request: Request) -> Request | None:
-    answer = choose_or_go_back(talk.asker, "Which risk do you accept in advance?", _RISKS, default=_NONE)
-    if answer is None:
-        return None
-    taken = () if answer == _NONE else tuple(dict.fromkeys((*request.allow, Risk(answer))))
-    return replace(request, allow=taken)
-
-
 def _ask_compiler(talk: WizardConversation, request: Request) -> Request | None:
     meanings = {
         ToolchainSource.AUTO: "clang from the package index, or the system's compiler",
@@ -220,7 +196,6 @@ _OWN_QUESTIONS: Mapping[str, Callable[[WizardConversation, Request], Request | N
     "require": _ask_required,
     "engine": _ask_conda_engine,
     "toolchain": _ask_compiler,
-    "allow": _ask_risk,
 }
 
 

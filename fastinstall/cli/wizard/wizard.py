@@ -1,42 +1,35 @@
-"""The wizard: what was found, what will change, and Proceed / Customize / Cancel. Only for a person at a terminal.
+"""The wizard: what was found, what will change, and Proceed / Customize / Cancel. Only for a person at a terminal."""
 
-Answers outlive an interruption: they are kept as they are given, taken up by the next run, and forgotten once they
-have served.
-"""
-
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.cost import describe_cost
-from fastinstall.apply.eta import describe_expected_gain, estimate_durations
+from fastinstall.apply.expectations import describe_expected_gain, estimate_seconds
 from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks, equivalent_command
 from fastinstall.cli.console import Console, Page, join_lines
-from fastinstall.cli.options import format_flags
-from fastinstall.cli.progress import format_rough_duration
-from fastinstall.cli.questions import asker_for
+from fastinstall.cli.questions import Asker, ask_text_or_go_back, asker_for
 from fastinstall.cli.text.facts_page import facts_text
-from fastinstall.cli.text.plan_page import list_cautions, plan_text
+from fastinstall.cli.text.plan_page import list_cautions, outcome_text, plan_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
-from fastinstall.cli.text.setup_page import outcome_text
-from fastinstall.cli.wizard import answers
-from fastinstall.cli.wizard.answers import Answers
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
-from fastinstall.cli.wizard.environment_question import CANCELLED, EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.messages import quote
+from fastinstall.core.home import expand_home
+from fastinstall.core.messages import format_rough_duration, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import EnvironmentReport
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
-from fastinstall.observe.environments import NamedTarget
+from fastinstall.observe.environments import USUAL_NAMES, NamedTarget, active_prefixes
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import Preliminary, find_step
+from fastinstall.verbs.discover_environments import NEARBY, FoundEnvironment, discover_environments
 from fastinstall.verbs.plan import observe_facts, plan_setup
 
 PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
@@ -48,7 +41,7 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
 
     Raises:
         RefusedError: they cancelled, or nothing suits this machine or this environment.
-        KeyboardInterrupt: they interrupted a question; nothing was changed, and their answers are kept.
+        KeyboardInterrupt: they interrupted a question; nothing was changed.
     """
     asker, is_named = asker_for(console), bool(target.prefix or target.python or target.new)
     chooser = EnvironmentChooser(session=session, asker=asker, console=console, directory=Path.cwd())
@@ -60,10 +53,6 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
         wizard = _Wizard(talk=talk, before=request, place=chooser.shorten(Path(facts.environment.prefix)))
         try:
             agreed = wizard.agree_on_plan()
-        except KeyboardInterrupt:
-            if answers.read_kept_answers(session, wizard.prefix) is not None:
-                console.complain("\nYour answers are kept. Run the same command to continue.")
-            raise
         except RefusedError as error:
             if is_named or error.message == CANCELLED:
                 raise
@@ -97,7 +86,7 @@ class _Wizard:
     def agree_on_plan(self) -> Plan | None:
         """Return the plan agreed to, possibly without steps, or None if another environment is wanted."""
         try:
-            plan, shown = self._make_first_plan(), None
+            plan, shown = self._plan(self.before), None
         finally:
             self._show_found()
         while plan.steps:
@@ -105,39 +94,23 @@ class _Wizard:
                 self._show_plan(plan)
             shown, answer = plan, self._ask_next(plan)
             if answer == CANCEL:
-                self._forget()
                 raise RefusedError(CANCELLED)
             if answer == CUSTOMIZE:
                 if (other := self._customise(plan)) is None:
                     return None
                 plan = other
             elif (agreed := ask_for_risks(plan, self.talk.asker)) is not None:
-                self._keep(plan.request, at_work=True)
                 return agreed
-        self._forget()
         return plan
-
-    def _make_first_plan(self) -> Plan:
-        """Make the first plan: for the answers of an interrupted run, or without them if they lead nowhere."""
-        kept = answers.read_kept_answers(self.talk.session, self.prefix)
-        request = self.before if kept is None else answers.apply_kept_answers(kept, self.before)
-        if kept is not None and request != self.before:
-            when, flags = kept.kept_at[:16].replace("T", " "), " ".join(format_flags(request))
-            self.talk.say(f"Continuing with your answers of {when} UTC: {flags}. Customize, Start over forgets them.")
-            if (made := self._try_plan(request)) is not None:
-                return made
-            self._forget()
-        return self._plan(self.before)
 
     def _customise(self, plan: Plan) -> Plan | None:
         """Return another plan, by other requests; None if another environment is wanted."""
         request, details = plan.request, lambda: self._tell(plan_text(plan, replace(self._page(), verbose=True)))
         while True:
-            wanted = customise_request(self.talk, request, self._keep, details)
+            wanted = customise_request(self.talk, request, details)
             if wanted == ENVIRONMENT:
                 return None
             request = self.before if isinstance(wanted, str) else wanted
-            self._keep(request)
             if request == plan.request:
                 return plan
             if (made := self._try_plan(request)) is not None:
@@ -155,9 +128,8 @@ class _Wizard:
             return None
 
     def _ask_next(self, plan: Plan) -> str:
-        seconds = estimate_durations(self.talk.session, plan).seconds
         meanings = {
-            PROCEED: f"build, test, install: {format_rough_duration(seconds)}",
+            PROCEED: f"build, test, install: {format_rough_duration(estimate_seconds(plan))}",
             CUSTOMIZE: "version, CPU level, libraries, ...",
             CANCEL: "change nothing",
         }
@@ -185,18 +157,6 @@ class _Wizard:
 
     def _tell(self, text: str) -> None:
         self.talk.console.complain(text)  # with --quiet, too: nobody agrees to what was not shown
-
-    def _keep(self, request: Request, *, at_work: bool = False) -> None:
-        """Keep what was answered so far; where that is nothing, forget what was kept."""
-        if request == self.before and not at_work:
-            self._forget()
-            return
-        now = self.talk.session.now().isoformat(timespec="seconds")
-        kept = Answers(target=self.prefix, before=self.before, after=request, kept_at=now, at_work=at_work)
-        answers.keep(self.talk.session, kept)
-
-    def _forget(self) -> None:
-        answers.forget_answers(self.talk.session, self.prefix)
 
 
 def _lay_out(rows: Iterable[tuple[str, str]], page: Page) -> Iterator[str]:
@@ -259,3 +219,113 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
             f"  {equivalent_command(plan)}",
         )
     )
+
+
+CANCELLED = "cancelled; nothing was changed"
+
+_OTHER, _CANCEL = "other", "cancel"
+
+
+@immutable
+class EnvironmentChooser:
+    """Asks for an environment.
+
+    Attributes:
+        session: variables, directories, clock and event listener of this run.
+        asker: asks by cursor or in lines, by the terminal.
+        console: where to complain about a directory.
+        directory: the working directory, whose environments are offered.
+    """
+
+    session: Session
+    asker: Asker
+    console: Console
+    directory: Path
+
+    def choose(self, refused: Path | None = None) -> NamedTarget:
+        """Ask until there is an answer.
+
+        Args:
+            refused: an environment that cannot be changed, and is not offered again.
+
+        Raises:
+            RefusedError: the person cancelled.
+        """
+        everywhere = discover_environments(self.session, self.directory)
+        found = [each for each in everywhere if each.seen.prefix != refused]
+        there = {str(each.seen.prefix): each for each in found}
+        new = str(self.directory / USUAL_NAMES[0])
+        answers = {path: self.shorten(Path(path)) for path in there}
+        meanings = {path: describe_found_environment(each) for path, each in there.items()}
+        if not os.path.lexists(new):
+            answers[new], meanings[new] = self.shorten(Path(new)), "make a new one; nothing else changes"
+        answers |= {_OTHER: "Other", _CANCEL: "Cancel"}
+        meanings |= {_OTHER: "type a directory", _CANCEL: "change nothing"}
+        while True:
+            answer = self.asker.choose(_word_question(everywhere, self.session), answers, meanings=meanings)
+            if answer == _CANCEL:
+                raise RefusedError(CANCELLED)
+            if answer in there:
+                return NamedTarget(prefix=Path(answer))
+            if answer == new:
+                return NamedTarget(new=Path(new))
+            question = "Directory of an environment, or of a new one"
+            typed = ask_text_or_go_back(self.asker, question, self._read_target, self.console.talk)
+            if typed:
+                return self._read_target(typed)
+
+    def shorten(self, prefix: Path) -> str:
+        """Return the shortest way to write a path."""
+        ways = [str(prefix)]
+        if prefix.is_relative_to(self.directory):
+            ways.append(f"./{prefix.relative_to(self.directory)}")
+        home = self.session.variables.get("HOME", "")
+        if home and prefix.is_relative_to(home):
+            ways.append(f"~/{prefix.relative_to(home)}")
+        return min(ways, key=len)
+
+    def _read_target(self, text: str) -> NamedTarget:
+        place = self.directory / expand_home(text)
+        if any(os.path.lexists(place / name) for name in ("bin/python", "bin/python3")):
+            return NamedTarget(prefix=place)
+        if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
+            raise ValueError(f"{place} is no Python environment: it has no bin/python")
+        return NamedTarget(new=place)
+
+
+def is_left_open(target: NamedTarget, session: Session) -> bool:
+    """Tell whether neither flags nor the shell say which environment is meant; fastinstall's own never is."""
+    if target.prefix or target.python or target.new:
+        return False
+    return len(_list_active_prefixes(session) - {os.path.realpath(session.tool_prefix)}) != 1
+
+
+def describe_found_environment(each: FoundEnvironment) -> str:
+    """Return what is in an environment, and how it is known, in one line."""
+    seen = each.seen
+    parts = ["conda"] if seen.kind is EnvironmentKind.CONDA else []
+    parts += [f"Python {seen.python}"] if seen.python else []
+    parts += [_describe_pillow(each)]
+    return ", ".join(parts) + ("" if each.found == NEARBY else f" ({each.found})")  # the path says that it is near
+
+
+def _describe_pillow(each: FoundEnvironment) -> str:
+    there = " and ".join(each.seen.pillow) or "no Pillow"
+    if not each.seen.ours:
+        return there
+    return f"{there}; the fast build is gone" if each.seen.is_replaced else f"{there} by fastinstall"
+
+
+def _list_active_prefixes(session: Session) -> set[str]:
+    return {os.path.realpath(prefix) for prefix in active_prefixes(session.variables).values()}
+
+
+def _word_question(found: Sequence[FoundEnvironment], session: Session) -> str:
+    active = sum(each.found.startswith("active") for each in found)
+    if active:
+        state = "Two environments are active." if active > 1 else ""
+    elif os.path.realpath(session.tool_prefix) in _list_active_prefixes(session):
+        state = "Only fastinstall's own environment is active."
+    else:
+        state = "No environment is active."
+    return f"{state} Which one gets the fast Pillow?" if state else "Which environment gets the fast Pillow?"

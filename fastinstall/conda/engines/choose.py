@@ -1,13 +1,13 @@
 """Which conda engine is available, what it works with, and what to install if there is none."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.conda.missing_extra import make_missing_extra_error
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.events import Emit
+from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
 from fastinstall.observe.conda.channels import ChannelSettings, channel_settings
@@ -29,7 +29,6 @@ class CondaTools:
 
     variables: Mapping[str, str] = field(repr=False)
     cache: Path
-    emit: Emit = field(repr=False)
     offline: bool = False
 
     def read_channel_settings(self, prefix: Path) -> ChannelSettings:
@@ -87,3 +86,11 @@ def has_rattler() -> bool:
     from importlib.util import find_spec  # noqa: PLC0415 (needed only where an engine is looked for)
 
     return find_spec("rattler") is not None
+
+
+def make_missing_extra_error(distribution: str) -> RefusedError:
+    """Return the refusal, with the command that installs the extra."""
+    return RefusedError(
+        f"conda packages need {distribution}, which is not installed with fastinstall",
+        hint=f"{quote(sys.executable)} -m pip install 'fastinstall[conda]'",
+    )

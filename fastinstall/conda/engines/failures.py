@@ -75,12 +75,6 @@ _KINDS = (
         error=RefusedError,
     ),
     FailureKind(
-        names="NoWritablePkgsDirError",
-        what="{engine} may not write to any of its package caches (pkgs_dirs); {prefix} is not the reason",
-        hint="name a cache that you may write to, then run this again: export CONDA_PKGS_DIRS=~/.conda/pkgs",
-        error=RefusedError,
-    ),
-    FailureKind(
         names="LockError",
         what="another {engine} command is working on {prefix}",
         hint="wait for it to end, then run this again",
@@ -91,7 +85,6 @@ _KINDS = (
         what="{prefix} has records that {engine} cannot read",
         hint="fastinstall doctor environment --prefix {prefix}",
     ),
-    FailureKind(names="NoSpaceLeftError", what="no space is left for {engine}", hint="df -h {prefix}"),
 )
 
 

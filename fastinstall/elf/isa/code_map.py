@@ -10,9 +10,7 @@ from itertools import pairwise
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic_symbols import SYMBOL, symbol_entries
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage
-from fastinstall.elf.isa.instructions import (
-    trampolines,
-)
+from fastinstall.elf.isa.instructions import trampolines
 from fastinstall.elf.symbols import Section, read_sections, read_static_table
 
 _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4

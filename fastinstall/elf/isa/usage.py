@@ -17,13 +17,7 @@ from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic_symbols import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
 from fastinstall.elf.image import LOAD, WRITABLE, ElfImage
 from fastinstall.elf.isa.code_map import FUNCTION_KINDS, CodeMap, Piece, map_code, split
-from fastinstall.elf.isa.instructions import (
-    References,
-    Style,
-    count_and_refer,
-    count_instructions,
-    demand_of,
-)
+from fastinstall.elf.isa.instructions import References, Style, count_and_refer, count_instructions, demand_of
 
 _RELRSZ, _RELR = 35, 36
 _INIT, _FINI = 12, 13

@@ -12,7 +12,6 @@ from support.sandbox import Sandbox
 
 from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.conda.engines.linked_records import read_linked_records
-from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaPackage, CondaTool
 from fastinstall.observe.conda.records import package_from_record
 
@@ -42,7 +41,7 @@ def engine_of(kind: CondaInstaller, conda: RealConda, sandbox: Sandbox) -> Conda
     tool = CondaTool(
         command=(str(conda.executable),), version=conda.version, root=conda.root, solver="classic", found_by="CONDA_EXE"
     )
-    return open_engine(kind, tool, CondaTools(variables=conda.variables, cache=sandbox.root / "cache", emit=ignore))
+    return open_engine(kind, tool, CondaTools(variables=conda.variables, cache=sandbox.root / "cache"))
 
 
 def ours_in(channel: Path, *, version: str = "13.0.0", word: str = "simd", depends: tuple[str, ...] = ()) -> Ours:

@@ -35,7 +35,7 @@ class Truth:
     dynamic: DynamicFile
     versions: SymbolVersions
     symbols: Symbols | None
-    switches: tuple[str, ...]
+    making: tuple[tuple[str, ...], tuple[str, ...], bool]
 
 
 def read_truth(path: Path) -> Truth:
@@ -47,7 +47,11 @@ def read_truth(path: Path) -> Truth:
             dynamic=_dynamic(elf),
             versions=_versions(elf),
             symbols=_symbols(elf, table) if isinstance(table, SymbolTableSection) else None,
-            switches=_lines(elf, ".GCC.command.line"),
+            making=(
+                _lines(elf, ".comment"),
+                _lines(elf, ".GCC.command.line"),
+                elf.get_section_by_name(".symtab") is None,
+            ),
         )
 
 

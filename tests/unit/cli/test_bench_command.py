@@ -1,12 +1,10 @@
 """bench as a verb: candidates by name, their code, and refusals before anything is looked at."""
 
 import json
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from support.suite.golden import Golden
 
 from fastinstall.cli.commands import bench
 from fastinstall.cli.console import Console
@@ -14,7 +12,7 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.options import Settings, Sources
 from fastinstall.cli.parser import parse
 from fastinstall.cli.run_log import RunLog
-from fastinstall.core.errors import FailedError, UsageError
+from fastinstall.core.errors import UsageError
 
 
 def _run(tmp_path: Path, *words: str) -> int:
@@ -55,22 +53,9 @@ def test_the_code_of_a_candidate_has_the_wanted_sizes(tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize(
     "words",
-    [("--print-code", "nobody"), ("--samples", "0"), ("--chart", "x.png"), ("--export", "x"), ("--html", "/no/such/x")],
+    [("--print-code", "nobody"), ("--samples", "0"), ("--chart", "x.png"), ("--export", "x")],
     ids=" ".join,
 )
 def test_what_is_wrong_is_said_before_an_environment_is_looked_at(tmp_path: Path, words: tuple[str, ...]) -> None:
     with pytest.raises(UsageError):
         _run(tmp_path, *words, "--prefix", f"{tmp_path}/no-environment")
-
-
-def test_a_tool_that_vanishes_while_it_measures_says_so(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
-    files = iter([[(1, 2)], [None]])
-    monkeypatch.setattr(bench, "_identify_own_files", lambda: next(files))
-    with pytest.raises(FailedError, match=sys.prefix) as told, bench.explain_vanished_tool():
-        raise ModuleNotFoundError("rich")
-    golden(f"{told.value}\nhint: {told.value.hint}", PREFIX=sys.prefix)
-
-
-def test_another_failure_stays_what_it_is() -> None:
-    with pytest.raises(ModuleNotFoundError), bench.explain_vanished_tool():
-        raise ModuleNotFoundError("rich")

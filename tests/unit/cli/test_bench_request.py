@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.bench.report import BenchRequest, ImagePipeline
-from fastinstall.cli.bench.bench_request import make_bench_request
+from fastinstall.cli.commands.bench import make_bench_request
 from fastinstall.cli.parser import parse
 from fastinstall.core.errors import UsageError
 

@@ -152,12 +152,6 @@ def test_what_the_noise_explains_is_no_loss() -> None:
     assert not any("slower: " in line for line in _lines(report(operations=noisy)))
 
 
-def test_without_block_characters_the_bars_are_drawn_in_ascii() -> None:
-    text = bench_text(whole_report(), VERBOSE, unicode=False)
-    assert text.isascii()
-    assert re.search(r"resize +0\.700 +47% +#{14}\n", text)
-
-
 def test_colour_adds_nothing_that_is_not_written_too() -> None:
     painted = "\n".join(_lines(whole_report(), Page(width=80, colour=True)))
     assert "\x1b[32m" in painted

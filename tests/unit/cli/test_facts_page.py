@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from support.suite.golden import Golden
@@ -29,7 +30,16 @@ def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them(golden: Gold
 
 
 def test_what_binaries_are_and_ask_for_is_told() -> None:
-    rows = [" ".join(line.split()) for line in facts_text(healthy_facts(), FULL).splitlines()]
+    making = {"compilers": ["GCC: 12.2.0"], "glibc": "2.14", "stripped": True, "package": {"name": "pillow"}}
+    rows = [" ".join(line.split()) for line in facts_text(_with_making(making), FULL).splitlines()]
+    assert {"compiled by GCC: 12.2.0", "packaged as name pillow"} <= set(rows)
+    (loads,) = [row for row in rows if row.startswith("loads with ")]
+    assert "glibc 2.14" in loads
+    assert "stripped" in loads
     assert any(row.startswith("jpeg libjpeg-turbo 3.") for row in rows)
     assert any(row.startswith("zlib ") for row in rows)
     assert any(row.startswith("CPU needed ") and "avx2" in row for row in rows)
+
+
+def _with_making(making: dict[str, Any]) -> Facts:
+    return changed(healthy_facts(), {"stack": {"core": {"making": making}}})

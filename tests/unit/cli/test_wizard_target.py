@@ -9,11 +9,8 @@ from support.terminal.answers import AskedPerson
 from support.values.sessions import a_session
 
 from fastinstall.cli.console import Console
-from fastinstall.cli.wizard import answers
-from fastinstall.cli.wizard.answers import Answers
-from fastinstall.cli.wizard.environment_question import EnvironmentChooser, is_left_open
+from fastinstall.cli.wizard.wizard import EnvironmentChooser, is_left_open
 from fastinstall.core.errors import RefusedError
-from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget
 
 
@@ -45,15 +42,6 @@ def test_the_usual_names_come_first_and_what_is_there_is_not_made_anew(work: Pat
     offered = ["./fast-env", "./.venv", "./venv", "./env", "./another", "Other", "Cancel"]
     assert list(person.offered.values()) == offered
     assert person.meanings[str(work / "fast-env")] == "Python 3.12.1, no Pillow"
-
-
-def test_where_answers_are_kept_it_says_so(work: Path) -> None:
-    person = AskedPerson()
-    chooser = _chooser(work.parent, person)
-    kept = Answers(target=work / "env", before=Request(), after=Request(pin=True), kept_at="2026-11-22T10:00:00+00:00")
-    answers.keep(chooser.session, kept)
-    chooser.choose()
-    assert person.meanings[str(work / "env")].endswith("; you stopped here before")
 
 
 def test_an_environment_is_made_at_the_usual_place_or_where_nothing_is(work: Path) -> None:

@@ -19,7 +19,7 @@ from fastinstall.cli.wizard.choices import (
     list_asked_options,
 )
 from fastinstall.model.conda import CondaInstaller
-from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
+from fastinstall.model.request import LinkMode, Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.verbs.recipe_comparison import RecipePreview
@@ -45,7 +45,6 @@ OTHERS: dict[str, tuple[tuple[str, ...], object]] = {
     "guard": (("no",), False),
     "pin": (("yes",), True),
     "upgrade": (("yes",), True),
-    "allow": (("downgrade",), (Risk.DOWNGRADE,)),
 }
 
 
@@ -74,8 +73,8 @@ def _asking(talk: WizardConversation, *answers: str) -> WizardConversation:
     )
 
 
-def test_every_request_that_has_a_flag_can_be_customised() -> None:
-    assert sorted(BY_FIELD) == sorted(option.field for option in REQUEST_OPTIONS)
+def test_every_request_that_has_a_flag_can_be_customised_but_risks_which_are_asked_about_one_by_one() -> None:
+    assert sorted((*BY_FIELD, "allow")) == sorted(option.field for option in REQUEST_OPTIONS)
     assert sorted(OTHERS) == sorted(BY_FIELD), "each has a case below"
 
 
@@ -107,34 +106,25 @@ def test_another_recipe_begins_without_the_version_and_the_levels_of_the_one_bef
     assert request == Request(recipe="pillow")
 
 
-def test_a_risk_is_added_to_those_before_and_all_can_be_taken_away(talk: WizardConversation) -> None:
-    before = Request(allow=(Risk.VULNERABLE,))
-    added = ask_option(BY_FIELD["allow"], _asking(talk, "downgrade"), before)
-    assert added == Request(allow=(Risk.VULNERABLE, Risk.DOWNGRADE))
-    assert ask_option(BY_FIELD["allow"], _asking(talk, "none"), before) == Request()
-
-
 def test_what_only_conda_knows_is_asked_in_its_environments_alone() -> None:
     asked = {option.field for option in list_asked_options(conda_facts())}
     assert asked - {option.field for option in list_asked_options(stock_facts())} == {"engine", "channels"}
 
 
-def _customise(talk: WizardConversation, heard: list[Request]) -> Request | str:
-    return customise_request(talk, Request(), heard.append, lambda: talk.console.talk("[details]"))
+def _customise(talk: WizardConversation) -> Request | str:
+    return customise_request(talk, Request(), lambda: talk.console.talk("[details]"))
 
 
-def test_one_thing_is_changed_at_a_time_and_each_change_is_heard(talk: WizardConversation) -> None:
-    heard: list[Request] = []
+def test_one_thing_is_changed_at_a_time(talk: WizardConversation) -> None:
     asked = _asking(talk, "pin", "yes", "jobs", "back", "jobs", "3", CONTINUE)
-    assert _customise(asked, heard) == Request(pin=True, jobs=3)
-    assert heard == [Request(pin=True), Request(pin=True, jobs=3)]
+    assert _customise(asked) == Request(pin=True, jobs=3)
 
 
 @pytest.mark.parametrize("way", ["start over", "environment"])
 def test_all_of_it_can_be_taken_back_for_the_beginning_or_for_another_environment(
     talk: WizardConversation, way: str
 ) -> None:
-    assert _customise(_asking(talk, "pin", "yes", way), []) == way
+    assert _customise(_asking(talk, "pin", "yes", way)) == way
 
 
 def test_the_details_are_those_of_the_plan_that_was_made(
@@ -142,7 +132,7 @@ def test_the_details_are_those_of_the_plan_that_was_made(
 ) -> None:
     person = AskedPerson("details", "jobs", "3", CONTINUE)
     asked = replace(talk, asker=person, console=Console())
-    assert _customise(asked, []) == Request(jobs=3)
+    assert _customise(asked) == Request(jobs=3)
     assert "details" not in person.offered
     told = capsys.readouterr().err
     assert told.startswith("[details]")

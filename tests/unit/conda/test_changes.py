@@ -47,6 +47,12 @@ def test_a_package_that_goes_with_nothing_in_its_place_is_a_risk() -> None:
     assert plan_risk.items == ("c: removed: 1",)
 
 
+@pytest.mark.parametrize(("before", "after"), [("1.10", "1.9"), ("2", "2rc1"), ("9f", "9e"), ("9e", "9f")])
+def test_a_version_that_is_older_or_cannot_be_compared_is_a_risk(before: str, after: str) -> None:
+    (plan_risk,) = find_change_risks(change(come=(f"a {after} h_0",), go=(f"a {before} h_0",)))
+    assert plan_risk.risk is Risk.DOWNGRADE
+
+
 def test_another_build_of_a_version_is_no_downgrade() -> None:
     assert find_change_risks(change(come=("a 1 h_0",), go=("a 1 h_1",))) == ()
 

@@ -8,10 +8,9 @@ import pytest
 from fastinstall.conda.engines.choose import CondaTools, open_engine
 from fastinstall.conda.engines.command import make_conda_variables
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.events import ignore
 from fastinstall.model.conda import CondaInstaller, CondaTool
 
-MEANS = CondaTools(variables={}, cache=Path("/cache"), emit=ignore)
+MEANS = CondaTools(variables={}, cache=Path("/cache"))
 TOOL = CondaTool(command=("/conda",), version="24.7.1", root=Path("/opt/conda"), solver="classic", found_by="PATH")
 
 

@@ -16,7 +16,6 @@ PREFIX = Path("/env")
         ("EnvironmentIsFrozenError", ExitCode.REFUSED, "/env is frozen", "--new-env"),
         ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write to /env", "--new-env"),
         ("EnvironmentNotWritableError", ExitCode.REFUSED, "may not write", "the owner of /env"),
-        ("NoWritablePkgsDirError", ExitCode.REFUSED, "package caches (pkgs_dirs)", "CONDA_PKGS_DIRS="),
         ("LockError", ExitCode.REFUSED, "another conda command", "run this again"),
         ("UnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no solution for /env", "--version"),
         ("LibMambaUnsatisfiableError", ExitCode.FAILED_UNCHANGED, "no solution", "--engine pip"),
@@ -29,7 +28,6 @@ PREFIX = Path("/env")
         ("PackagesNotFoundError", ExitCode.FAILED_UNCHANGED, "no such package", "--channel"),
         ("UnavailableInvalidChannel", ExitCode.FAILED_UNCHANGED, "cannot reach a channel", "--offline"),
         ("CorruptedEnvironmentError", ExitCode.FAILED_UNCHANGED, "records that conda cannot read", "doctor"),
-        ("NoSpaceLeftError", ExitCode.FAILED_UNCHANGED, "no space is left", "df -h /env"),
     ],
 )
 def test_a_failure_has_its_exit_code_its_words_and_what_to_do(name: str, code: ExitCode, words: str, hint: str) -> None:

@@ -26,31 +26,26 @@ STANDING = StackStatus(
 GUARD = CondaPackage(name="fastinstall-guard", version="1", build="0")
 
 
-def _told(*linked: CondaPackage, requested: tuple[str, ...] = (), packaged: bool = True) -> str:
+def _told(*linked: CondaPackage, packaged: bool = True) -> str:
     change = CondaChange(linked=linked, unlinked=(OURS,) if packaged else ())
     status = (
         STANDING
         if packaged
         else StackStatus(prefix=STANDING.prefix, name=STANDING.name, packaged=False, core=CoreStatus.INTACT)
     )
-    return "\nhint: ".join(foresee_conda_changes(change, requested, status))
+    return "\nhint: ".join(foresee_conda_changes(change, status))
 
 
 def test_a_package_that_requires_another_pillow_is_the_cause(golden: Golden) -> None:
     viewer = _package("viewer", "2.0", "0", "python", "pillow >=13.1,<14")
-    told = _told(NEWER, viewer, requested=("viewer",))
+    told = _told(NEWER, viewer)
     golden(told)
 
 
-def test_of_several_causes_the_bounded_and_the_requested_ones_come_first(golden: Golden) -> None:
+def test_of_several_causes_the_bounded_ones_come_first(golden: Golden) -> None:
     any_version = [_package(f"tool{number}", "1", "0", "pillow") for number in range(4)]
     bounded = _package("viewer", "2.0", "0", "conda-forge::pillow>=13.1")
-    told = _told(NEWER, *any_version, bounded, requested=("tool3",))
-    golden(told)
-
-
-def test_a_version_that_was_asked_for_is_the_cause(golden: Golden) -> None:
-    told = _told(NEWER, _package("viewer", "2.0", "0", "pillow"), requested=("pillow[version='>=13.1']", "viewer"))
+    told = _told(NEWER, *any_version, bounded)
     golden(told)
 
 
@@ -59,41 +54,38 @@ def test_another_python_is_the_cause(golden: Golden) -> None:
         linked=(NEWER, _package("python", "3.12.1"), _package("viewer", "2", "0", "pillow")),
         unlinked=(OURS, _package("python", "3.11.7")),
     )
-    golden(foresee_conda_changes(change, (), STANDING)[0])
+    golden(foresee_conda_changes(change, STANDING)[0])
 
 
-@pytest.mark.parametrize("requested", [("puretool",), ()], ids=str)
-def test_where_nothing_asks_for_it_that_is_said(requested: tuple[str, ...], golden: Golden) -> None:
-    golden(_told(NEWER, _package("puretool", "1"), requested=requested))
+def test_where_nothing_requires_it_no_cause_is_told(golden: Golden) -> None:
+    golden(_told(NEWER, _package("puretool", "1")))
 
 
 def test_a_stack_that_conda_does_not_know_is_advised_to_become_a_package(golden: Golden) -> None:
     golden(_told(NEWER, packaged=False))
 
 
-def test_a_removal_is_told_with_who_asked_for_it(golden: Golden) -> None:
-    golden(_told(requested=("pillow",)), "itself")
-    golden(_told(requested=("imgtool",)), "another")
-    golden(_told(), "nobody")
+def test_a_removal_is_told_with_the_way_back(golden: Golden) -> None:
+    golden(_told())
 
 
 def test_the_guard_package_does_not_go_unnoticed(golden: Golden) -> None:
-    sentence, hint = foresee_conda_changes(CondaChange(unlinked=(GUARD,)), (), STANDING)
+    sentence, hint = foresee_conda_changes(CondaChange(unlinked=(GUARD,)), STANDING)
     golden(f"{sentence}\nhint: {hint}")
-    assert foresee_conda_changes(CondaChange(linked=(GUARD,), unlinked=(GUARD,)), (), STANDING) == ()
+    assert foresee_conda_changes(CondaChange(linked=(GUARD,), unlinked=(GUARD,)), STANDING) == ()
 
 
 def test_a_python_that_leaves_a_stack_of_pips_behind_is_told(golden: Golden) -> None:
     change = CondaChange(linked=(_package("python", "3.12.1"),), unlinked=(_package("python", "3.11.7"),))
-    sentence, _ = foresee_conda_changes(change, (), STANDING)
+    sentence, _ = foresee_conda_changes(change, STANDING)
     golden(sentence)
     patch = CondaChange(linked=(_package("python", "3.11.9"),), unlinked=(_package("python", "3.11.7"),))
-    assert foresee_conda_changes(patch, (), STANDING) == ()
+    assert foresee_conda_changes(patch, STANDING) == ()
 
 
 @pytest.mark.parametrize("linked", [(), (_package("puretool", "1", "0", "pillow"),)])
 def test_what_leaves_it_alone_is_no_news(linked: tuple[CondaPackage, ...]) -> None:
-    assert foresee_conda_changes(CondaChange(linked=linked), ("puretool",), STANDING) == ()
+    assert foresee_conda_changes(CondaChange(linked=linked), STANDING) == ()
 
 
 def test_another_build_of_ours_is_no_swap() -> None:

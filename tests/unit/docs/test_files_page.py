@@ -4,9 +4,6 @@ import re
 
 from support.docs.pages import ROOT
 
-from fastinstall.apply import eta
-from fastinstall.cli.wizard import answers
-
 PAGE = (ROOT / "docs/explanation/files.md").read_text("utf-8")
 CODE = "\n".join(path.read_text("utf-8") for path in (ROOT / "fastinstall").rglob("*.py"))
 PLACES = sorted(set(re.findall(r'\bcache / "([a-z]+)"', CODE)))
@@ -18,6 +15,4 @@ def test_places_of_the_cache_are_on_the_page() -> None:
 
 
 def test_documents_of_cache_and_state_are_on_the_page() -> None:
-    assert f"`.../{eta.FILE}`" in PAGE
-    assert f"`~/.local/state/fastinstall/{answers.DIRECTORY}/`" in PAGE
     assert "`.../manifests/`" in PAGE

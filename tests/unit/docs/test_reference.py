@@ -52,7 +52,7 @@ def test_every_json_document_that_the_code_prints_is_listed() -> None:
         "tree",
     }
     internal |= {"journal"}  # of transactions
-    internal |= {"answers", "durations", "tool-needs"}  # of the wizard, of its forecast, of tools in wheelhouses
+    internal |= {"tool-needs"}  # of tools in wheelhouses
     assert set(DOCUMENTS) - {"error"} <= printed
     assert printed - internal <= set(DOCUMENTS)
 

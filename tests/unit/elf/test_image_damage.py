@@ -8,6 +8,7 @@ import pytest
 from support.elf.damage import READERS, Reader, read_damaged, symbols_among
 from support.elf.writer import FRAME, PLAIN, Elf, each_damaged
 
+from fastinstall.elf.build_traces import read_details
 from fastinstall.elf.image import ElfError, ForeignElfError
 from fastinstall.elf.symbols import compiler_switches
 
@@ -68,7 +69,7 @@ def test_sections_that_are_cut_off_are_an_elf_error_where_they_are_read(tmp_path
             read(path)
 
 
-@pytest.mark.parametrize("read", READERS, ids=lambda read: str(read.__name__))
+@pytest.mark.parametrize("read", [*READERS, read_details], ids=lambda read: str(read.__name__))
 def test_every_reader_refuses_what_is_no_elf_file_for_a_64_bit_machine(tmp_path: Path, read: Reader) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
@@ -87,6 +88,6 @@ def test_every_reader_refuses_what_is_no_elf_file_for_a_64_bit_machine(tmp_path:
         read(tmp_path / "nothing.so")
 
 
-@pytest.mark.parametrize("read", READERS, ids=lambda read: str(read.__name__))
+@pytest.mark.parametrize("read", [*READERS, read_details], ids=lambda read: str(read.__name__))
 def test_every_reader_reads_files_of_other_64_bit_machines(tmp_path: Path, read: Reader) -> None:
     read(Elf(machine=183, exported=WHOLE.exported, switches=WHOLE.switches).write(tmp_path / "lib.so"))

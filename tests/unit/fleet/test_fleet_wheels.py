@@ -10,8 +10,7 @@ import pytest
 from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.fleet.fleet import FleetArtefact
-from fastinstall.fleet.fleet_host import FleetHost
+from fastinstall.fleet.fleet import FleetArtefact, FleetHost
 from fastinstall.fleet.hosts import read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
 from fastinstall.fleet.wheels import find_existing_wheel

@@ -10,7 +10,7 @@ from support.suite.golden import Golden
 from support.values.sessions import a_session
 
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.wheel_set import set_text
+from fastinstall.cli.text.fleets import set_text
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import DocumentError, UndeterminedError, UsageError
 from fastinstall.core.files import sha256

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from conda_package_streaming.package_streaming import stream_conda_component, stream_conda_info
 
-from fastinstall.conda.archive import MOMENT, CondaPackageFile, write_archive
 from fastinstall.conda.channel import publish_packages, write_repodata
-from fastinstall.conda.package import pack_guard
+from fastinstall.conda.package import MOMENT, CondaPackageFile, pack_guard, write_archive
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaPackage
 
