@@ -15,8 +15,9 @@ from support.values.written_trees import CASES as ALL
 from support.values.written_trees import find_differences, put_tree, read_case, read_tree
 
 from fastinstall.cli.main import main
-from fastinstall.core.codec import document, open_document
+from fastinstall.core.codec import document
 from fastinstall.model.facts import Facts
+from fastinstall.model.stored_documents import open_stored
 
 CASES = ALL / "written_by_d3b8c969"
 SETUPS = ("finished.json", "cut-pinning.json", "cut-unpinning.json")
@@ -126,6 +127,6 @@ def test_a_plan_that_pins_a_project_is_refused_and_made_again(base: Path, call: 
 
 def test_facts_say_the_same_when_they_are_written_again() -> None:
     data = json.loads((CASES / "facts.json").read_text())
-    read = open_document(Facts, "facts", data, file="facts.json")
+    read = open_stored(Facts, "facts", data, file="facts.json")
     assert [each.cut for each in read.past.interruptions] == ["pin", "foreign-pin"]
     assert document("facts", read)["past"] == data["past"]
