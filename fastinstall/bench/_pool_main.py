@@ -17,8 +17,6 @@ have started threads by loading one (OpenCV, libvips, OpenMP) may block forever 
 request, so that all start alike.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import multiprocessing
 import os

@@ -75,8 +75,7 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
     folder = 'torchvision.datasets.ImageFolder("OUT", transform)'
     reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
     return StoreKind(
-        code=folder if getattr(module, "IN_FILES", False) else reader,
-        **_read_description(StoreKind, module),
+        code=folder if getattr(module, "IN_FILES", False) else reader, **_read_description(StoreKind, module)
     )
 
 

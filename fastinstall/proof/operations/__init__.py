@@ -4,8 +4,6 @@ Runs inside a target, as a package of `_worker.py`: standard library only at imp
 has functions from pictures of 1920 x 1080 and of 500 x 375, by mode, to operations: calls without arguments.
 """
 
-from __future__ import annotations
-
 from typing import Any, Callable, Dict
 
 Pictures = Dict[str, Any]

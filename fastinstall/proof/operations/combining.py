@@ -1,7 +1,5 @@
 """Two pictures made one, and pixels moved."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from . import SMALL, Calls, Pictures

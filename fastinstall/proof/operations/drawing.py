@@ -1,7 +1,5 @@
 """Labels and frames, and memory shared with other libraries."""
 
-from __future__ import annotations
-
 from . import HEIGHT, WIDTH, Calls, Pictures
 
 
