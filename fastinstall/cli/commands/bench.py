@@ -27,7 +27,7 @@ def run(arguments: Namespace, context: Context) -> int:
     request = make_bench_request(arguments)
     session = session_of(context).listening(progress_for(context))
     report = bench(session, find_target_to_read(session, arguments, context), request)
-    from fastinstall.cli.bench.text import bench_brief, bench_text  # noqa: PLC0415 (likewise)
+    from fastinstall.cli.text.bench_page import bench_brief, bench_text  # noqa: PLC0415 (likewise)
 
     tell(context, "bench", report, bench_brief if context.console.quiet else bench_text)
     return ExitCode.OK
@@ -37,7 +37,7 @@ def _list(context: Context) -> int:
     from fastinstall.bench.materials import list_known_candidates  # noqa: PLC0415 (only with --list)
 
     known = list_known_candidates()
-    from fastinstall.cli.bench.text import candidates_text  # noqa: PLC0415 (likewise)
+    from fastinstall.cli.text.bench_page import candidates_text  # noqa: PLC0415 (likewise)
 
     tell(context, "bench-candidates", {"candidates": known}, lambda _, page: candidates_text(known, page))
     return ExitCode.OK
