@@ -31,7 +31,7 @@ from dataclasses import replace
 from datetime import date
 
 from fastinstall.core.version_numbers import is_version
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import find_codec, find_core_codec, list_features
 from fastinstall.doctor.owners import is_of_the_system
 from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, offer_setup, offer_stock, run_python, word_command
@@ -39,7 +39,7 @@ from fastinstall.index.upgrades import environment_command, forecast_upgrade
 from fastinstall.model import advisories
 from fastinstall.model.dependants import dependants_of
 from fastinstall.model.facts import PinKind, PinState
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
 from fastinstall.model.request import LinkMode, Request, Risk
 
 NEEDS_RUNTIME = True

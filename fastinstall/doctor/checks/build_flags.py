@@ -22,11 +22,11 @@ and looks at the result.
 from collections.abc import Iterator
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import count_frames, offer_repair
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, FindingFactory
 
 ORDER = 80
 VERIFIES_SETUP = True

@@ -24,10 +24,10 @@ them through; where GLIBC_TUNABLES does, unset it.
 from collections.abc import Iterator
 
 from fastinstall.doctor import owners, remedies
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.elf.cpu import LEVELS, find_offered_level, knows_levels, rank
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, FindingFactory, Remedy
 
 NEEDS_RUNTIME = True
 ORDER = 30

@@ -26,9 +26,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from fastinstall.core.messages import listing
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import run_python, show_text, word_command
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, FindingFactory, Remedy
 from fastinstall.observe.cpu import decoders_of, frameworks_of
 
 ORDER = 220

@@ -24,11 +24,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor import codec_libraries as libraries
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
 from fastinstall.doctor.remedies import offer_repair, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status, shorten_evidence
 
 NEEDS_RUNTIME = True
 ORDER = 110

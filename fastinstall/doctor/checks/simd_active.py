@@ -17,11 +17,11 @@ How to fix it:
 from collections.abc import Iterator
 
 from fastinstall.core.architecture import architecture_of
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show, show_symbol_count
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding, Status
+from fastinstall.model.finding import Finding, FindingFactory, Status, shorten_evidence
 
 ORDER = 70
 VERIFIES_SETUP = True
