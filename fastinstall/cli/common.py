@@ -46,15 +46,28 @@ def target_of(arguments: Namespace) -> NamedTarget:
     )
 
 
-def find_target_to_read(session: Session, arguments: Namespace, context: Context) -> Environment:
-    """Return the target of a verb that only looks; what a dead run left there is told on stderr, and stays.
+def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
+    """Return session and target of a verb that only looks; what a dead run left there is told on stderr, and stays.
 
     Raises:
-        FastinstallError: as `find` says.
+        FastinstallError: as `find_environment` says.
     """
+    session = session_of(context)
     environment = find_environment(session, target_of(arguments))
     tell_interruptions(environment, context)
-    return environment
+    return session, environment
+
+
+def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
+    """Return session and target of a verb that changes it, once what a dead run left is brought to its end, or told.
+
+    Raises:
+        FastinstallError: as `find_environment` and `recover_environment` say.
+    """
+    session = open_working_session(context)
+    environment = find_environment(session, target_of(arguments))
+    recover_or_report(session, environment, arguments, context)
+    return session, environment
 
 
 def tell_interruptions(environment: Environment, context: Context) -> None:
@@ -126,8 +139,12 @@ def _parse_path(text: str | None) -> Path | None:
 
 def session_of(context: Context) -> Session:
     """Return the session of a run, whose events go to the log only."""
-    session = open_session(context.variables)
-    return session.listening(lambda event: _log(context, event))
+    return open_session(context.variables).listening(lambda event: _log(context, event))
+
+
+def open_working_session(context: Context) -> Session:
+    """Return the session of a run that takes a while, whose events a person sees too."""
+    return session_of(context).listening(progress_for(context))
 
 
 def progress_for(context: Context) -> Callable[[Event], None]:

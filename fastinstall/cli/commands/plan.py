@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fastinstall.apply.expectations import describe_expectations
 from fastinstall.cli.common import (
     make_request,
-    progress_for,
+    open_working_session,
     refuse_together,
     session_of,
     target_of,
@@ -35,7 +35,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Make a plan; save it with -o. With --hosts for many machines."""
     if arguments.hosts is not None:
         return _plan_for_hosts(arguments, context)
-    session = session_of(context).listening(progress_for(context))
+    session = open_working_session(context)
     made = plan_setup(session, target_of(arguments), make_request(arguments, context))
     if Path(made.environment.prefix).is_dir():
         tell_interruptions(made.environment, context)

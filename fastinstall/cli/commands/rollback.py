@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.common import (
-    find_target_to_read,
+    open_target_to_read,
     progress_for,
     recover_or_report,
     refuse_together,
@@ -34,10 +34,11 @@ def run(arguments: Namespace, context: Context) -> int:
     """List what can be undone, undo it, or give it up."""
     for flag in ("--list", "--forget", "--interrupted"):
         refuse_together(arguments, flag, (other for other in _ALONE if other != flag))
-    session = session_of(context)
     if arguments.list:
-        tell(context, "transactions", history(find_target_to_read(session, arguments, context)), history_text)
+        _session, environment = open_target_to_read(arguments, context)
+        tell(context, "transactions", history(environment), history_text)
         return ExitCode.OK
+    session = session_of(context)
     environment = find_environment(session, target_of(arguments))
     if arguments.forget:
         return _forget(session, environment, arguments, context)

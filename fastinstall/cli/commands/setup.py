@@ -7,7 +7,7 @@ from fastinstall.apply.carry_out import SetupOutcome
 from fastinstall.apply.expectations import describe_expectations
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.apply.recovery import recover_first
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_interruptions
+from fastinstall.cli.common import make_request, open_working_session, target_of, tell, tell_interruptions
 from fastinstall.cli.consent import consent, equivalent_command
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.plan_page import outcome_text, plan_text
@@ -22,7 +22,7 @@ from fastinstall.verbs.setup import examine_result, set_up
 
 def run(arguments: Namespace, context: Context) -> int:
     """Set up the fast stack."""
-    session = session_of(context).listening(progress_for(context))
+    session = open_working_session(context)
     target, request = target_of(arguments), make_request(arguments, context)
     if arguments.yes and not arguments.dry_run:
         recover_first(session, target)
