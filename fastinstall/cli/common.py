@@ -38,12 +38,10 @@ def target_of(arguments: Namespace) -> NamedTarget:
     """
     new = getattr(arguments, "new_env", None)
     if new and arguments.prefix:
-        raise UsageError(
-            "--new-env and --prefix exclude each other", hint="--new-env makes an environment, --prefix names one"
-        )
-    return NamedTarget(
-        prefix=_parse_path(arguments.prefix), python=_find_interpreter(arguments.python), new=_parse_path(new)
-    )
+        hint = "--new-env makes an environment, --prefix names one"
+        raise UsageError("--new-env and --prefix exclude each other", hint=hint)
+    prefix, python = _parse_path(arguments.prefix), _find_interpreter(arguments.python)
+    return NamedTarget(prefix=prefix, python=python, new=_parse_path(new))
 
 
 def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session, Environment]:

@@ -138,7 +138,7 @@ def unpin_earlier(directory: Path) -> ProjectChange | None:
     if record is None:
         return None
     plain = earlier_pins.read_unpinned_files(directory, record)
-    there = {name: foreign.bytes_if_there(directory / name) for name in plain}
+    there, kept = {name: foreign.bytes_if_there(directory / name) for name in plain}, directory / earlier_pins.HOME
     notes = [
         f"{name} was made again since, and names the wheel of the pin: make it anew afterwards by {record.manager}"
         for name, content in plain.items()
@@ -149,10 +149,7 @@ def unpin_earlier(directory: Path) -> ProjectChange | None:
         manager=record.manager,
         requirement=record.requirement,
         diff="".join(format_diff(name, there[name], plain[name]) for name in plain),
-        notes=(
-            *notes,
-            f"the build and the originals that it kept go by hand: rm -r {quote(directory / earlier_pins.HOME)}",
-        ),
+        notes=(*notes, f"the build and the originals that it kept go by hand: rm -r {quote(kept)}"),
     )
 
 

@@ -197,16 +197,11 @@ def _choose_effort(context: BenchContext) -> TimingEffort | None:
     return TimingEffort(operations=operations, rounds=_QUICK_ROUNDS, seconds=_QUICK_SECONDS)
 
 
-def _holds_our_build(context: BenchContext) -> bool:
-    """Tell whether the PIL in place is a build of ours, by the receipt of its setup."""
-    receipt = read_earlier_receipt(context.environment)
-    return receipt is not None and receipt.core.sha256 == context.core.sha256
-
-
 def _prepare_stacks(context: BenchContext) -> tuple[UnpackedPackages | None, UnpackedPackages | None]:
     """Return the newest official wheel and our build, as far as may be; None for what is in place."""
     official = _unpack(context, "the newest official wheel", _find_official_stack)
-    if _holds_our_build(context):
+    receipt = read_earlier_receipt(context.environment)
+    if receipt is not None and receipt.core.sha256 == context.core.sha256:
         return official, None
     return official, _unpack(context, "fastinstall's build, not installed yet", _find_our_stack)
 
@@ -316,14 +311,10 @@ def find_cached_build(cache: Path, interpreter: Interpreter, places: Collection[
         entry = foreign.read_kept(CachedWheel, "build", result)
         if entry is None:
             continue
-        wheel, version = result.parent / entry.wheel, entry.wheel.split("-")[1]
-        is_pillow = entry.inputs.get("distribution", "").startswith("pillow ") and "wheelhouse" not in entry.inputs
-        if (
-            is_pillow
-            and entry.inputs.get("source") in sources
-            and entry.inputs.items() >= wanted.items()
-            and wheel.is_file()
-        ):
+        inputs, wheel, version = entry.inputs, result.parent / entry.wheel, entry.wheel.split("-")[1]
+        is_pillow = inputs.get("distribution", "").startswith("pillow ") and inputs.get("source") in sources
+        is_wanted = inputs.items() >= wanted.items() and "wheelhouse" not in inputs
+        if is_pillow and is_wanted and wheel.is_file():
             found.append((parse_version_number(base_version(version)), len(version), wheel))
     return max(found)[-1] if found else None
 

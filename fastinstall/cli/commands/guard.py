@@ -46,28 +46,21 @@ def run(arguments: Namespace, context: Context) -> int:
             f"guard {arguments.action} takes no files: {arguments.files[0]}",
             hint=f"fastinstall guard {arguments.action} --prefix DIR",
         )
-    if arguments.action == "accept":
-        return run_accept(arguments, context)
-    if arguments.action == "pin":
-        return run_pin(arguments, context)
-    return _run(arguments, context)
+    return {"accept": run_accept, "pin": run_pin}.get(arguments.action, _run)(arguments, context)
 
 
 def _run(arguments: Namespace, context: Context) -> int:
     changes, change = arguments.action in _QUESTIONS, None
     open_target = open_target_to_change if changes else open_target_to_read
     session, environment = open_target(arguments, context)
-    if (
-        arguments.action == "remove"
-        and not arguments.project
-        and _tell_nothing_to_remove(session, environment, context)
-    ):
+    removes = arguments.action == "remove"
+    if removes and not arguments.project and _tell_nothing_to_remove(session, environment, context):
         return ExitCode.OK
     _ask_consent(arguments, context, str(environment.prefix))
     project = _find_named_project(arguments)
     if arguments.action == "install":
         guards = install_guard(session, environment, pin=arguments.pin)
-    elif arguments.action == "remove":
+    elif removes:
         change = unpin_project(environment, project)
         guards = remove_guard(session, environment, is_needed=change is None)
     else:
@@ -75,7 +68,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     if changes:
         with report_interruption_after_completion(environment.prefix, f"guard {arguments.action}"):
             _tell(guards, arguments, context, change)
-            if arguments.action == "remove" and not context.console.json:
+            if removes and not context.console.json:
                 context.console.talk(f"undo: fastinstall rollback --prefix {quote(environment.prefix)}")
         return ExitCode.OK
     _tell(guards, arguments, context)
@@ -109,7 +102,6 @@ def _tell(guards: Guards, arguments: Namespace, context: Context, change: Projec
 def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
     if arguments.action not in _QUESTIONS:
         return
-
     pin = ("--pin",) if arguments.pin and arguments.action == "install" else ()
     project = ("--project", quote(arguments.project)) if arguments.project else ()
     words = ("fastinstall", "guard", arguments.action, *pin, *project, "--yes", "--prefix", quote(prefix))

@@ -84,9 +84,8 @@ def fleet_request(arguments: Namespace) -> "FleetRequest":
         raise UsageError("--hosts and --new-env exclude each other", hint="give one of the two, --hosts or --new-env")
     from fastinstall.fleet.host_plan import FleetRequest  # noqa: PLC0415 (only with --hosts)
 
-    return FleetRequest(
-        hosts=expand_home(arguments.hosts), python=target_of(arguments).python, max_age=arguments.max_age
-    )
+    hosts, python = expand_home(arguments.hosts), target_of(arguments).python
+    return FleetRequest(hosts=hosts, python=python, max_age=arguments.max_age)
 
 
 def code_of(fleet: "Fleet") -> int:
@@ -103,7 +102,6 @@ def _save(path: Path, text: str) -> None:
     try:
         files.write_text(path, redact_text(text))
     except OSError as error:
-        hint = (
-            refused_writes.advice(error, path.absolute()) if error.errno in refused_writes.FULL else "name another file"
-        )
+        is_full = error.errno in refused_writes.FULL
+        hint = refused_writes.advice(error, path.absolute()) if is_full else "name another file"
         raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint=hint) from error

@@ -20,7 +20,7 @@ from fastinstall.cli.parser import EVERYTHING
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote, recover_command
 from fastinstall.model.facts import Environment
-from fastinstall.model.history import PastTransaction, Phase, Transactions
+from fastinstall.model.history import Phase, Transactions
 from fastinstall.model.request import Risk
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.session import Session
@@ -97,11 +97,8 @@ def history_text(found: Transactions, page: Page) -> str:
     """Return one line for each transaction, the newest first, and what they hold together."""
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
-    rows = page.table(_HEAD, map(_make_row, found.transactions), right=(_HOLDS,))
+    cells = ((each.id, each.at or "unknown", str(each.state), each.held, each.title) for each in found.transactions)
+    rows = page.table(_HEAD, cells, right=(_HOLDS,))
     problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
     total = f"they hold {format_bytes(found.held_bytes)} in all"
     return "\n".join([*rows, *problems, total])
-
-
-def _make_row(each: PastTransaction) -> tuple[str, ...]:
-    return (each.id, each.at or "unknown", str(each.state), each.held, each.title)

@@ -8,7 +8,7 @@ advice. The candidates of `bench --list` are listed here too.
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 
-from fastinstall.bench.bottleneck import StageCost, list_stage_costs
+from fastinstall.bench.bottleneck import list_stage_costs
 from fastinstall.bench.materials import PossibleCandidate
 from fastinstall.bench.report import (
     BenchReport,
@@ -58,10 +58,8 @@ def bench_text(report: BenchReport, page: Page) -> str:
         lines += ["", *writer.render_operations(report.operations)]
     lines += _add_gap([line for each in report.remarks for line in page.lines(each, first="note: ", rest="      ")])
     if not page.verbose:
-        lines += [
-            "",
-            *page.lines("stages, worker processes, other advice, what was not measured: --verbose", rest="  "),
-        ]
+        more = "stages, worker processes, other advice, what was not measured: --verbose"
+        lines += ["", *page.lines(more, rest="  ")]
     return join_lines(lines)
 
 
@@ -138,7 +136,9 @@ class _Writer:
             yield from self._indent(f"not measured: {baseline.outcome}: {baseline.reason}")
             return
         costs = list_stage_costs(baseline, result.workload, self.report.machine)
-        yield from stage_table(costs, self.page)
+        rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in costs]
+        whole = ("all", f"{sum(each.ms for each in costs):.3f}", "")
+        yield from render_table(("stage", "ms", "share"), [*rows, whole], self.page)
         told = f"{format_rate(timing.images_per_second)} images/s in one process"
         if timing.peak_bytes:
             told += f", {format_bytes(timing.peak_bytes)} of memory at most"
@@ -150,7 +150,8 @@ class _Writer:
         """Yield images per second by number of workers, and of threads."""
         rates = (*baseline.rates, *baseline.thread_rates)
         if rates:
-            yield from rate_table(rates, self.page)
+            rows = map(_list_rate_cells, rates)
+            yield from render_table(("workers", "images/s", "first batch", "memory"), list(rows), self.page)
             yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")
 
     def _render_candidates(self, result: WorkloadResult) -> Iterator[str]:
@@ -190,12 +191,13 @@ class _Writer:
 
     def render_operations(self, table: SpeedTable) -> Iterator[str]:
         """Yield how many were won and lost; the fastest and the slowest, or all of them where the page is verbose."""
-        rows = sort_operations(table)
+        rows = sorted(table.rows, key=attrgetter("ratio"), reverse=True)
         shown = rows if self.page.verbose or len(rows) <= 2 * _FEW + 1 else [*rows[:_FEW], *rows[-_FEW:]]
         title = f"operations of PIL: {table.candidate} against {table.baseline}"
         yield from self.page.lines(title, rest="  ", style="bold")
         yield from self._indent(summarize_operations(table))
-        yield from operation_table(shown, self.page)
+        cells = list(map(_list_operation_cells, shown))
+        yield from render_table(("operation", "before ms", "after ms", "faster"), cells, self.page)
         if len(shown) < len(rows):
             yield f"  ... and {len(rows) - len(shown)} between them: --verbose or --json"
         slower = {row.operation for row in table.slower}
@@ -233,25 +235,13 @@ _WORDS = frozenset(("stage", "candidate", "differs", "operation", "name", "what 
 """Columns of words; the others hold figures."""
 
 
-def stage_table(costs: Sequence[StageCost], page: Page) -> list[str]:
-    """Return milliseconds and share of every stage, as the verdict counts them."""
-    rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in costs]
-    whole = sum(each.ms for each in costs)
-    return render_table(("stage", "ms", "share"), [*rows, ("all", f"{whole:.3f}", "")], page)
-
-
-def rate_table(rates: Sequence[LoadingRate], page: Page) -> list[str]:
-    """Return images per second by number of workers, and of threads."""
-    rows = [
-        (
-            format_count(each.workers, "thread") if each.engine is LoadingEngine.THREADS else str(each.workers),
-            format_rate(each.images_per_second),
-            f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
-            format_bytes(each.peak_bytes) if each.peak_bytes else "",
-        )
-        for each in rates
-    ]
-    return render_table(("workers", "images/s", "first batch", "memory"), rows, page)
+def _list_rate_cells(each: LoadingRate) -> tuple[str, ...]:
+    return (
+        format_count(each.workers, "thread") if each.engine is LoadingEngine.THREADS else str(each.workers),
+        format_rate(each.images_per_second),
+        f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
+        format_bytes(each.peak_bytes) if each.peak_bytes else "",
+    )
 
 
 def candidate_table(result: WorkloadResult, page: Page) -> list[str]:
@@ -263,11 +253,6 @@ def candidate_table(result: WorkloadResult, page: Page) -> list[str]:
     shown = select_measured((result.baseline, *result.candidates))
     columns = ("candidate", "gain", "images/s", workers_head, threads_head, "memory", "differs")
     return render_table(columns, [_list_candidate_cells(each, workers, threads) for each in shown], page)
-
-
-def operation_table(rows: Sequence[SpeedRow], page: Page) -> list[str]:
-    """Return operations of PIL, before and after."""
-    return render_table(("operation", "before ms", "after ms", "faster"), list(map(_list_operation_cells, rows)), page)
 
 
 def render_table(head: Sequence[str], rows: Sequence[Sequence[str]], page: Page) -> list[str]:
@@ -430,8 +415,3 @@ def summarize_operations(table: SpeedTable) -> str:
         f"{faster} faster, {slower} slower, {same} the same within the noise of this machine; "
         f"geometric mean of these {len(table.rows)}: {table.geomean:.2f}x"
     )
-
-
-def sort_operations(table: SpeedTable) -> list[SpeedRow]:
-    """Sort operations, the fastest first."""
-    return sorted(table.rows, key=attrgetter("ratio"), reverse=True)

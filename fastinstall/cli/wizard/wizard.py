@@ -135,9 +135,8 @@ class _Wizard:
 
     def _show_found(self) -> None:
         page, facts = self._page(), self.talk.facts
-        self._tell(
-            facts_text(facts, page) if page.verbose else join_lines(_lay_out(list_found(facts, self.place), page))
-        )
+        brief = join_lines(_lay_out(list_found(facts, self.place), page))
+        self._tell(facts_text(facts, page) if page.verbose else brief)
 
     def _show_plan(self, plan: Plan) -> None:
         page, gain = self._page(), describe_expected_gain(self.talk.session, plan)

@@ -42,9 +42,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if core is None:
         yield _SAY.skipped(explain_no_core(context.facts))
     elif not architecture_of(context.facts.cpu.architecture).supported:
-        yield _SAY.skipped(
-            f"the signs of optimisation are known for {SUPPORTED} only, not {context.facts.cpu.architecture}"
-        )
+        here = context.facts.cpu.architecture
+        yield _SAY.skipped(f"the signs of optimisation are known for {SUPPORTED} only, not {here}")
     else:
         yield from tuple(_judge(context, core)) or (_report_optimised(context, core),)
 

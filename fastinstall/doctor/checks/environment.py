@@ -96,11 +96,8 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
 
 def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
     """List what has fastinstall leave this environment alone, and where that stands."""
-    leaves, kind, marker = (
-        "fastinstall does not change it",
-        facts.environment.kind,
-        facts.interpreter.externally_managed,
-    )
+    leaves, kind = "fastinstall does not change it", facts.environment.kind
+    marker = facts.interpreter.externally_managed
     if marker is not None and kind is not EnvironmentKind.CONDA:
         yield f"the operating system manages this Python (PEP 668): {leaves}", str(marker)
     elif kind is EnvironmentKind.SYSTEM:

@@ -292,11 +292,8 @@ def _make_remedy(context: CheckContext, host: Host) -> Remedy:
     levels = context.recipe.levels
     fitting = [level.name for level in levels if 0 < rank(level.name) <= rank(find_offered_level(host.cpu))]
     if not host.name:
-        return (
-            offer_setup(context, "set up the stack for this CPU", "--level", "auto")
-            if fitting
-            else offer_stock(context)
-        )
+        own = offer_setup(context, "set up the stack for this CPU", "--level", "auto")
+        return own if fitting else offer_stock(context)
     if not fitting:
         return Remedy(text=f"no level suits {_name_host(host)}: use stock Pillow, in a separate environment")
     least, core = min(fitting, key=rank), context.facts.stack.core

@@ -97,10 +97,8 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
     wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")
-    evidence, verify = (
-        shorten_evidence(f"missing: {symbol}" for symbol in missing),
-        show_symbol_count(core.path, missing[0]),
-    )
+    evidence = shorten_evidence(f"missing: {symbol}" for symbol in missing)
+    verify = show_symbol_count(core.path, missing[0])
     if len(missing) == len(wanted):
         evidence = (f"{core.path} defines none of {', '.join(missing)}",)
     if len(missing) < len(wanted):
