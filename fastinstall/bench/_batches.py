@@ -3,8 +3,6 @@
 In one process they have one thread on one CPU, like the baseline; in a pool, as many threads as it has workers.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import statistics

@@ -1,7 +1,5 @@
 """Drops files from the page cache, so that reading them reads the disk. Runs in the target; needs no privileges."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import mmap

@@ -3,8 +3,6 @@
 Errors name the line of the user's file.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

@@ -96,7 +96,7 @@ class Pipeline:
         return self._load_in_one_stage(load, values)
 
     def _load_adapter_stages(self, values: Any) -> Stages:
-        adapter = adapter_of(self.job["adapter"])
+        adapter = sibling("_storage").member("adapters", self.job["adapter"].replace("-", "_"))
         for module in adapter.MODULES:
             if not there(module):
                 raise Unsuited({"missing": module})
@@ -180,19 +180,6 @@ def source_of(job: Dict[str, Any]) -> Any:
             raise Unsuited({"missing": storage.missing(kind)})
         return storage.open_store(kind, job["store"]["path"])
     return Files(job["images"])
-
-
-def adapter_of(name: str) -> Any:
-    """Return one of `adapters/`, as a module in its own package, so that it can import its neighbours."""
-    package = "fastinstall_adapters"
-    if package not in sys.modules:
-        place = os.path.join(HERE, "adapters")
-        spec = importlib.util.spec_from_file_location(
-            package, os.path.join(place, "__init__.py"), submodule_search_locations=[place]
-        )
-        made = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # the file is there
-        sys.modules[package] = made
-    return importlib.import_module("%s.%s" % (package, name.replace("-", "_")))
 
 
 def sibling(name: str) -> Any:

@@ -10,8 +10,6 @@ contrast (Field, Relations between the statistics of natural images, 1987). Thes
 octave, less of the finest, in two fields with a sharp edge between them, and colour that changes slower than light.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

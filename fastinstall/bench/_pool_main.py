@@ -17,8 +17,6 @@ have started threads by loading one (OpenCV, libvips, OpenMP) may block forever 
 request, so that all start alike.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import multiprocessing
 import os
@@ -35,9 +33,9 @@ loading: Any = importlib.util.module_from_spec(spec)  # `-I` keeps its directory
 sys.modules["_loading"] = loading
 spec.loader.exec_module(loading)
 processes = loading.sibling("_pool_processes")
-ENGINES = {"own": loading.sibling("_pool_own"), "torch": loading.sibling("_pool_torch")}
-ENGINES["threads"] = loading.sibling("_pool_threads")
-ENGINES["batched"] = loading.sibling("_batches")
+own = loading.sibling("_pool_own")
+ENGINES = {"own": own.batches, "threads": own.batches_of_threads, "torch": loading.sibling("_pool_torch").batches}
+ENGINES["batched"] = loading.sibling("_batches").batches
 
 
 def answer(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
@@ -79,7 +77,7 @@ def counted(pipeline: Any, request: Dict[str, Any]) -> Dict[str, Any]:
     engine = "batched" if pipeline.batches else usual
     lists = batches_of(images, request["batch"])
     givers = 1 if pipeline.batches else max(1, request["workers"])
-    found = count(ENGINES[engine].batches(pipeline, request, lists), givers, request["seconds"])
+    found = count(ENGINES[engine](pipeline, request, lists), givers, request["seconds"])
     return {**found, "engine": engine}
 
 

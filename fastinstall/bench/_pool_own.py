@@ -1,4 +1,4 @@
-"""Worker processes as torch's DataLoader uses them, without torch. Standard library only, Python 3.8 or later.
+"""Worker processes as torch's DataLoader uses them, without torch, and threads. Standard library only, 3.8 or later.
 
 Each worker has a pipe with the batches that it is to make, two ahead, collates each in shared memory, and says so; the
 parent takes the batches in order, and requests another one for each.
@@ -12,8 +12,10 @@ import mmap
 import multiprocessing
 import os
 import pickle
+import queue
 import sys
 from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Deque, Dict, Iterator, List, Tuple
 
 Batch = Tuple[int, Dict[int, str]]
@@ -45,6 +47,34 @@ def batches(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) 
             each.process.kill()
         for each in workers:
             each.process.join()
+
+
+def batches_of_threads(pipeline: Any, request: Dict[str, Any], lists: Iterator[List[int]]) -> Iterator[Batch]:
+    """Do the same with threads of one process, as a server that loads images has them; every image ends in an array.
+
+    Each thread has a pipeline of its own, because a decoder's object need not be thread-safe.
+    """
+    threads = request["workers"]
+    job = {**pipeline.job, "wanted": {**pipeline.job["wanted"], "tensor": False}}
+    free: queue.SimpleQueue[Collator] = queue.SimpleQueue()
+    for _ in range(threads):
+        free.put(Collator(sys.modules["_loading"].Pipeline(job)))
+
+    def make(indexes: List[int]) -> Batch:
+        """Make a batch with a pipeline that no other thread uses."""
+        collator = free.get()
+        try:
+            return collator.make(indexes)
+        finally:
+            free.put(collator)
+
+    with ThreadPoolExecutor(threads) as pool:
+        ahead = itertools.islice(lists, processes().AHEAD * threads)
+        pending: Deque[Future[Batch]] = deque(pool.submit(make, indexes) for indexes in ahead)
+        while pending:
+            batch = pending.popleft().result()
+            pending.extend(pool.submit(make, indexes) for indexes in itertools.islice(lists, 1))
+            yield batch
 
 
 class Worker:

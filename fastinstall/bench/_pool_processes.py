@@ -1,7 +1,5 @@
 """What a measurement's processes share: they end together, and their memory is added up."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """torch's DataLoader, with the pipeline as its dataset."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

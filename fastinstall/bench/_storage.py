@@ -24,7 +24,6 @@ import sys
 from typing import Any, Dict, List
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGE = "fastinstall_stores"
 KEEP_FREE = 1 << 30
 """Free bytes to leave for other programs; half of a small disk."""
 DIGITS = 8
@@ -52,7 +51,9 @@ def open_store(kind: str, path: str) -> Store:
 
 def missing(kind: str) -> str:
     """Return the missing module that this kind needs; empty if there is none."""
-    absent = (each for each in getattr(kind_of(kind), "MODULES", ()) if importlib.util.find_spec(each) is None)
+    absent = (
+        each for each in getattr(member("_stores", kind), "MODULES", ()) if importlib.util.find_spec(each) is None
+    )
     return next(absent, "")
 
 
@@ -61,7 +62,7 @@ class Store:
 
     def __init__(self, kind: str, path: str) -> None:
         self.place = kind, path
-        self.reader = kind_of(kind).Reader(path)
+        self.reader = member("_stores", kind).Reader(path)
         self.positions = {index: position for position, index in enumerate(held(self.reader))}
 
     def __reduce__(self) -> Any:
@@ -96,15 +97,15 @@ def held(reader: Any) -> List[int]:
     return [int(reader.name(position)[:DIGITS]) for position in range(len(reader))]
 
 
-def kind_of(name: str) -> Any:
-    """Return one of `_stores/`, as a module in its own package, so that it can import its neighbours."""
-    if PACKAGE not in sys.modules:
-        place = os.path.join(HERE, "_stores")
-        spec = importlib.util.spec_from_file_location(
-            PACKAGE, os.path.join(place, "__init__.py"), submodule_search_locations=[place]
-        )
-        sys.modules[PACKAGE] = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # the file is there
-    return importlib.import_module("%s.%s" % (PACKAGE, name))
+def member(folder: str, name: str) -> Any:
+    """Return a file of a folder beside this one, as a module of a package, so that it can import its neighbours."""
+    package = "fastinstall_" + folder.strip("_")
+    if package not in sys.modules:
+        place = os.path.join(HERE, folder)
+        start = os.path.join(place, "__init__.py")
+        spec = importlib.util.spec_from_file_location(package, start, submodule_search_locations=[place])
+        sys.modules[package] = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # the file is there
+    return importlib.import_module("%s.%s" % (package, name))
 
 
 def made(job: Dict[str, Any]) -> Dict[str, Any]:
@@ -112,7 +113,7 @@ def made(job: Dict[str, Any]) -> Dict[str, Any]:
     absent = missing(job["kind"])
     if absent:
         return {"missing": absent}
-    kind, out, written, skipped = kind_of(job["kind"]), job["out"], 0, []
+    kind, out, written, skipped = member("_stores", job["kind"]), job["out"], 0, []
     disk = os.statvfs(out)
     wanted = {**job["wanted"], "keep_free": min(KEEP_FREE, disk.f_bavail * disk.f_frsize // 2)}
     numbered = enumerate(job["images"])

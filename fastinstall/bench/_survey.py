@@ -9,8 +9,6 @@ without an answer killed or hung the process.
 Nothing here applies the EXIF orientation, and neither does any measured loader.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -8,8 +8,6 @@ it takes the shortest of as many as the other one had, repeatedly. A failed imag
 happens once, such as imports of plugins, happens before, with an untimed image of each kind.
 """
 
-from __future__ import annotations
-
 import gc
 import random
 import resource

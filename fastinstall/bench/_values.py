@@ -4,8 +4,6 @@ Numpy and torch are imported only when needed. Other values are recognised by th
 Pillow image `getbands`.
 """
 
-from __future__ import annotations
-
 import base64
 import sys
 from importlib import import_module, metadata

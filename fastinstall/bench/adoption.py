@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, kind_named
+from fastinstall.bench.catalogue import Adapter, Description, all_adapters, kind_named
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateResult, ImagePipeline, Workload
 from fastinstall.bench.wording import format_size
 from fastinstall.core.messages import quote
@@ -120,7 +120,7 @@ def _find_adapter(name: str) -> Adapter | None:
 
 
 def _explain_requirements(
-    result: CandidateResult, needing: Adapter | StoreKind | None, context: AdviceContext
+    result: CandidateResult, needing: Description | None, context: AdviceContext
 ) -> Iterator[AdviceOption]:
     if needing is not None and needing.brings and result.candidate.stack == "its own":
         text = f"install {' and '.join(needing.brings)}, fetched only for this measurement"

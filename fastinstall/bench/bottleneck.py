@@ -143,10 +143,7 @@ def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bo
     Each worker waits for its own read. If no workers were tried, it is the process itself.
     """
     best = find_best_rate(baseline.rates) or LoadingRate(
-        workers=0,
-        engine=LoadingEngine.OWN,
-        images_per_second=timing.images_per_second,
-        first_batch_seconds=0.0,
+        workers=0, engine=LoadingEngine.OWN, images_per_second=timing.images_per_second, first_batch_seconds=0.0
     )
     if not is_cold:
         return best

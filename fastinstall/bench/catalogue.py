@@ -21,21 +21,18 @@ USUAL_PRIORITY = 1000
 
 
 @immutable
-class StoreKind:
-    """One way to store images, as its file describes it.
+class Description:
+    """What a file of `adapters/` or `_stores/` says of itself.
 
     Attributes:
-        name: stable, the file's name.
+        name: stable, in kebab case.
         title: its name in tables and advice.
         modules: what must be importable in the target.
         brings: requirements that provide them.
-        sdists: requirements that may be built from source, as an `Adapter` has them.
-        by_hand: what has to be installed by hand first, as an `Adapter` has it.
-        caveat: what to know before choosing it.
-        in_files: whether every image has its own file, so that any loader can read it.
-        settings: the parts of the pipeline that affect its content: "shorter", "filter".
+        sdists: those of them that are only published as source distributions, of pure Python.
+        by_hand: why these are never fetched into our cache; empty if they may be.
         priority: the lower, the earlier it is measured.
-        code: the line of code that reads the result of its script.
+        code: the line of code that uses it.
         file: path of the module that implements it.
     """
 
@@ -45,12 +42,24 @@ class StoreKind:
     brings: tuple[str, ...] = ()
     sdists: tuple[str, ...] = ()
     by_hand: str = ""
-    caveat: str
-    in_files: bool = False
-    settings: tuple[str, ...] = ()
     priority: int = USUAL_PRIORITY
     code: str
     file: Path
+
+
+@immutable
+class StoreKind(Description):
+    """One way to store images; `code` reads what its script has made.
+
+    Attributes:
+        caveat: what to know before choosing it.
+        in_files: whether every image has its own file, so that any loader can read it.
+        settings: the parts of the pipeline that affect its content: "shorter", "filter".
+    """
+
+    caveat: str
+    in_files: bool = False
+    settings: tuple[str, ...] = ()
 
 
 @cache
@@ -75,8 +84,7 @@ def _make_store_kind(module: ModuleType) -> StoreKind:
     folder = 'torchvision.datasets.ImageFolder("OUT", transform)'
     reader = 'images = prepare.Reader("OUT")  # images.read(index), images.name(index)'
     return StoreKind(
-        code=folder if getattr(module, "IN_FILES", False) else reader,
-        **_read_description(StoreKind, module),
+        code=folder if getattr(module, "IN_FILES", False) else reader, **_read_description(StoreKind, module)
     )
 
 
@@ -101,40 +109,22 @@ def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) ->
 
 
 @immutable
-class Adapter:
-    """One way to decode and resize an image, as its file describes it.
+class Adapter(Description):
+    """One way to decode and resize an image.
 
     Attributes:
-        name: stable, in kebab case.
-        title: its name in tables and advice.
-        modules: what must be importable in the target.
-        brings: requirements that provide them.
-        sdists: those of them that are only published as source distributions, of pure Python.
-        by_hand: why these are never fetched into our cache; empty if they may be.
         formats: what it decodes, by Pillow's names; empty for whatever Pillow opens.
         aliased: whether its resize skips pixels.
         scales: how many times the requested size an image must have to be decoded partly; 0 if that does not matter.
         batched: whether it loads whole batches on its own threads (by its LOADER).
-        priority: the lower, the earlier it is measured.
-        code: the line of code that uses it.
         loader: a module with a function `load(path)`; SHORTER, CROP and FILTER are assigned before it.
-        file: path of the module that implements it.
     """
 
-    name: str
-    title: str
-    modules: tuple[str, ...]
-    brings: tuple[str, ...]
-    sdists: tuple[str, ...] = ()
-    by_hand: str = ""
     formats: tuple[str, ...] = ()
     aliased: bool = False
     scales: float = 0
     batched: bool = False
-    priority: int = USUAL_PRIORITY
-    code: str
     loader: str
-    file: Path
 
 
 @cache
@@ -144,7 +134,7 @@ def all_adapters() -> tuple[Adapter, ...]:
     return tuple(sorted(found, key=lambda each: (not each.name.startswith("pillow"), each.name)))
 
 
-def _read_description(kind: type[StoreKind | Adapter], module: ModuleType) -> dict[str, Any]:
+def _read_description(kind: type[Description], module: ModuleType) -> dict[str, Any]:
     """Return a file's description: each field of the value by its name in capitals.
 
     Raises:

@@ -7,25 +7,9 @@ from pathlib import Path, PurePath
 from fastinstall.core import foreign
 from fastinstall.model.machine import Filesystem
 
-_NETWORK = frozenset(
-    {
-        *(
-            "nfs",
-            "nfs4",
-            "cifs",
-            "smb3",
-            "smbfs",
-            "afs",
-            "ceph",
-            "lustre",
-            "gpfs",
-            "beegfs",
-            "panfs",
-            "wekafs",
-            "pvfs2",
-        ),
-        *("9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "gcsfuse", "mountpoint-s3"),
-    }
+_NETWORK = (
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "panfs", "wekafs", "pvfs2"),
+    *("9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "gcsfuse", "mountpoint-s3"),
 )
 """Names from the kernel. A virtual machine's host filesystems count: another machine is asked there too."""
 _FUSE = "fuse."

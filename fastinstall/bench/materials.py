@@ -21,7 +21,7 @@ from fastinstall.bench.candidates import (
     UnpackedPackages,
     make_candidate_runs,
 )
-from fastinstall.bench.catalogue import HUGE_PAGES, HUGE_PAGES_TITLE, Adapter, StoreKind, all_adapters, all_kinds
+from fastinstall.bench.catalogue import HUGE_PAGES, HUGE_PAGES_TITLE, Description, all_adapters, all_kinds
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
@@ -109,7 +109,7 @@ def _make_absent_run(known: PossibleCandidate) -> CandidateRun:
 
 def _find_libraries(context: BenchContext) -> Iterator[tuple[str, UnpackedPackages]]:
     """Yield, by name, what is fetched or missing; what only needs Pillow is left out."""
-    both: tuple[Adapter | StoreKind, ...] = (*all_adapters(), *all_kinds())
+    both: tuple[Description, ...] = (*all_adapters(), *all_kinds())
     needs = {each.name: each for each in both if set(each.modules) - {"PIL"}}
     wanted = _choose_fetched(context, needs)
     names = [module for each in needs.values() for module in each.modules]
@@ -123,7 +123,7 @@ def _find_libraries(context: BenchContext) -> Iterator[tuple[str, UnpackedPackag
             yield name, UnpackedPackages(absent=f"{lacking[0]} is not installed; {cure}")
 
 
-def _choose_fetched(context: BenchContext, needs: Mapping[str, Adapter | StoreKind]) -> tuple[str, ...]:
+def _choose_fetched(context: BenchContext, needs: Mapping[str, Description]) -> tuple[str, ...]:
     asked = context.request.bring
     if asked == (_ALL,):
         return tuple(name for name, need in needs.items() if not need.by_hand)
@@ -134,7 +134,7 @@ def _choose_fetched(context: BenchContext, needs: Mapping[str, Adapter | StoreKi
     return asked
 
 
-def _fetch_unpacked(context: BenchContext, need: Adapter | StoreKind) -> UnpackedPackages:
+def _fetch_unpacked(context: BenchContext, need: Description) -> UnpackedPackages:
     if need.by_hand:
         return UnpackedPackages(absent=need.by_hand)
     fetching = PackageFetching(

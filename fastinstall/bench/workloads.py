@@ -1,23 +1,27 @@
-"""A workload: images that are chosen and judged, or generated, and how processes load them.
+"""A workload: images that are searched for, judged and chosen, or generated, and how processes load them.
 
-`report` holds its value for the report, `workload_comparison` measures it.
+An image can be measured if one decoding succeeds, in a process that it may kill. `report` holds the workload's value
+for the report, `workload_comparison` measures it.
 """
 
+import hashlib
+import json
 import os
 import statistics
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from fastinstall.bench.effort import BenchContext, sample_size
 from fastinstall.bench.filesystem import filesystem_of
-from fastinstall.bench.image_search import find_images, spread_evenly
-from fastinstall.bench.loading import Job, NotLoadedError
+from fastinstall.bench.loading import Job, NotLoadedError, converse, explain_end, refuse
 from fastinstall.bench.photos import WORKLOADS, generate_photos
 from fastinstall.bench.report import Unmeasured, Workload
-from fastinstall.bench.survey import SurveyedImage, judge_images
+from fastinstall.core import process
 from fastinstall.core.errors import FailedError, UndeterminedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
@@ -28,6 +32,36 @@ _JUDGED_FOR_EACH = 3
 _LEAST_JUDGED = 16
 _NAMED = 2
 _EXAMPLES = 3
+
+
+@immutable
+class SurveyedImage:
+    """An image, and whether it may be measured.
+
+    Attributes:
+        path: as it was given.
+        format: Pillow's name, "JPEG" for phones' MPO pictures; empty if unknown.
+        mode: Pillow's name of its samples; empty likewise.
+        width: in pixels, as stored; the EXIF orientation is never applied.
+        height: in pixels, as stored, like `width`.
+        size_bytes: size of the file in bytes.
+        reason: why it is not measured; empty if it may be. "unreadable", "not a file", "empty", "truncated", "corrupt",
+            "not an image that Pillow knows", "CMYK", "I;16", "16 bits per channel", "several pictures", "too large",
+            "vector graphics", "takes too long", "kills the decoder: SIGSEGV".
+    """
+
+    path: Path
+    format: str = ""
+    mode: str = ""
+    width: int = 0
+    height: int = 0
+    size_bytes: int = 0
+    reason: str = ""
+
+    @property
+    def megapixels(self) -> float:
+        """Millions of pixels."""
+        return self.width * self.height / 1e6
 
 
 @immutable
@@ -204,3 +238,141 @@ def _group_unmeasured(refused: Sequence[SurveyedImage]) -> Iterator[Unmeasured]:
     for reason, count in Counter(each.reason for each in refused).most_common():
         examples = [str(each.path) for each in refused if each.reason == reason][:_EXAMPLES]
         yield Unmeasured(reason=reason, count=count, examples=tuple(examples))
+
+
+_SURVEY_PROGRAM = Path(__file__).with_name("_survey.py")
+_JUDGE_START_SECONDS = 30.0
+_PATIENCE = 10.0
+
+
+def judge_images(
+    images: Sequence[Path],
+    python: Path,
+    variables: Mapping[str, str],
+    site: Sequence[Path] = (),
+    patience: float = _PATIENCE,
+) -> tuple[SurveyedImage, ...]:
+    """Decode each image once, in the target.
+
+    An image that kills the process or takes too long is a result; another process continues.
+
+    Args:
+        images: files; anything else is reported, and not opened.
+        python: path of the target's interpreter, which decodes.
+        variables: the complete environment of the process.
+        site: directories for the front of the path, with another PIL.
+        patience: seconds for an image.
+
+    Raises:
+        NotLoadedError: there is no PIL, or it cannot be imported.
+    """
+    found: list[SurveyedImage] = []
+    while len(found) < len(images):
+        with converse(_SURVEY_PROGRAM, python, variables, *site) as talk:
+            try:
+                refuse(json.loads(talk.listen(_JUDGE_START_SECONDS)))
+            except process.CommandError as error:
+                raise explain_end(error) from error
+            reason = _judge(images, found, talk, patience)
+        if reason:
+            path = images[len(found)]
+            found.append(SurveyedImage(path=path, reason=reason))
+    return tuple(found)
+
+
+def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Conversation, patience: float) -> str:
+    """Judge images until one ends the process; return how, or empty if none did."""
+    for path in images[len(found) :]:
+        try:
+            answer: dict[str, Any] = json.loads(talk.ask(json.dumps(str(path)), patience))
+        except process.CommandError as error:
+            if error.timed_out:
+                return "takes too long"
+            return f"kills the decoder: {error.completed.signal_name or f'exit code {error.completed.exit_code}'}"
+        found.append(SurveyedImage(path=path, **answer))
+    return ""
+
+
+_EXTENSIONS = (
+    *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff"),
+    *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng", ".heic", ".heif"),
+)
+_SKIPPED = frozenset(("node_modules", "__pycache__"))
+
+MOST_SECONDS = 5.0
+
+
+class ImageSearch:
+    """A search, and its result.
+
+    Attributes:
+        others: how many files do not look like images.
+        unreadable: directories that could not be listed.
+        complete: whether the search finished in time.
+    """
+
+    def __init__(self) -> None:
+        self.others = 0
+        self.unreadable: list[Path] = []
+        self.complete = True
+        self._found: set[Path] = set()
+        self._end = time.monotonic() + MOST_SECONDS
+        self._seen: set[str] = set()
+
+    @cached_property
+    def images(self) -> tuple[Path, ...]:
+        """Files that look like images, sorted by path."""
+        return tuple(sorted(self._found))
+
+    def walk(self, top: Path) -> None:
+        """Search a directory; anything else counts as a file."""
+        if top.exists() and not top.is_dir():
+            self._found.add(top)
+            return
+        for directory, inner, names in os.walk(top, onerror=self._note_unreadable, followlinks=True):
+            if not self._is_first(directory):
+                inner.clear()
+                continue
+            inner[:] = [each for each in inner if not each.startswith(".") and each not in _SKIPPED]
+            for name in names:
+                if time.monotonic() >= self._end:
+                    self.complete = False
+                    return
+                path = os.path.join(directory, name)  # noqa: PTH118 (hundreds of thousands of objects cost too much time)
+                if path.lower().endswith(_EXTENSIONS) and os.path.isfile(path):  # noqa: PTH113 (as above)
+                    self._found.add(Path(path))
+                else:
+                    self.others += 1
+
+    def _is_first(self, directory: str) -> bool:
+        real = os.path.realpath(directory)
+        first = real not in self._seen
+        self._seen.add(real)
+        return first
+
+    def _note_unreadable(self, error: OSError) -> None:
+        self.unreadable.append(Path(str(error.filename)))
+
+
+def find_images(places: Sequence[Path]) -> ImageSearch:
+    """Search directories for images, by extension.
+
+    A file named explicitly always counts. Hidden directories are skipped, and each directory is searched once, even if
+    several links lead to it.
+
+    Args:
+        places: directories and files that exist.
+    """
+    search = ImageSearch()
+    for place in places:
+        search.walk(place)
+    return search
+
+
+def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
+    """Reorder images, always in the same way, so that every beginning is an even sample of each kind."""
+    by_kind: dict[str, list[Path]] = {}
+    for each in sorted(images, key=lambda each: hashlib.sha1(os.fsencode(each), usedforsecurity=False).digest()):
+        by_kind.setdefault(each.suffix.lower(), []).append(each)
+    placed = [((number + 0.5) / len(kind), each) for kind in by_kind.values() for number, each in enumerate(kind)]
+    return tuple(each for _, each in sorted(placed, key=lambda each: each[0]))

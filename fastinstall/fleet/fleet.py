@@ -1,11 +1,9 @@
-"""Many machines as values: their hosts, the few wheels that serve them, which takes which, and who is left out."""
+"""The plan for many machines, as values: the few wheels that serve them, which takes which, and who is left out."""
 
 from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.values import immutable, keyed, published_as
-from fastinstall.elf.cpu import Cpu
-from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.request import Request
 
 FLEET_FILE = "fleet.json"
@@ -142,48 +140,3 @@ class Fleet:
     artefacts: tuple[FleetArtefact, ...]
     left_out: tuple[ExcludedHost, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@published_as("Machine")
-@immutable
-class MachineClass:
-    """What decides which wheel a host can take; hosts that are alike share one.
-
-    Attributes:
-        implementation: of Python: "cpython", "pypy".
-        python: major and minor version: "3.11".
-        abi: the ABI tag of extension modules (PEP 425): "cp311".
-        architecture: that the interpreter was built for: "x86_64".
-        libc: "glibc" or "musl"; empty if unknown.
-        libc_version: "2.36"; empty if unknown.
-        cpu: the processor, without what does not matter here (cores, quota).
-    """
-
-    implementation: str
-    python: str
-    abi: str
-    architecture: str
-    libc: str
-    libc_version: str
-    cpu: Cpu
-
-
-@immutable
-class FleetHost:
-    """One host, by its document of `inspect --json`.
-
-    Attributes:
-        name: the key "host" of the document, else the file's name without its suffix.
-        file: where the document stands, and for one of several lines the line's number: "hosts.jsonl:7".
-        seen: when it was written, in seconds since the epoch: its key "observed_at", else the file's time.
-        machine: what decides which wheel it can take.
-        kind: of the environment that was inspected.
-        protected: why the environment is never changed; empty if it may be.
-    """
-
-    name: str
-    file: str
-    seen: float
-    machine: MachineClass
-    kind: EnvironmentKind
-    protected: str = ""

@@ -1,72 +1,141 @@
-"""Plan the few wheels that many hosts need, by their facts files; say which of them can be built here."""
+"""Plan wheels: the few that many hosts need, by their facts files, or a set, one for each CPython in use.
 
+Says which of them can be built here.
+"""
+
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.core.errors import UsageError
-from fastinstall.core.values import immutable
+from fastinstall.core.architecture import level_label
+from fastinstall.core.errors import UndeterminedError, UsageError
+from fastinstall.core.version_numbers import contains
 from fastinstall.fleet.fleet import Fleet, FleetArtefact
 from fastinstall.fleet.hosts import read_hosts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import Request
+from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.environments import base_python
-from fastinstall.observe.interpreter import interpreter_with
+from fastinstall.observe.interpreter import interpreter_with, observe_interpreter
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown
+from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown, sort_recipe_levels
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.14t")
+"""The CPythons in use; with a "t" the free-threaded one, which Python supports since 3.14 (PEP 779)."""
 
 
-@immutable
-class FleetRequest:
-    """Which hosts are meant, and with what is built.
+def plan_hosts(
+    session: Session, place: Path, request: Request, python: Path | None = None, max_age: float | None = None
+) -> Fleet:
+    """Decide which few artefacts serve many hosts. Nothing is built, and no index is asked.
 
-    Attributes:
-        hosts: a directory of facts files, or one file with a document in each line.
+    Args:
+        session: where interpreters are looked for, and the clock comes from.
+        place: a directory of facts files, or one file with a document in each line.
+        request: what is built for all hosts.
         python: an interpreter of this machine that is preferred where it fits; None for those that are found.
         max_age: days that a document may be old; None for any age.
-    """
-
-    hosts: Path
-    python: Path | None = None
-    max_age: float | None = None
-
-
-def plan_hosts(session: Session, fleet_request: FleetRequest, request: Request) -> Fleet:
-    """Decide which few artefacts serve many hosts. Nothing is built, and no index is asked.
 
     Raises:
         UsageError: no facts files there, or a request that the recipe does not know or that fits one machine only.
         DocumentError: a malformed recipe.
     """
-    recipe = recipe_named(session, request.recipe)
-    refuse_unknown(recipe, request)
-    refuse_native(recipe, request, "--hosts names others")
-    hosts, unread = read_hosts(fleet_request.hosts)
+    recipe = _find_recipe(session, request, "--hosts names others")
+    hosts, unread = read_hosts(place)
     if not hosts and not unread:
-        raise UsageError(
-            f"--hosts {fleet_request.hosts}: no facts files there",
-            hint="on each host: fastinstall inspect --json > HOST.json",
-        )
-    fleet = plan_fleet(
-        hosts, unread, recipe, request, Limits(now=session.now().timestamp(), max_age=fleet_request.max_age)
-    )
-    return replace(fleet, artefacts=tuple(add_builders(session, fleet_request.python, fleet.artefacts)))
+        hint = "on each host: fastinstall inspect --json > HOST.json"
+        raise UsageError(f"--hosts {place}: no facts files there", hint=hint)
+    fleet = plan_fleet(hosts, unread, recipe, request, Limits(now=session.now().timestamp(), max_age=max_age))
+    return replace(fleet, artefacts=tuple(_add_builders(session, python, fleet.artefacts)))
 
 
-def refuse_native(recipe: Recipe, request: Request, why: str) -> None:
-    """Refuse a level that fits the CPU of this machine alone.
+def plan_set(session: Session, python: Path | None, request: Request, machine: str = "") -> tuple[FleetArtefact, ...]:
+    """Decide which wheels a set has, and with which interpreters of this machine they are built.
+
+    Args:
+        session: where interpreters are looked for.
+        python: an interpreter that is taken where it fits, and adds its version if the set would not have it.
+        request: named levels hold for all wheels; else each has all that the recipe lets us choose.
+        machine: that the wheels are for, as the kernel names it; empty for this one.
 
     Raises:
-        UsageError: it is requested; says why that makes no sense.
+        UndeterminedError: the named interpreter does not answer.
+        UsageError: a request that the recipe does not know, or that fits this machine only.
     """
+    recipe = _find_recipe(session, request, "--set is for others")
+    if request.link is not LinkMode.BUNDLE:
+        raise UsageError(
+            f"--link {request.link} is for the libraries of this machine, and --set is for others", hint="leave it out"
+        )
+    machine = machine or os.uname().machine
+    names = _choose_levels(recipe, request, machine)
+    pythons = dict.fromkeys(each for each in PYTHONS if contains(recipe.source.pythons, each.rstrip("t")))
+    if python is not None:
+        pythons[_name_python(python)] = None
+    wanted = tuple(_make_artefact(each, machine, names) for each in sorted(pythons, key=_sort_key))
+    return tuple(_add_builders(session, python, wanted))
+
+
+def _choose_levels(recipe: Recipe, request: Request, machine: str) -> tuple[str, ...]:
+    """Choose the requested levels, or all that are worth having."""
+    asked = list_requested_levels(request)
+    names = asked or [level.name for level in recipe.list_levels(machine) if level.automatic]
+    return tuple(level.name for level in sort_recipe_levels(recipe, names))
+
+
+def _name_python(python: Path) -> str:
+    """Return what an interpreter is called in `PYTHONS`.
+
+    Raises:
+        UndeterminedError: it does not answer, or is not a CPython.
+    """
+    found = observe_interpreter(python)
+    if found.implementation != "cpython":
+        raise UndeterminedError(
+            f"{python}: wheels are built for CPython, and this is {found.implementation}",
+            hint="name another one, or leave --python out",
+        )
+    return ".".join(found.version.split(".")[:2]) + ("t" if found.free_threaded else "")
+
+
+def _sort_key(python: str) -> tuple[list[int], str]:
+    return [int(part) for part in python.rstrip("t").split(".")], python
+
+
+def _make_artefact(python: str, machine: str, levels: tuple[str, ...]) -> FleetArtefact:
+    abi = f"cp{python.replace('.', '')}"
+    return FleetArtefact(
+        id=f"{abi}-{'.'.join(map(level_label, levels))}",
+        python=python.rstrip("t"),
+        implementation="cpython",
+        abi=abi,
+        architecture=machine,
+        libc="glibc",
+        minimum_glibc="",
+        levels=levels,
+        directory=".",
+        reason="one wheel for each CPython in use",
+        hosts=(),
+    )
+
+
+def _find_recipe(session: Session, request: Request, why: str) -> Recipe:
+    """Return the recipe of a request for other machines.
+
+    Raises:
+        UsageError: it does not know what is requested, or a level is that fits this machine alone; says why not.
+    """
+    recipe = recipe_named(session, request.recipe)
+    refuse_unknown(recipe, request)
     if "native" in list_requested_levels(request):
         known = ", ".join(level.name for level in recipe.levels if level.name != "native")
         raise UsageError(f"--level native fits this machine only, and {why}", hint=f"name a level: {known}")
+    return recipe
 
 
-def add_builders(
+def _add_builders(
     session: Session, preferred: Path | None, artefacts: Sequence[FleetArtefact]
 ) -> Iterator[FleetArtefact]:
     """Yield each artefact with the interpreter of this machine that it is built with, or that there is none.

@@ -19,10 +19,10 @@ from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.foreign import DOCUMENT, open_foreign_file
 from fastinstall.core.messages import quote
-from fastinstall.core.values import immutable
+from fastinstall.core.values import immutable, published_as
 from fastinstall.elf.cpu import Cpu
-from fastinstall.fleet.fleet import Cause, ExcludedHost, FleetHost, MachineClass
-from fastinstall.model.facts import Environment, Interpreter
+from fastinstall.fleet.fleet import Cause, ExcludedHost
+from fastinstall.model.facts import Environment, EnvironmentKind, Interpreter
 from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
 
 T = TypeVar("T")
@@ -159,6 +159,51 @@ def _read_lines(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
         number += 1
         if line.strip():
             yield f":{number}", line
+
+
+@published_as("Machine")
+@immutable
+class MachineClass:
+    """What decides which wheel a host can take; hosts that are alike share one.
+
+    Attributes:
+        implementation: of Python: "cpython", "pypy".
+        python: major and minor version: "3.11".
+        abi: the ABI tag of extension modules (PEP 425): "cp311".
+        architecture: that the interpreter was built for: "x86_64".
+        libc: "glibc" or "musl"; empty if unknown.
+        libc_version: "2.36"; empty if unknown.
+        cpu: the processor, without what does not matter here (cores, quota).
+    """
+
+    implementation: str
+    python: str
+    abi: str
+    architecture: str
+    libc: str
+    libc_version: str
+    cpu: Cpu
+
+
+@immutable
+class FleetHost:
+    """One host, by its document of `inspect --json`.
+
+    Attributes:
+        name: the key "host" of the document, else the file's name without its suffix.
+        file: where the document stands, and for one of several lines the line's number: "hosts.jsonl:7".
+        seen: when it was written, in seconds since the epoch: its key "observed_at", else the file's time.
+        machine: what decides which wheel it can take.
+        kind: of the environment that was inspected.
+        protected: why the environment is never changed; empty if it may be.
+    """
+
+    name: str
+    file: str
+    seen: float
+    machine: MachineClass
+    kind: EnvironmentKind
+    protected: str = ""
 
 
 @immutable

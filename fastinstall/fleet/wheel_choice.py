@@ -21,7 +21,8 @@ from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import contains
 from fastinstall.elf.cpu import LEVELS, Cpu, find_offered_level, knows_levels, rank
-from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, FleetHost, HostGroup, MachineClass
+from fastinstall.fleet.fleet import Cause, ExcludedHost, Fleet, FleetArtefact, HostGroup
+from fastinstall.fleet.hosts import FleetHost, MachineClass
 from fastinstall.index.upgrades import OTHER_RECIPE
 from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.recipe import Level, Recipe

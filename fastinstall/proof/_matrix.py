@@ -153,14 +153,9 @@ def unsharp_mask(image: Any, radius: str, percent: str, threshold: str) -> Any:
     return image.filter(ImageFilter.UnsharpMask(float(radius), int(percent), int(threshold)))
 
 
-def colour_table(image: Any, sizes: str, channels: str, mode: str) -> Any:
-    """Filter by a three-dimensional colour table."""
-    return image.filter(table_of(sizes, channels, mode))
-
-
 @lru_cache(maxsize=64)
 def table_of(sizes: str, channels: str, mode: str) -> Any:
-    """Return a table with values that the filter has to clip, some beyond 16 bits; "wide": far beyond."""
+    """Return a colour table with values that the filter has to clip, some beyond 16 bits; "wide": far beyond."""
     counts = floats("5:4:7" if sizes == "wide" else sizes)
     steps = tuple(int(value) for value in counts) * (3 if len(counts) == 1 else 1)
     count = steps[0] * steps[1] * steps[2] * int(channels)
@@ -282,7 +277,7 @@ OPERATIONS: Dict[str, Callable[..., Any]] = {
     "box-blur": lambda image, radius: image.filter(ImageFilter.BoxBlur(one_or_two(radius))),
     "gaussian-blur": lambda image, radius: image.filter(ImageFilter.GaussianBlur(one_or_two(radius))),
     "unsharp-mask": unsharp_mask,
-    "colour-table": colour_table,
+    "colour-table": lambda image, *words: image.filter(table_of(*words)),
     "split": lambda image, _: image.split(),
     "getchannel": lambda image, band: image.getchannel(int(band)),
     "merge": merge,

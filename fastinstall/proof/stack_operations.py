@@ -80,7 +80,7 @@ def _run_comparison(stage: Path, reference: Artefact | None, python: Path, conte
         runtime = observe(stage=stage)
         _refuse_failures(runtime)
         return runtime
-    from fastinstall.proof.pixels import compare_pixels  # noqa: PLC0415 (only for what was not proven before)
+    from fastinstall.proof.judge import compare_pixels  # noqa: PLC0415 (only for what was not proven before)
 
     with temporary_directories.temporary_directory("proof", within=context.cache / "tmp") as scratch:
         ours, theirs = scratch / "ours", scratch / "reference"

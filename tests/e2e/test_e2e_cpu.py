@@ -14,7 +14,7 @@ from support.sandbox import STOCK, NewSandbox, Sandbox, Venv
 
 from fastinstall.model.facts import Runtime
 from fastinstall.observe.runtime import observe_runtime
-from fastinstall.proof.pixels import compare_pixels
+from fastinstall.proof.judge import compare_pixels
 
 HIDING = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2"}
 BASELINE, BETTER = "pillow.libs", "x86-64-v3"

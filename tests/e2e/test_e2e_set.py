@@ -15,7 +15,8 @@ from support.projects.tools import ProjectTools
 from support.projects.tools import project_tools as project_tools  # noqa: PLC0414 (a fixture of this module)
 from support.sandbox import UV, NewSandbox, Result, Sandbox, run, tree_hash
 
-from fastinstall.fleet.wheel_set import PYTHONS, WheelSet
+from fastinstall.fleet.host_plan import PYTHONS
+from fastinstall.fleet.wheel_set import WheelSet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 

@@ -11,7 +11,7 @@ from support.environments.observed import PILLOW, install_wheel, make_environmen
 from fastinstall.model.facts import Runtime
 from fastinstall.observe import runtime as probe
 from fastinstall.observe.runtime import observe_runtime
-from fastinstall.proof.pixels import compare_pixels
+from fastinstall.proof.judge import compare_pixels
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Shared by the adapters of OpenCV. Not an adapter."""
 
-from __future__ import annotations
-
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM")
 LOAD = """
 import cv2

@@ -1,7 +1,5 @@
 """NVIDIA DALI as in training: a pipeline of whole batches, on its own threads, on the CPU alone."""
 
-from __future__ import annotations
-
 NAME = "dali"
 TITLE = "NVIDIA DALI on the CPU, in batches"
 MODULES = ("numpy", "nvidia.dali")

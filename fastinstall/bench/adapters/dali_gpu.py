@@ -3,8 +3,6 @@
 The pictures are copied back to be compared; training would leave them on the GPU.
 """
 
-from __future__ import annotations
-
 import os
 
 from . import dali

@@ -1,7 +1,5 @@
 """OpenCV, reduced with INTER_AREA: the average of merged pixels, whatever filter was requested."""
 
-from __future__ import annotations
-
 from . import _opencv
 
 NAME = "opencv-area"

@@ -1,7 +1,5 @@
 """OpenCV as most code calls it: INTER_LINEAR reads four pixels, however many are merged, and so aliases."""
 
-from __future__ import annotations
-
 from . import _opencv
 
 NAME = "opencv-linear"

@@ -3,8 +3,6 @@
 OpenCV cannot tell a picture's size without decoding it, so Pillow reads the header.
 """
 
-from __future__ import annotations
-
 from . import _opencv
 
 NAME = "opencv-reduced"

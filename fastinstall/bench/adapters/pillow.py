@@ -1,7 +1,5 @@
 """Pillow as most loaders use it: decode completely, convert to RGB, resize, crop the centre."""
 
-from __future__ import annotations
-
 import io
 from functools import partial
 from typing import Any, Callable, Dict, List, Tuple

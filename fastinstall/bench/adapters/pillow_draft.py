@@ -1,7 +1,5 @@
 """Pillow's draft mode: libjpeg decodes at 1/2, 1/4 or 1/8 of the size, the smallest that suffices."""
 
-from __future__ import annotations
-
 import io
 from functools import partial
 from typing import Any, Tuple

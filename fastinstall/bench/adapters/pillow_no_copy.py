@@ -1,7 +1,5 @@
 """Pillow without a needless copy: convert("RGB") copies a picture that is already RGB."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -3,8 +3,6 @@
 For formats without draft mode: large PNG, WebP, TIFF. With draft mode nothing is left to average.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from . import pillow

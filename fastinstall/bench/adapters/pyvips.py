@@ -5,8 +5,6 @@ not be decoded again, and none repeats soon. Its threads do not survive a fork: 
 cannot fork workers that load some.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Dict
 

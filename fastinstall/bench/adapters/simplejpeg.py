@@ -1,7 +1,5 @@
 """simplejpeg: a thin binding with its own libjpeg-turbo; Pillow does the rest."""
 
-from __future__ import annotations
-
 from . import pillow
 
 NAME = "simplejpeg"

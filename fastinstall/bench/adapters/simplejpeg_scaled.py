@@ -3,8 +3,6 @@
 Not by factors below two: then decoding the complete picture is faster. Source: simplejpeg's documentation.
 """
 
-from __future__ import annotations
-
 from . import pillow
 
 NAME = "simplejpeg-scaled"

@@ -4,8 +4,6 @@ On the CPU torchvision decodes a list one by one, so each thread gets a part of 
 other threads run.
 """
 
-from __future__ import annotations
-
 from . import torchvision_io
 
 NAME = "torchvision-batched"

@@ -20,14 +20,14 @@ from fastinstall.apply.wheel_only import (
     publish_channel,
     require_channel,
 )
-from fastinstall.cli.commands.plan import code_of, fleet_request
+from fastinstall.cli.commands.plan import code_of, plan_fleet
 from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.fleets import fleet_text, set_text
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.home import expand_home
-from fastinstall.fleet.host_plan import plan_hosts
-from fastinstall.fleet.wheel_set import WheelOutcome, build_set, plan_set
+from fastinstall.fleet.host_plan import plan_set
+from fastinstall.fleet.wheel_set import WheelOutcome, build_set
 from fastinstall.fleet.wheels import build_fleet
 from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, ToolWheels
 from fastinstall.model.conda import CondaPackage
@@ -129,7 +129,7 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
     session = session_of(context).listening(progress_for(context))
     wheelhouse = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
-    planned = plan_hosts(session, fleet_request(arguments), request)
+    planned = plan_fleet(session, arguments, request)
     served = tuple((each.python, each.architecture) for each in planned.artefacts) if arguments.with_tool else ()
     with _bring_tool(session, wheelhouse, served, request):
         fleet = build_fleet(session, planned, wheelhouse, _read_emulation(arguments))

@@ -24,11 +24,12 @@ from fastinstall.core.errors import ExitCode, FailedError, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
+from fastinstall.model.request import Request
+from fastinstall.observe.session import Session
 from fastinstall.verbs.plan import plan_setup
 
 if TYPE_CHECKING:
     from fastinstall.fleet.fleet import Fleet
-    from fastinstall.fleet.host_plan import FleetRequest
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -58,9 +59,7 @@ def _wants_json(arguments: Namespace, context: Context) -> bool:
 
 def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
     """Plan for the hosts of facts files; save it with -o."""
-    from fastinstall.fleet.host_plan import plan_hosts  # noqa: PLC0415 (only with --hosts)
-
-    fleet = plan_hosts(session_of(context), fleet_request(arguments), make_request(arguments, context))
+    fleet = plan_fleet(session_of(context), arguments, make_request(arguments, context))
     text = dump(document("fleet", fleet))
     if arguments.output is not None:
         _save(Path(arguments.output), text)
@@ -73,8 +72,8 @@ def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
     return code_of(fleet)
 
 
-def fleet_request(arguments: Namespace) -> "FleetRequest":
-    """Return what --hosts, --python and --max-age name.
+def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fleet":
+    """Plan for the hosts that --hosts names.
 
     Raises:
         UsageError: an environment is named beside --hosts.
@@ -82,11 +81,10 @@ def fleet_request(arguments: Namespace) -> "FleetRequest":
     refuse_together(arguments, "--hosts", ("--prefix",))
     if getattr(arguments, "new_env", None):
         raise UsageError("--hosts and --new-env exclude each other", hint="give one of the two, --hosts or --new-env")
-    from fastinstall.fleet.host_plan import FleetRequest  # noqa: PLC0415 (only with --hosts)
+    from fastinstall.fleet.host_plan import plan_hosts  # noqa: PLC0415 (only with --hosts)
 
-    return FleetRequest(
-        hosts=expand_home(arguments.hosts), python=target_of(arguments).python, max_age=arguments.max_age
-    )
+    place, python = expand_home(arguments.hosts), target_of(arguments).python
+    return plan_hosts(session, place, request, python, arguments.max_age)
 
 
 def code_of(fleet: "Fleet") -> int:

@@ -4,8 +4,6 @@ Runs inside a target, as a package of `_worker.py`: standard library only at imp
 has functions from pictures of 1920 x 1080 and of 500 x 375, by mode, to operations: calls without arguments.
 """
 
-from __future__ import annotations
-
 from typing import Any, Callable, Dict
 
 Pictures = Dict[str, Any]
@@ -23,13 +21,13 @@ def operations(image: Any) -> Calls:
     """
     from PIL import Image
 
-    from . import changing, coding, combining, drawing, further, resizing
+    from . import changing, coding, combining, further, resizing
 
     big = {mode: image.convert(mode) for mode in ("L", "RGB", "RGBA", "CMYK")}
     big["RGBA"].putalpha(Image.radial_gradient("L").resize(image.size))
     small = {mode: picture.resize(SMALL, 3) for mode, picture in big.items()}
     found: Calls = {}
-    for module in (coding, resizing, changing, combining, drawing, further):
+    for module in (coding, resizing, changing, combining, further):
         for part in module.PARTS:
             found.update(part(big, small))
     return found

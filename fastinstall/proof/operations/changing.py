@@ -1,7 +1,5 @@
 """Modes, colours and levels."""
 
-from __future__ import annotations
-
 from functools import lru_cache, partial
 from typing import Any, Callable
 

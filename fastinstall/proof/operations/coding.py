@@ -1,7 +1,5 @@
 """Decoding and encoding."""
 
-from __future__ import annotations
-
 import io
 from functools import lru_cache, partial
 from typing import Any, Callable, Dict

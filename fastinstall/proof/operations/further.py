@@ -1,7 +1,5 @@
 """Other sizes and modes than those of photographs, and chains as training uses them."""
 
-from __future__ import annotations
-
 import random
 from functools import lru_cache, partial
 from typing import Any, Callable, Dict

@@ -1,7 +1,5 @@
 """Resizing and filtering."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from . import FILTERS, Calls, Pictures

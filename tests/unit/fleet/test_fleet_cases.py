@@ -9,8 +9,8 @@ from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.codec import decode, encode
 from fastinstall.core.directories import recipes_directory
-from fastinstall.fleet.fleet import Fleet, FleetHost
-from fastinstall.fleet.hosts import read_host_facts
+from fastinstall.fleet.fleet import Fleet
+from fastinstall.fleet.hosts import FleetHost, read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
 from fastinstall.model.request import Request
 from fastinstall.observe.recipes import load_recipe

@@ -5,8 +5,8 @@ from support.suite.golden import Golden
 from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.fleet.fleet import Cause, Fleet, FleetHost
-from fastinstall.fleet.hosts import read_host_facts
+from fastinstall.fleet.fleet import Cause, Fleet
+from fastinstall.fleet.hosts import FleetHost, read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, find_oldest_glibc, plan_fleet, select_reachable_hosts
 from fastinstall.model.request import Request
 from fastinstall.observe.recipes import load_recipe

@@ -10,8 +10,8 @@ import pytest
 from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.directories import recipes_directory
-from fastinstall.fleet.fleet import FleetArtefact, FleetHost
-from fastinstall.fleet.hosts import read_host_facts
+from fastinstall.fleet.fleet import FleetArtefact
+from fastinstall.fleet.hosts import FleetHost, read_host_facts
 from fastinstall.fleet.wheel_choice import Limits, plan_fleet
 from fastinstall.fleet.wheels import find_existing_wheel
 from fastinstall.model.recipe import Recipe

@@ -12,8 +12,8 @@ from support.values.fleet_cases import NOW, facts_document
 
 from fastinstall.core.codec import document, open_document
 from fastinstall.core.errors import DocumentError, LaterDocumentError, UsageError
-from fastinstall.fleet.fleet import Cause, FleetHost
-from fastinstall.fleet.hosts import HostDocument, read_host_facts, read_hosts
+from fastinstall.fleet.fleet import Cause
+from fastinstall.fleet.hosts import FleetHost, HostDocument, read_host_facts, read_hosts
 from fastinstall.model.facts import Facts
 from fastinstall.model.stored_documents import open_stored
 

@@ -14,7 +14,8 @@ from fastinstall.cli.text.fleets import set_text
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import DocumentError, UndeterminedError, UsageError
 from fastinstall.core.files import sha256
-from fastinstall.fleet.wheel_set import PYTHONS, SetWheel, WheelOutcome, WheelSet, build_set, plan_set
+from fastinstall.fleet.host_plan import PYTHONS, plan_set
+from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet, build_set
 from fastinstall.model.request import LinkMode, Request
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.package_index.publish import publish_wheel

@@ -13,7 +13,7 @@ from PIL import Image
 
 from fastinstall.bench.loading import NotLoadedError
 from fastinstall.bench.report import CandidateOutcome
-from fastinstall.bench.survey import SurveyedImage, judge_images
+from fastinstall.bench.workloads import SurveyedImage, judge_images
 
 SIZE = (64, 48)
 PYTHON = Path(sys.executable)

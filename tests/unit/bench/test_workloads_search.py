@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.bench import image_search
-from fastinstall.bench.image_search import find_images, spread_evenly
+from fastinstall.bench import workloads
+from fastinstall.bench.workloads import find_images, spread_evenly
 
 
 def write(directory: Path, *names: str, content: bytes = b"") -> list[Path]:
@@ -52,7 +52,7 @@ def test_a_linked_directory_is_searched(tmp_path: Path) -> None:
 
 def test_a_search_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.jpg")
-    monkeypatch.setattr(image_search, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(workloads, "MOST_SECONDS", 0.0)
     assert not find_images([tmp_path]).complete
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.proof.cases import CaseDifference
-from fastinstall.proof.pixels import compare_pixels
+from fastinstall.proof.judge import compare_pixels
 
 
 def _compare(tmp_path: Path, ours: dict[str, bytes], reference: dict[str, bytes]) -> tuple[CaseDifference, ...]:
