@@ -1,6 +1,6 @@
 """fastinstall's own dependencies, as wheels for several Pythons, fetched by the tool's own pip and cached.
 
-`<cache>/tool/needs/<key>/` holds directories of wheels, and which is the latest (`fetched_wheels`). After 30 days the
+`<cache>/tool/needs/<key>/` holds directories of wheels, and which is the latest (`requirements`). After 30 days the
 index is asked again. If it cannot be reached, the old files are used.
 """
 

@@ -1,94 +1,22 @@
 """What the machine code of a file asks of a CPU: decoded instruction by instruction, never run.
 
-Without the extra `isa`, what the file's note and its recorded compiler switches say. Features are spelled as the kernel
-does in /proc/cpuinfo. Source: arch/x86/include/asm/cpufeatures.h of Linux.
+Without the extra `isa`, what the file's note and its recorded compiler switches say.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core.architecture import AARCH64, X86_64
 from fastinstall.core.files import sha256 as digest
-from fastinstall.elf.cpu import LEVELS, rank
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError, open_image
 from fastinstall.elf.isa import arm_verdict, instructions
+from fastinstall.elf.isa.features import features_of_level, features_of_switches, level_for, sort_cpu_features
 from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.elf.isa.usage import Usage, features_of, read_usage
 from fastinstall.elf.symbols import compiler_switches
-
-_IMPLIES = {
-    "ssse3": ("pni",),
-    "sse4_1": ("pni", "ssse3"),
-    "sse4_2": ("pni", "ssse3", "sse4_1", "popcnt"),
-    "avx": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt"),
-    "f16c": ("avx",),
-    "fma": ("avx",),
-    "avx2": ("avx",),
-    "avx512f": ("avx2", "avx", "fma", "f16c"),
-}
-
-_SWITCHES = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "sse4": "sse4_2", "lzcnt": "abm", "bmi": "bmi1"}
-
-_FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}).union(_IMPLIES)
-
-
-def level_for(features: Collection[str]) -> str | None:
-    """Return the lowest x86-64 level with all of `features`, or None if no level has them all.
-
-    >>> level_for({"avx2"}), level_for({"popcnt"}), level_for({"sha_ni"})
-    ('x86-64-v3', 'x86-64-v2', None)
-    """
-    held: set[str] = set()
-    for level, own in LEVELS.items():
-        held.update(own)
-        if held.issuperset(features):
-            return level
-    return None
-
-
-def features_of_level(level: str) -> tuple[str, ...]:
-    """Return what instructions may use on a level, beyond x86-64-v1."""
-    above = (each for each in X86_64.levels[1:] if rank(each.name) <= rank(level))
-    return tuple(flag for each in above for flag in each.requires if flag not in {"lahf_lm", "xsave"})
-
-
-def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
-    """Return what recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
-
-    Args:
-        lines: one for each set of switches that parts of a file were compiled with.
-
-    Returns:
-        None if it cannot be told: they name no CPU, or `-march=native`, or one that the tables here do not know;
-        or they differ, as where a dispatcher's functions were compiled each for its CPU.
-    """
-    found = {_parse_switch_line(line) for line in lines}
-    return found.pop() if len(found) == 1 else None
-
-
-def _parse_switch_line(line: str) -> frozenset[str] | None:
-    known: set[str] | None = None
-    for word in line.split():
-        if word.startswith("-march="):
-            processor = word.removeprefix("-march=")
-            levels = [each.name for each in X86_64.levels if processor in (each.name, *each.aliases, *each.processors)]
-            if not levels:
-                return None
-            known = (known or set()).union(*map(features_of_level, levels))
-        elif word.startswith("-m") and (word[2:] in _SWITCHES or word[2:] in _FLAGS):
-            feature = _SWITCHES.get(word[2:], word[2:])
-            known = {feature, *_IMPLIES.get(feature, ()), *(known or ())}
-    return frozenset(known) if known is not None else None
-
-
-def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
-    """Sort features by the levels that they belong to; those of none come last, by name."""
-    order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
-    return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))
-
 
 ALGORITHM = 1
 """Goes up with whatever changes a scan's result: scans by another number are not taken from a cache."""

@@ -1,0 +1,79 @@
+"""CPU features in the kernel's spelling: those of a level, of compiler switches, and their order.
+
+Source: /proc/cpuinfo (arch/x86/include/asm/cpufeatures.h of Linux).
+"""
+
+from collections.abc import Collection, Iterable
+
+from fastinstall.core.architecture import X86_64
+from fastinstall.elf.cpu import LEVELS, rank
+
+_IMPLIES = {
+    "ssse3": ("pni",),
+    "sse4_1": ("pni", "ssse3"),
+    "sse4_2": ("pni", "ssse3", "sse4_1", "popcnt"),
+    "avx": ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt"),
+    "f16c": ("avx",),
+    "fma": ("avx",),
+    "avx2": ("avx",),
+    "avx512f": ("avx2", "avx", "fma", "f16c"),
+}
+
+_SWITCHES = {"sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "sse4": "sse4_2", "lzcnt": "abm", "bmi": "bmi1"}
+
+_FLAGS = frozenset({"popcnt", "bmi2", "movbe", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}).union(_IMPLIES)
+
+
+def level_for(features: Collection[str]) -> str | None:
+    """Return the lowest x86-64 level with all of `features`, or None if no level has them all.
+
+    >>> level_for({"avx2"}), level_for({"popcnt"}), level_for({"sha_ni"})
+    ('x86-64-v3', 'x86-64-v2', None)
+    """
+    held: set[str] = set()
+    for level, own in LEVELS.items():
+        held.update(own)
+        if held.issuperset(features):
+            return level
+    return None
+
+
+def features_of_level(level: str) -> tuple[str, ...]:
+    """Return what instructions may use on a level, beyond x86-64-v1."""
+    above = (each for each in X86_64.levels[1:] if rank(each.name) <= rank(level))
+    return tuple(flag for each in above for flag in each.requires if flag not in {"lahf_lm", "xsave"})
+
+
+def features_of_switches(lines: Iterable[str]) -> frozenset[str] | None:
+    """Return what recorded compiler switches allowed the compiler to use, beyond x86-64-v1.
+
+    Args:
+        lines: one for each set of switches that parts of a file were compiled with.
+
+    Returns:
+        None if it cannot be told: they name no CPU, or `-march=native`, or one that the tables here do not know;
+        or they differ, as where a dispatcher's functions were compiled each for its CPU.
+    """
+    found = {_parse_switch_line(line) for line in lines}
+    return found.pop() if len(found) == 1 else None
+
+
+def _parse_switch_line(line: str) -> frozenset[str] | None:
+    known: set[str] | None = None
+    for word in line.split():
+        if word.startswith("-march="):
+            processor = word.removeprefix("-march=")
+            levels = [each.name for each in X86_64.levels if processor in (each.name, *each.aliases, *each.processors)]
+            if not levels:
+                return None
+            known = (known or set()).union(*map(features_of_level, levels))
+        elif word.startswith("-m") and (word[2:] in _SWITCHES or word[2:] in _FLAGS):
+            feature = _SWITCHES.get(word[2:], word[2:])
+            known = {feature, *_IMPLIES.get(feature, ()), *(known or ())}
+    return frozenset(known) if known is not None else None
+
+
+def sort_cpu_features(features: Iterable[str]) -> tuple[str, ...]:
+    """Sort features by the levels that they belong to; those of none come last, by name."""
+    order = {flag: number for number, flag in enumerate(flag for flags in LEVELS.values() for flag in flags)}
+    return tuple(sorted(features, key=lambda flag: (order.get(flag, len(order)), flag)))
