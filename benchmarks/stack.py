@@ -23,7 +23,7 @@ from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import Session, open_session
 from fastinstall.proof.stack_operations import unpack_official_wheel
 from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
-from fastinstall.verbs.bench_stacks import make_bench_execution_context, observe_context
+from fastinstall.verbs.measure_loading import make_bench_execution_context, observe_context
 
 GOALS = {
     "decode-256-224 500 px": 2.1,

@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from fastinstall.cli import commands
-from fastinstall.cli.common import make_request, progress_for, session_of, target_of, tell, tell_renaming
+from fastinstall.cli.common import make_request, open_working_session, target_of, tell, tell_renaming
 from fastinstall.cli.help import EXAMPLES, Example
 from fastinstall.cli.main import Context, main
 from fastinstall.cli.options import add_request_options
@@ -22,7 +22,7 @@ EXAMPLE = Example(command=f"{PROGRAM} pillow-fast --version 13.0.0", says="all o
 
 def run(arguments: Namespace, context: Context) -> int:
     """Build the recipe and prove it."""
-    session, request = session_of(context).listening(progress_for(context)), make_request(arguments, context)
+    session, request = open_working_session(context), make_request(arguments, context)
     proof = prove_recipe(session, tell_renaming(arguments.name, context), target_of(arguments), request)
     tell(context, "proof", proof, proof_text)
     return ExitCode.OK if proof.holds else ExitCode.FINDINGS

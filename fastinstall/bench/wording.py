@@ -2,7 +2,7 @@
 
 from fastinstall.bench.report import CandidateResult, Gain, LoadingRate
 from fastinstall.core.messages import format_bytes
-from fastinstall.doctor.check_context import FindingFactory
+from fastinstall.model.finding import FindingFactory
 
 WORTHWHILE = 1.05
 """The smallest worthwhile gain."""

@@ -38,23 +38,34 @@ def target_of(arguments: Namespace) -> NamedTarget:
     """
     new = getattr(arguments, "new_env", None)
     if new and arguments.prefix:
-        raise UsageError(
-            "--new-env and --prefix exclude each other", hint="--new-env makes an environment, --prefix names one"
-        )
-    return NamedTarget(
-        prefix=_parse_path(arguments.prefix), python=_find_interpreter(arguments.python), new=_parse_path(new)
-    )
+        hint = "--new-env makes an environment, --prefix names one"
+        raise UsageError("--new-env and --prefix exclude each other", hint=hint)
+    prefix, python = _parse_path(arguments.prefix), _find_interpreter(arguments.python)
+    return NamedTarget(prefix=prefix, python=python, new=_parse_path(new))
 
 
-def find_target_to_read(session: Session, arguments: Namespace, context: Context) -> Environment:
-    """Return the target of a verb that only looks; what a dead run left there is told on stderr, and stays.
+def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
+    """Return session and target of a verb that only looks; what a dead run left there is told on stderr, and stays.
 
     Raises:
-        FastinstallError: as `find` says.
+        FastinstallError: as `find_environment` says.
     """
+    session = session_of(context)
     environment = find_environment(session, target_of(arguments))
     tell_interruptions(environment, context)
-    return environment
+    return session, environment
+
+
+def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
+    """Return session and target of a verb that changes it, once what a dead run left is brought to its end, or told.
+
+    Raises:
+        FastinstallError: as `find_environment` and `recover_environment` say.
+    """
+    session = open_working_session(context)
+    environment = find_environment(session, target_of(arguments))
+    recover_or_report(session, environment, arguments, context)
+    return session, environment
 
 
 def tell_interruptions(environment: Environment, context: Context) -> None:
@@ -126,8 +137,12 @@ def _parse_path(text: str | None) -> Path | None:
 
 def session_of(context: Context) -> Session:
     """Return the session of a run, whose events go to the log only."""
-    session = open_session(context.variables)
-    return session.listening(lambda event: _log(context, event))
+    return open_session(context.variables).listening(lambda event: _log(context, event))
+
+
+def open_working_session(context: Context) -> Session:
+    """Return the session of a run that takes a while, whose events a person sees too."""
+    return session_of(context).listening(progress_for(context))
 
 
 def progress_for(context: Context) -> Callable[[Event], None]:

@@ -207,9 +207,8 @@ class Page:
 
         written = StringIO()
         colours: Literal["standard"] | None = "standard" if self.colour else None
-        console = RichConsole(
-            file=written, width=self.width or _ENDLESS, color_system=colours, force_terminal=self.colour
-        )
+        width = self.width or _ENDLESS
+        console = RichConsole(file=written, width=width, color_system=colours, force_terminal=self.colour)
         console.print(shown, highlight=False)
         yield from (line.rstrip() for line in written.getvalue().splitlines())
 

@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fastinstall import __version__
 from fastinstall.cli import options
@@ -191,10 +191,10 @@ EVERYTHING = "older"
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the flags that every verb has."""
     group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    group.add_argument("-q", "--quiet", action="store_true", help="only results and errors")
-    group.add_argument("-v", "--verbose", action="store_true", help="more, and tracebacks")
-    group.add_argument("--no-color", action="store_true", help="no colours (also NO_COLOR)")
+    _add(group, "--json", "one JSON document on stdout")
+    _add(group, "-q --quiet", "only results and errors")
+    _add(group, "-v --verbose", "more, and tracebacks")
+    _add(group, "--no-color", "no colours (also NO_COLOR)")
     everything = "show every flag"
     parser.add_argument("--help-all", action=_Everything, nargs=0, default=argparse.SUPPRESS, help=everything)
 
@@ -218,58 +218,48 @@ def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
 def _plan(parser: argparse.ArgumentParser) -> None:
     add_target_flags(parser, creates=True)
     add_request_options(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="save the plan for: fastinstall apply FILE")
-    parser.add_argument("--format", choices=("text", "json"), default=None, help="how to print the plan")
+    _add(parser, "-o --output FILE", "save the plan for: fastinstall apply FILE")
+    _add(parser, "--format", "how to print the plan", choices=("text", "json"))
     hosts = "for many machines: DIR with their `inspect --json`; the plan names the few wheels that serve them all"
-    parser.add_argument("--hosts", metavar="DIR", help=hosts)
+    _add(parser, "--hosts DIR", hosts)
     _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
 
 
 def _apply(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a plan saved by: fastinstall plan -o FILE")
-    allow = "accept risks by name; a saved plan accepts none"
-    parser.add_argument("--allow", dest="request_allow", metavar="RISK,...", help=allow)
+    _add(parser, "--allow RISK,...", "accept risks by name; a saved plan accepts none", dest="request_allow")
     _add_consent_flags(parser)
 
 
 def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checks", metavar="CHECK", nargs="*", help="run only these checks")
     add_target_flags(parser)
-    parser.add_argument("--list", action="store_true", help="list the checks")
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="check every environment that is known; from receipts, conda, pipx and the like",
-    )
+    _add(parser, "--list", "list the checks")
+    _add(parser, "--all", "check every environment that is known; from receipts, conda, pipx and the like")
     hosts = "would it run on this machine, too?; FILE is its `inspect --json` or /proc/cpuinfo; repeatable"
-    parser.add_argument("--host-flags", metavar="FILE", action="append", default=[], help=hosts)
+    _add(parser, "--host-flags FILE", hosts, action="append", default=[])
     quick = "read files only, within a moment; PIL is not run, and files that have not changed are not read"
-    parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument("--fix", action="store_true", help="repair what it finds, after asking")
-    parser.add_argument(
-        "--fail-on", choices=("error", "warning", "never"), default="error", help="when to exit with 3; default: error"
-    )
+    _add(parser, "--quick", quick)
+    _add(parser, "--fix", "repair what it finds, after asking")
+    statuses = ("error", "warning", "never")
+    _add(parser, "--fail-on", "when to exit with 3; default: error", choices=statuses, default="error")
     allow = "with --fix: accept risks by name; downgrade: replace a later Pillow that was asked for"
-    parser.add_argument("--allow", dest="request_allow", metavar="RISK,...", help=allow)
-    collect = "sum up many machines: DIR with their `doctor --json`"
-    parser.add_argument("--collect", metavar="DIR", help=collect)
+    _add(parser, "--allow RISK,...", allow, dest="request_allow")
+    _add(parser, "--collect DIR", "sum up many machines: DIR with their `doctor --json`")
     expected = "with --collect: hosts that should report; a directory of their facts, or fleet.json"
-    parser.add_argument("--hosts", metavar="DIR|FILE", help=expected)
+    _add(parser, "--hosts DIR|FILE", expected)
     _add_max_age(parser, "7", "with --collect: ignore older reports; any: ignore none (default: 7)")
     _add_consent_flags(parser)
 
 
 def _add_rollback_flags(parser: argparse.ArgumentParser) -> None:
     add_target_flags(parser)
-    parser.add_argument("--list", action="store_true", help="list what can be undone")
-    interrupted = "only end what an interrupted run left; nothing that was finished is undone"
-    parser.add_argument("--interrupted", action="store_true", help=interrupted)
-    to = "undo every setup from this one on; the beginning of its ID is enough"
-    parser.add_argument("--to", metavar="ID", help=to)
+    _add(parser, "--list", "list what can be undone")
+    _add(parser, "--interrupted", "only end what an interrupted run left; nothing that was finished is undone")
+    _add(parser, "--to ID", "undo every setup from this one on; the beginning of its ID is enough")
     forget = "give up undoing older setups, for disk space; ID and those before it; without ID: all but the last"
-    parser.add_argument("--forget", metavar="ID", nargs="?", const=EVERYTHING, help=forget)
-    allow_help = "force-remove: move aside what replaced it"
-    parser.add_argument("--allow", dest="request_allow", metavar="RISK,...", help=allow_help)
+    _add(parser, "--forget ID", forget, nargs="?", const=EVERYTHING)
+    _add(parser, "--allow RISK,...", "force-remove: move aside what replaced it", dest="request_allow")
     _add_consent_flags(parser)
 
 
@@ -277,12 +267,9 @@ def _guard(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("install", "status", "remove", "pin", "check", "accept"))
     lock = "with check: requirement or lock files; exit code 3 if one would bring stock Pillow back"
     parser.add_argument("files", metavar="FILE", nargs="*", help=lock)
-    pin = "with install: keep pip, uv and conda from replacing it; this delays security updates"
-    parser.add_argument("--pin", action="store_true", help=pin)
-    project = "with pin, remove, status: the project; default: the one around the environment"
-    parser.add_argument("--project", metavar="DIR", help=project)
-    wheels = "with pin: where the project's tool finds the build; default: in your data directory"
-    parser.add_argument("--wheels", metavar="DIR", help=wheels)
+    _add(parser, "--pin", "with install: keep pip, uv and conda from replacing it; this delays security updates")
+    _add(parser, "--project DIR", "with pin, remove, status: the project; default: the one around the environment")
+    _add(parser, "--wheels DIR", "with pin: where the project's tool finds the build; default: in your data directory")
     add_target_flags(parser)
     _add_consent_flags(parser)
 
@@ -292,66 +279,51 @@ def _build(parser: argparse.ArgumentParser) -> None:
 
     add_target_flags(parser)
     add_request_options(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where the wheel or the channel goes")
+    _add(parser, "-o --output DIR", "where the wheel or the channel goes", required=True)
     conda = "conda: make DIR a channel of conda packages; other packages in DIR stay"
-    parser.add_argument("--format", choices=("wheel", "conda"), default="wheel", help=conda)
-    wheels = "a wheel for each CPython of this machine; DIR is then an index from which pip alone installs"
-    parser.add_argument("--set", action="store_true", help=wheels)
-    hosts = "for many machines: DIR with their `inspect --json`; see plan --hosts"
-    parser.add_argument("--hosts", metavar="DIR", help=hosts)
+    _add(parser, "--format", conda, choices=("wheel", "conda"), default="wheel")
+    _add(
+        parser, "--set", "a wheel for each CPython of this machine; DIR is then an index from which pip alone installs"
+    )
+    _add(parser, "--hosts DIR", "for many machines: DIR with their `inspect --json`; see plan --hosts")
     machines = tuple(each.machine for each in ARCHITECTURES)
     machine = "for machines of this kind; it is what `uname -m` says there; default: this machine's"
-    parser.add_argument("--machine", choices=machines, metavar="NAME", help=machine)
+    _add(parser, "--machine NAME", machine, choices=machines)
     emulated = "a Python of --machine that this machine can start, for the proof; once for each version"
-    parser.add_argument("--emulated-python", action="append", default=[], metavar="EXE", help=emulated)
-    unproven = "for another machine: build without comparing with the official wheel"
-    parser.add_argument("--unproven", action="store_true", help=unproven)
+    _add(parser, "--emulated-python EXE", emulated, action="append", default=[])
+    _add(parser, "--unproven", "for another machine: build without comparing with the official wheel")
     _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
-    tool = "put fastinstall into DIR/tool, for offline machines"
-    parser.add_argument("--with-tool", action="store_true", help=tool)
+    _add(parser, "--with-tool", "put fastinstall into DIR/tool, for offline machines")
 
 
 def _add_bench_flags(parser: argparse.ArgumentParser) -> None:
     images = "images, or directories of them; without any, photos are generated"
     parser.add_argument("paths", metavar="DIR|FILE", nargs="*", help=images)
     add_target_flags(parser)
-    parser.add_argument("--quick", action="store_true", help="answer within 20 seconds")
-    parser.add_argument("--only", choices=("loading", "operations"), help="measure one of the two only")
-    _add_loading_flags(parser)
-    _add_candidate_flags(parser)
-
-
-def _add_loading_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what is loaded")
-    generated = "photos to generate: 500px, 12mp, png (default: all)"
-    group.add_argument("--workload", metavar="NAME,...", help=generated)
-    group.add_argument("--samples", metavar="N", help="how many images to measure")
-    group.add_argument("--size", metavar="PIXELS", help="the shorter side after the resize (default: 256)")
-    group.add_argument("--crop", metavar="PIXELS", help="the square cut out of the middle; 0: none (default: 224)")
-    filters = ("bilinear", "bicubic", "lanczos")
-    group.add_argument("--filter", choices=filters, help="of the resize (default: bilinear)")
-    group.add_argument("--workers", metavar="N,...", help="how many worker processes to try")
-    threads = "how many threads of one process to try, each up to an array"
-    group.add_argument("--threads", metavar="N,...", help=threads)
-    group.add_argument("--target-rate", metavar="N", help="images per second that training takes")
-    loader = "your own loader, to compare with; path in, array out"
-    group.add_argument("--loader", metavar="FILE[:FUNCTION]", help=loader)
-
-
-def _add_candidate_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what it is compared with")
-    group.add_argument("--list", action="store_true", help="list the candidates and stop")
-    group.add_argument("--candidates", metavar="NAME,...", help="only these (default: all that fit)")
+    _add(parser, "--quick", "answer within 20 seconds")
+    _add(parser, "--only", "measure one of the two only", choices=("loading", "operations"))
+    loaded = parser.add_argument_group("what is loaded")
+    _add(loaded, "--workload NAME,...", "photos to generate: 500px, 12mp, png (default: all)")
+    _add(loaded, "--samples N", "how many images to measure")
+    _add(loaded, "--size PIXELS", "the shorter side after the resize (default: 256)")
+    _add(loaded, "--crop PIXELS", "the square cut out of the middle; 0: none (default: 224)")
+    _add(loaded, "--filter", "of the resize (default: bilinear)", choices=("bilinear", "bicubic", "lanczos"))
+    _add(loaded, "--workers N,...", "how many worker processes to try")
+    _add(loaded, "--threads N,...", "how many threads of one process to try, each up to an array")
+    _add(loaded, "--target-rate N", "images per second that training takes")
+    _add(loaded, "--loader FILE[:FUNCTION]", "your own loader, to compare with; path in, array out")
+    compared = parser.add_argument_group("what it is compared with")
+    _add(compared, "--list", "list the candidates and stop")
+    _add(compared, "--candidates NAME,...", "only these (default: all that fit)")
     bring = "download candidates into the cache first; whatever is installed; all: every one"
-    group.add_argument("--with", dest="bring", metavar="NAME,...", help=bring)
-    group.add_argument("--no-build", action="store_true", help="do not build the fast Pillow for this")
-    code = "print the code of a candidate and stop"
-    group.add_argument("--print-code", metavar="NAME", help=code)
+    _add(compared, "--with NAME,...", bring, dest="bring")
+    _add(compared, "--no-build", "do not build the fast Pillow for this")
+    _add(compared, "--print-code NAME", "print the code of a candidate and stop")
 
 
 def _inspect(parser: argparse.ArgumentParser) -> None:
     add_target_flags(parser)
-    parser.add_argument("--redact", action="store_true", help="leave out home directory, user, machine and secrets")
+    _add(parser, "--redact", "leave out home directory, user, machine and secrets")
 
 
 def _add_recipes_flags(parser: argparse.ArgumentParser) -> None:
@@ -365,10 +337,6 @@ def _add_cache_arguments(parser: argparse.ArgumentParser) -> None:
     _add_consent_flags(parser)
 
 
-def _add_max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:
-    parser.add_argument("--max-age", metavar="DAYS", type=_parse_days, default=usual, help=summary)
-
-
 def _add_completion_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
 
@@ -376,17 +344,31 @@ def _add_completion_arguments(parser: argparse.ArgumentParser) -> None:
 def add_target_flags(parser: argparse.ArgumentParser, *, creates: bool = False) -> None:
     """Add the flags that name an environment; with `creates`, also the one for an environment to be made."""
     group = parser.add_argument_group("target (default: the active environment)")
-    group.add_argument("--prefix", metavar="DIR", help="work on this environment")
-    group.add_argument("--python", metavar="EXE", help="work on the environment of this interpreter")
+    _add(group, "--prefix DIR", "work on this environment")
+    _add(group, "--python EXE", "work on the environment of this interpreter")
     if creates:
-        group.add_argument("--new-env", metavar="DIR", help="make a virtual environment in DIR; by --python if given")
+        _add(group, "--new-env DIR", "make a virtual environment in DIR; by --python if given")
 
 
 def _add_consent_flags(parser: argparse.ArgumentParser, *, dry: bool = False) -> None:
     group = parser.add_argument_group("consent")
-    group.add_argument("-y", "--yes", action="store_true", help="accept the plan, but no risk")
+    _add(group, "-y --yes", "accept the plan, but no risk")
     if dry:
-        group.add_argument("--dry-run", action="store_true", help="show the plan and stop")
+        _add(group, "--dry-run", "show the plan and stop")
+
+
+def _add_max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:
+    _add(parser, "--max-age DAYS", summary, type=_parse_days, default=usual)
+
+
+def _add(group: argparse._ActionsContainer, spelling: str, summary: str, **kind: Any) -> None:  # noqa: ANN401
+    """Add a flag as its help spells it: "-o --output FILE"; one with neither value nor choices is a switch."""
+    names = [word for word in spelling.split() if word.startswith("-")]
+    if value := spelling.removeprefix(" ".join(names)).strip():
+        kind["metavar"] = value
+    elif "choices" not in kind:
+        kind["action"] = "store_true"
+    group.add_argument(*names, help=summary, **kind)
 
 
 def _parse_days(text: str) -> float | None:

@@ -7,7 +7,6 @@ setup. For a terminal that knows only lines, or a screen reader, the state is pr
 import threading
 import time
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from fastinstall.cli.console import Console
@@ -57,9 +56,7 @@ class ProgressLines:
         """Begin to show."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_failure: object) -> None:
         """Stop showing progress."""
         self._over = True
         self._news.set()
@@ -118,9 +115,7 @@ class ProgressBar(ProgressLines):
             elif self._live is None:
                 self._start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_failure: object) -> None:
         """Take the line away, and show the cursor again."""
         with self._lock:
             self._stop()

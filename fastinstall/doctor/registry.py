@@ -14,10 +14,10 @@ from types import ModuleType
 
 from fastinstall import __version__
 from fastinstall.core.errors import UsageError
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import word_command
 from fastinstall.model.facts import Environment, Facts
-from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.model.finding import EnvironmentReport, Finding, FindingFactory, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.session import Session

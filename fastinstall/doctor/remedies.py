@@ -21,7 +21,7 @@ _NEW_ENVIRONMENT = "fastinstall setup --new-env ./fast-env"
 
 def word_command(context: CheckContext, words: str, *options: str) -> str:
     """Word a command of ours on this environment; `words` are its verb and fixed flags."""
-    return shlex.join(("fastinstall", *words.split(), "--prefix", str(context.facts.environment.prefix), *options))
+    return show("fastinstall", *words.split(), "--prefix", context.facts.environment.prefix, *options)
 
 
 def offer_repair(context: CheckContext) -> Remedy:
@@ -66,7 +66,6 @@ def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = ""
         least: the version that is meant at least; empty for any.
     """
     facts, text = context.facts, "install a later Pillow" if upgrade else "install Pillow again"
-    python = str(facts.environment.python)
     if facts.environment.kind is EnvironmentKind.CONDA:
         # Conda's solver keeps to what conda's packages require; what pip has installed it does not see.
         wanted = requirement("pillow", dependants_of(facts), least)
@@ -74,12 +73,14 @@ def offer_stock(context: CheckContext, *, upgrade: bool = False, least: str = ""
         return Remedy(text=text, command=conda_command(facts, *words, wanted))
     if facts.interpreter.externally_managed is not None:
         return Remedy(text=f"{text}, with the operating system's package manager")
+    wanted = requirement("pillow", dependants_of(facts))
     if facts.interpreter.pip_version is None:
-        words = ["--upgrade"] if upgrade else ["--reinstall-package", "pillow"]
-        words = ["uv", "pip", "install", "--python", python, *words]
+        options = ("--upgrade",) if upgrade else ("--reinstall-package", "pillow")
+        command = show("uv", "pip", "install", "--python", facts.environment.python, *options, wanted)
     else:
-        words = [python, "-m", "pip", "install", "--upgrade" if upgrade else "--force-reinstall", "--no-deps"]
-    return Remedy(text=text, command=shlex.join((*words, requirement("pillow", dependants_of(facts)))))
+        way = "--upgrade" if upgrade else "--force-reinstall"
+        command = show(facts.environment.python, "-m", "pip", "install", way, "--no-deps", wanted)
+    return Remedy(text=text, command=command)
 
 
 _FRAMES = {X86_64.machine: "mov *%rsp,%rbp", AARCH64.machine: r"st.*[wx]0, \[\(sp\|x29\)"}

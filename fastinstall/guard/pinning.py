@@ -238,10 +238,8 @@ def write_pip_pin(pin: PipPin, transaction: Transaction) -> None:
     files.copy_file(pin.wheel, wheel)
     wheel.chmod(0o644)
     constraints = pip_pins.constraints_text(pin.requirement, pin.wheel.name)
-    for path, text in (
-        (pip_pins.CONSTRAINTS, constraints),
-        (pip_pins.ENVIRONMENT, pip_pins.environment_text(pin.prefix, pin.links)),
-    ):
+    exports = pip_pins.environment_text(pin.prefix, pin.links)
+    for path, text in ((pip_pins.CONSTRAINTS, constraints), (pip_pins.ENVIRONMENT, exports)):
         files.write_text(staged / path.removeprefix(f"{pip_pins.DIRECTORY}/"), text)
     kind = MoveKind.EXCHANGE if (pin.prefix / pip_pins.DIRECTORY).exists() else MoveKind.IN
     transaction.perform((Move(kind=kind, live=pip_pins.DIRECTORY, kept=f"stage/{_STAGED}"),))

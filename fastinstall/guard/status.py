@@ -87,12 +87,8 @@ def renew_guard_files(store: JournalStore, facts: Facts, receipt: Receipt, trans
     stage_guard(transaction.stage, state, Path(facts.interpreter.executable))
     present = entries_present(site_packages)
     kinds = {name: MoveKind.EXCHANGE if name in present else MoveKind.IN for name in GUARD_ENTRIES}
-    transaction.perform(
-        [
-            Move(kind=kind, live=store.relative(site_packages / name), kept=f"stage/{name}")
-            for name, kind in kinds.items()
-        ]
-    )
+    lives = {name: store.relative(site_packages / name) for name in kinds}
+    transaction.perform([Move(kind=kinds[name], live=lives[name], kept=f"stage/{name}") for name in kinds])
 
 
 def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:

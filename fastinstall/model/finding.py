@@ -1,7 +1,10 @@
-"""The findings of checks, as values."""
+"""The findings of checks, as values; and how a check words its own: its name and its page are filled in."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
+from typing import TypedDict, Unpack
 
 from fastinstall.core.values import immutable, published_as
 from fastinstall.model.facts import Environment
@@ -65,6 +68,66 @@ class Finding:
     remedy: Remedy | None = None
     link: str = ""
     verify: str = ""
+
+
+_PAGE = "docs/reference/checks.md"
+
+_SHOWN = 6
+
+
+class Details(TypedDict, total=False):
+    """What a finding may say beside its message; see `Finding`."""
+
+    evidence: tuple[str, ...]
+    expected: str
+    observed: str
+    remedy: Remedy | None
+    verify: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingFactory:
+    """Speaks for one check.
+
+    Attributes:
+        check: the name of the check, which its findings bear.
+    """
+
+    check: str
+
+    def ok(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Report that all is as it should be."""
+        return self.say(Status.OK, message, **details)
+
+    def hint(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Report that nothing is wrong, but there is something to know or to gain."""
+        return self.say(Status.HINT, message, **details)
+
+    def warning(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Report that it works, but worse than it should, or that it may fail later."""
+        return self.say(Status.WARNING, message, **details)
+
+    def error(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Report that it does not work, or is not what it is taken for."""
+        return self.say(Status.ERROR, message, **details)
+
+    def skipped(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Report that there was nothing to judge."""
+        return self.say(Status.SKIPPED, message, **details)
+
+    def unknown(self, message: str, **details: Unpack[Details]) -> Finding:
+        """Report that it could not be determined."""
+        return self.say(Status.UNKNOWN, message, **details)
+
+    def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
+        """Word a verdict that was reached elsewhere."""
+        return Finding(check=self.check, status=status, message=message, link=f"{_PAGE}#{self.check}", **details)
+
+
+def shorten_evidence(lines: Iterable[str]) -> tuple[str, ...]:
+    """Shorten a long list of evidence to its first lines and a count of the rest."""
+    told = tuple(lines)
+    return told if len(told) <= _SHOWN else (*told[:_SHOWN], f"and {len(told) - _SHOWN} more")
 
 
 @published_as("Report")

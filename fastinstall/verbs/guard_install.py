@@ -104,10 +104,8 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
         store, (facts, receipt) = locked.store, _prepare_guarding(session, environment, locked.store)
         core, guard = facts.stack.core, receipt.conda.guard if receipt.conda is not None else None
         if core is None or core.sha256 != receipt.core.sha256:
-            raise RefusedError(
-                f"{facts.stack.directory or 'PIL'}: not what fastinstall installed",
-                hint=fix_command(environment.prefix),
-            )
+            what = f"{facts.stack.directory or 'PIL'}: not what fastinstall installed"
+            raise RefusedError(what, hint=fix_command(environment.prefix))
         if pin:
             refuse_unpinnable(facts)
         renewing = not facts.guard.installed or bool(facts.guard.problems)
@@ -251,12 +249,10 @@ def _take_out(session: Session, facts: Facts, transaction: Transaction, also: tu
     package, moves = _find_package(facts), list(list_guard_removal_moves(store, Path(facts.interpreter.site_packages)))
     if package is not None:
         record = f"conda-meta/{package.record}"
-        there = (
-            path for path in (*claims(store.prefix, package.record), record) if os.path.lexists(store.prefix / path)
-        )
+        paths = (*claims(store.prefix, package.record), record)
+        there = (path for path in paths if os.path.lexists(store.prefix / path))
         moves += (Move(kind=MoveKind.OUT, live=path, kept=f"aside/{_STAGED}/{path}") for path in there)
     transaction.perform((*moves, *also, *list_pin_removal_moves(store, transaction.stage)))
     if package is not None:
-        add_revision(
-            store.prefix, CondaChange(unlinked=(package,)), "fastinstall guard remove", session.now(), transaction
-        )
+        change = CondaChange(unlinked=(package,))
+        add_revision(store.prefix, change, "fastinstall guard remove", session.now(), transaction)

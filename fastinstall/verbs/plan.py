@@ -13,9 +13,9 @@ from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request, Risk
-from fastinstall.observe import observation
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.interpreter import use_pil
+from fastinstall.observe.observation import ObservationRequest, facts_of, observe_means, receipt_of
 from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.level_choice import refuse_unknown
@@ -62,8 +62,8 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     if made is not None:
         return plan_new_environment(session, request, made, saved=saved, from_cache=from_cache)
     environment = find_environment(session, target)
-    receipt = observation.receipt_of(environment)
-    facts = observation.facts_of(session, environment, observation.ObservationRequest(recipe=recipe))
+    receipt = receipt_of(environment)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = plan_nothing(facts, recipe, request, receipt)
     if done is not None and request.pin:
         done = replace(done, warnings=warn_about_project(find_project(facts), facts))
@@ -72,12 +72,11 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
     index = start_index(session, recipe, request, Path(environment.python))
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too
-        facts = observation.facts_of(
-            session, environment, observation.ObservationRequest(recipe=recipe, runtime=True, toolchain=True)
-        )
+        wanted = ObservationRequest(recipe=recipe, runtime=True, toolchain=True)
+        facts = facts_of(session, environment, wanted)
     else:
         # Not where a wheelhouse may have a wheel that is ready to be taken.
-        observe = partial(observation.observe_means, recipe, session.variables)
+        observe = partial(observe_means, recipe, session.variables)
         toolchain = RunningProbe(observe) if request.wheelhouse is None else None
         facts = replace(facts, runtime=use_pil(session, environment).result())
         facts = replace(facts, toolchain=toolchain.result() if toolchain is not None else None)
@@ -96,9 +95,7 @@ def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Fact
     made = plan_creation(session, target)
     if made is not None:
         return foresee_facts(session, recipe, made)
-    return observation.facts_of(
-        session, find_environment(session, target), observation.ObservationRequest(recipe=recipe, toolchain=True)
-    )
+    return facts_of(session, find_environment(session, target), ObservationRequest(recipe=recipe, toolchain=True))
 
 
 def plan_restoration(session: Session, environment: Environment, receipt: Receipt, releases: Releases) -> Plan:
@@ -109,9 +106,7 @@ def plan_restoration(session: Session, environment: Environment, receipt: Receip
     """
     recipe = read_recorded_recipe(session, environment, receipt)
     compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
-    facts = observation.facts_of(
-        session, environment, observation.ObservationRequest(recipe=recipe, toolchain=compiling)
-    )
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=compiling))
     situation = Situation(
         facts=facts, recipe=recipe, request=receipt.request, releases=releases, receipt=receipt, restoring=True
     )
@@ -153,13 +148,12 @@ def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Ris
     target, recipe = name_target(saved), recipe_named(session, saved.request.recipe)
     made = plan_creation(session, target)
     if made is None:
-        facts = observation.facts_of(session, saved.environment, observation.ObservationRequest(recipe=recipe))
+        facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
     else:
         facts = foresee_facts(session, recipe, made)
     if not saved.was_made_from(facts):
-        raise RefusedError(
-            f"the plan is stale: {saved.environment.prefix} has changed since it was made", hint=PLAN_AGAIN
-        )
+        stale = f"the plan is stale: {saved.environment.prefix} has changed since it was made"
+        raise RefusedError(stale, hint=PLAN_AGAIN)
     anew = plan_setup(session, target, saved.request, saved=saved)
     for key, problem in find_differences(saved, anew):
         raise RefusedError(f"the plan differs from what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)

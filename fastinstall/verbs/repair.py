@@ -254,8 +254,6 @@ def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, rec
     else:
         vulnerable = find_vulnerability_risk(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None
         allow = f"{Risk.DOWNGRADE},{Risk.VULNERABLE}" if vulnerable else Risk.DOWNGRADE
-        command = f"fastinstall setup --version {intent.version} --allow {allow}"
-        warning += (
-            f". To install {intent.version} with the kernels: {command} --prefix {quote(plan.environment.prefix)}"
-        )
+        command = f"fastinstall setup --version {intent.version} --allow {allow} --prefix"
+        warning += f". To install {intent.version} with the kernels: {command} {quote(plan.environment.prefix)}"
     return replace(plan, warnings=(warning, *plan.warnings))

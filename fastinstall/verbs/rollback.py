@@ -66,7 +66,8 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
     with alone, change_environment(session, environment, "rollback", force=force) as locked:
         store = locked.store
         if locked.sentences and (to is None or not is_transaction(store, to)):
-            return (*locked.sentences, *_describe_what_remains(store))
+            again = f"to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
+            return (*locked.sentences, *((f"nothing else was undone; {again}",) if store.readable() else ()))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         noted = find_noted_project(store.prefix)
         with signals.defer_signals():  # all of them, or none
@@ -97,12 +98,6 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
     alone = report_interruption_after_recovery(Path(environment.prefix))
     with alone, change_environment(session, environment, "recovery", force=force) as locked:
         return locked.sentences or (f"nothing was interrupted in {environment.prefix}",)
-
-
-def _describe_what_remains(store: JournalStore) -> Iterator[str]:
-    """Yield what a rollback that has only recovered did not do."""
-    if store.readable():
-        yield f"nothing else was undone; to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
 
 
 def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from support.projects.tools import project_tools as project_tools  # noqa: PLC04
 from support.sandbox import UV, NewSandbox, run, tree_hash
 
 from fastinstall.core.errors import RefusedError
-from fastinstall.pins.resolver import parse_locked_versions
+from fastinstall.pins.pin_project import parse_locked_versions
 
 LOCKING = ("uv", "poetry", "pdm")
 SYNC = {"uv": ("sync",), "poetry": ("install",), "pdm": ("sync",)}

@@ -13,15 +13,18 @@ import pytest
 
 from fastinstall import verbs
 
-INSIDE = {"bench_stacks", "prove_recipe"}
-"""Modules that verbs are made of."""
-INSIDE_REPAIR = {"add_version_warning", "make_repair_refusal", "make_return_plan"}
+INSIDE = {"add_version_warning", "make_repair_refusal", "make_return_plan"} | {
+    "find_cached_build",
+    "find_official_wheel",
+    "make_bench_execution_context",
+    "observe_context",
+}
+"""Functions that verbs are made of."""
 
 
 def _modules() -> Iterator[ModuleType]:
     for found in pkgutil.iter_modules(verbs.__path__):
-        if found.name not in INSIDE:
-            yield import_module(f"fastinstall.verbs.{found.name}")
+        yield import_module(f"fastinstall.verbs.{found.name}")
 
 
 def _verbs() -> dict[str, Callable[..., Any]]:
@@ -29,7 +32,7 @@ def _verbs() -> dict[str, Callable[..., Any]]:
         name: function
         for module in _modules()
         for name, function in inspect.getmembers(module, inspect.isfunction)
-        if function.__module__ == module.__name__ and not name.startswith("_") and name not in INSIDE_REPAIR
+        if function.__module__ == module.__name__ and not name.startswith("_") and name not in INSIDE
     }
 
 

@@ -7,7 +7,7 @@ from fastinstall.apply.carry_out import carry_out
 from fastinstall.apply.expectations import describe_expectations
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.commands.setup import finish
-from fastinstall.cli.common import progress_for, recover_or_report, session_of, tell_renaming
+from fastinstall.cli.common import open_working_session, recover_or_report, tell_renaming
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
@@ -22,7 +22,7 @@ from fastinstall.verbs.plan import decide_saved_plan_again, refuse_another_envir
 
 def run(arguments: Namespace, context: Context) -> int:
     """Read, check, consent, carry out."""
-    session = session_of(context).listening(progress_for(context))
+    session = open_working_session(context)
     saved = read_plan(Path(arguments.file), context)
     _refuse_another_environment(session, saved, Path(arguments.file))
     if Path(saved.environment.prefix).is_dir():

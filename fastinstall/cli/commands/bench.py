@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fastinstall.bench.report import BenchRequest, ImagePipeline
-from fastinstall.cli.common import find_target_to_read, progress_for, session_of, tell
+from fastinstall.cli.common import open_target_to_read, progress_for, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import name_list, positive_number
 from fastinstall.core.errors import ExitCode, UsageError
@@ -25,9 +25,9 @@ def run(arguments: Namespace, context: Context) -> int:
     from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list and what is refused)
 
     request = make_bench_request(arguments)
-    session = session_of(context).listening(progress_for(context))
-    report = bench(session, find_target_to_read(session, arguments, context), request)
-    from fastinstall.cli.bench.text import bench_brief, bench_text  # noqa: PLC0415 (likewise)
+    session, environment = open_target_to_read(arguments, context)
+    report = bench(session.listening(progress_for(context)), environment, request)
+    from fastinstall.cli.text.bench_page import bench_brief, bench_text  # noqa: PLC0415 (likewise)
 
     tell(context, "bench", report, bench_brief if context.console.quiet else bench_text)
     return ExitCode.OK
@@ -37,7 +37,7 @@ def _list(context: Context) -> int:
     from fastinstall.bench.materials import list_known_candidates  # noqa: PLC0415 (only with --list)
 
     known = list_known_candidates()
-    from fastinstall.cli.bench.text import candidates_text  # noqa: PLC0415 (likewise)
+    from fastinstall.cli.text.bench_page import candidates_text  # noqa: PLC0415 (likewise)
 
     tell(context, "bench-candidates", {"candidates": known}, lambda _, page: candidates_text(known, page))
     return ExitCode.OK

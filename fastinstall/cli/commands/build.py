@@ -21,7 +21,7 @@ from fastinstall.apply.wheel_only import (
     require_channel,
 )
 from fastinstall.cli.commands.plan import code_of, plan_fleet
-from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of, tell
+from fastinstall.cli.common import make_request, open_working_session, refuse_together, target_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.fleets import fleet_text, set_text
 from fastinstall.core.errors import ExitCode, UsageError
@@ -43,7 +43,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return run_for_hosts(arguments, context)
     if arguments.set:
         return run_for_set(arguments, context)
-    session = session_of(context).listening(progress_for(context))
+    session = open_working_session(context)
     output = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     as_conda = arguments.format == "conda"
@@ -126,7 +126,7 @@ def _list_built_files(built: BuildOutcome) -> list[Path]:
 def run_for_hosts(arguments: Namespace, context: Context) -> int:
     """Build for the hosts of facts files, and write down which host takes which wheel."""
     _refuse_conda("--hosts", arguments)
-    session = session_of(context).listening(progress_for(context))
+    session = open_working_session(context)
     wheelhouse = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     planned = plan_fleet(session, arguments, request)
@@ -141,7 +141,7 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
 def run_for_set(arguments: Namespace, context: Context) -> int:
     """Build one wheel for each CPython in use; a Python that this machine does not have fails nothing."""
     _refuse_conda("--set", arguments)
-    session = session_of(context).listening(progress_for(context))
+    session = open_working_session(context)
     directory = expand_home(arguments.output).absolute()
     request = make_request(arguments, context)
     wanted = plan_set(session, target_of(arguments).python, request, _read_machine(arguments))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import find_target_to_read, progress_for, recover_or_report, session_of, target_of, tell
+from fastinstall.cli.common import open_target_to_change, open_target_to_read, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
@@ -23,7 +23,6 @@ from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
 from fastinstall.model.facts import Environment, GuardEvent, PinKind, PinState
 from fastinstall.model.finding import Status
-from fastinstall.observe.environments import find_environment
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.observe.session import Session
@@ -47,33 +46,21 @@ def run(arguments: Namespace, context: Context) -> int:
             f"guard {arguments.action} takes no files: {arguments.files[0]}",
             hint=f"fastinstall guard {arguments.action} --prefix DIR",
         )
-    if arguments.action == "accept":
-        return run_accept(arguments, context)
-    if arguments.action == "pin":
-        return run_pin(arguments, context)
-    return _run(arguments, context)
+    return {"accept": run_accept, "pin": run_pin}.get(arguments.action, _run)(arguments, context)
 
 
 def _run(arguments: Namespace, context: Context) -> int:
-
-    session = session_of(context).listening(progress_for(context))
     changes, change = arguments.action in _QUESTIONS, None
-    if changes:
-        environment = find_environment(session, target_of(arguments))
-        recover_or_report(session, environment, arguments, context)
-    else:
-        environment = find_target_to_read(session, arguments, context)
-    if (
-        arguments.action == "remove"
-        and not arguments.project
-        and _tell_nothing_to_remove(session, environment, context)
-    ):
+    open_target = open_target_to_change if changes else open_target_to_read
+    session, environment = open_target(arguments, context)
+    removes = arguments.action == "remove"
+    if removes and not arguments.project and _tell_nothing_to_remove(session, environment, context):
         return ExitCode.OK
     _ask_consent(arguments, context, str(environment.prefix))
     project = _find_named_project(arguments)
     if arguments.action == "install":
         guards = install_guard(session, environment, pin=arguments.pin)
-    elif arguments.action == "remove":
+    elif removes:
         change = unpin_project(environment, project)
         guards = remove_guard(session, environment, is_needed=change is None)
     else:
@@ -81,7 +68,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     if changes:
         with report_interruption_after_completion(environment.prefix, f"guard {arguments.action}"):
             _tell(guards, arguments, context, change)
-            if arguments.action == "remove" and not context.console.json:
+            if removes and not context.console.json:
                 context.console.talk(f"undo: fastinstall rollback --prefix {quote(environment.prefix)}")
         return ExitCode.OK
     _tell(guards, arguments, context)
@@ -115,7 +102,6 @@ def _tell(guards: Guards, arguments: Namespace, context: Context, change: Projec
 def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
     if arguments.action not in _QUESTIONS:
         return
-
     pin = ("--pin",) if arguments.pin and arguments.action == "install" else ()
     project = ("--project", quote(arguments.project)) if arguments.project else ()
     words = ("fastinstall", "guard", arguments.action, *pin, *project, "--yes", "--prefix", quote(prefix))
@@ -137,8 +123,7 @@ def _find_named_project(arguments: Namespace) -> Path | None:
 
 def run_pin(arguments: Namespace, context: Context) -> int:
     """Print the change that pins the project; nothing of it is written."""
-    session = session_of(context).listening(progress_for(context))
-    environment = find_target_to_read(session, arguments, context)
+    session, environment = open_target_to_read(arguments, context)
     wheels = expand_home(arguments.wheels) if arguments.wheels else None
     change = pin_project(session, environment, project=_find_named_project(arguments), wheels=wheels)
     if context.console.json:
@@ -167,9 +152,7 @@ _WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as 
 
 def run_accept(arguments: Namespace, context: Context) -> int:
     """Accept what is in place, once that is agreed to."""
-    session = session_of(context).listening(progress_for(context))
-    environment = find_environment(session, target_of(arguments))
-    recover_or_report(session, environment, arguments, context)
+    session, environment = open_target_to_change(arguments, context)
     found = find_replacement(session, environment)
     if found is not None:
         context.console.talk(f"{found}\nif that is accepted, {_WHAT_GOES}")

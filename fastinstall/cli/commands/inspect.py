@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from fastinstall import __version__
-from fastinstall.cli.common import find_target_to_read, session_of, tell
+from fastinstall.cli.common import open_target_to_read, tell
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.facts_page import facts_text
@@ -28,10 +28,10 @@ from fastinstall.observe.recipes import recipe_named
 
 def run(arguments: Namespace, context: Context) -> int:
     """Observe everything and print it."""
-    session = session_of(context)
+    session, environment = open_target_to_read(arguments, context)
     recipe = recipe_named(session, Request().recipe)
     request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
-    facts = facts_of(session, find_target_to_read(session, arguments, context), request)
+    facts = facts_of(session, environment, request)
     redacted = bool(arguments.redact)
     if redacted:
         home = PurePath(context.variables.get("HOME", "/"))

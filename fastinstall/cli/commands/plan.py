@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fastinstall.apply.expectations import describe_expectations
 from fastinstall.cli.common import (
     make_request,
-    progress_for,
+    open_working_session,
     refuse_together,
     session_of,
     target_of,
@@ -36,7 +36,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Make a plan; save it with -o. With --hosts for many machines."""
     if arguments.hosts is not None:
         return _plan_for_hosts(arguments, context)
-    session = session_of(context).listening(progress_for(context))
+    session = open_working_session(context)
     made = plan_setup(session, target_of(arguments), make_request(arguments, context))
     if Path(made.environment.prefix).is_dir():
         tell_interruptions(made.environment, context)
@@ -101,7 +101,6 @@ def _save(path: Path, text: str) -> None:
     try:
         files.write_text(path, redact_text(text))
     except OSError as error:
-        hint = (
-            refused_writes.advice(error, path.absolute()) if error.errno in refused_writes.FULL else "name another file"
-        )
+        is_full = error.errno in refused_writes.FULL
+        hint = refused_writes.advice(error, path.absolute()) if is_full else "name another file"
         raise FailedError(f"-o {path}: cannot be written: {error.strerror}", hint=hint) from error

@@ -32,25 +32,17 @@ def _list(session: Session, _arguments: Namespace, context: Context) -> int:
 def _show(session: Session, arguments: Namespace, context: Context) -> int:
     if not arguments.names:
         raise UsageError("recipes show: name a recipe", hint="fastinstall recipes list")
+    console = context.console
     for name in arguments.names:
         recipe = recipe_named(session, tell_renaming(name, context))
-        context.console.data(
-            dump(encode(recipe)) if context.console.json else _format_recipe(recipe, context.console.out)
-        )
+        console.data(dump(encode(recipe)) if console.json else _format_recipe(recipe, console.out))
     return ExitCode.OK
 
 
 def _check(session: Session, arguments: Namespace, context: Context) -> int:
-    if not arguments.names:
-        for recipe in load_recipes(session.recipe_directories).values():
-            context.console.talk(f"ok: {recipe.name}")
-        return ExitCode.OK
-    for name in arguments.names:
-        recipe = (
-            load_recipe_file(Path(name))
-            if name.endswith(".toml")
-            else recipe_named(session, tell_renaming(name, context))
-        )
+    for name in arguments.names or load_recipes(session.recipe_directories):
+        is_file = name.endswith(".toml")
+        recipe = load_recipe_file(Path(name)) if is_file else recipe_named(session, tell_renaming(name, context))
         context.console.talk(f"ok: {recipe.name}")
     return ExitCode.OK
 

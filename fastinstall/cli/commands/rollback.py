@@ -4,7 +4,7 @@ from argparse import Namespace
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.common import (
-    find_target_to_read,
+    open_target_to_read,
     progress_for,
     recover_or_report,
     refuse_together,
@@ -24,7 +24,7 @@ from fastinstall.model.history import Phase
 from fastinstall.model.request import Risk
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.session import Session
-from fastinstall.verbs.history import PastTransaction, Transactions, forget_in, history, list_forgettable_history
+from fastinstall.verbs.history import Transactions, forget_in, history, list_forgettable_history
 from fastinstall.verbs.rollback import end_interrupted_run, list_rollback_notices, roll_back
 
 _ALONE = ("--list", "--to", "--forget", "--interrupted")
@@ -34,10 +34,11 @@ def run(arguments: Namespace, context: Context) -> int:
     """List what can be undone, undo it, or give it up."""
     for flag in ("--list", "--forget", "--interrupted"):
         refuse_together(arguments, flag, (other for other in _ALONE if other != flag))
-    session = session_of(context)
     if arguments.list:
-        tell(context, "transactions", history(find_target_to_read(session, arguments, context)), history_text)
+        _session, environment = open_target_to_read(arguments, context)
+        tell(context, "transactions", history(environment), history_text)
         return ExitCode.OK
+    session = session_of(context)
     environment = find_environment(session, target_of(arguments))
     if arguments.forget:
         return _forget(session, environment, arguments, context)
@@ -96,11 +97,8 @@ def history_text(found: Transactions, page: Page) -> str:
     """Return one line for each transaction, the newest first, and what they hold together."""
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
-    rows = page.table(_HEAD, map(_make_row, found.transactions), right=(_HOLDS,))
+    cells = ((each.id, each.at or "unknown", str(each.state), each.held, each.title) for each in found.transactions)
+    rows = page.table(_HEAD, cells, right=(_HOLDS,))
     problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
     total = f"they hold {format_bytes(found.held_bytes)} in all"
     return "\n".join([*rows, *problems, total])
-
-
-def _make_row(each: PastTransaction) -> tuple[str, ...]:
-    return (each.id, each.at or "unknown", str(each.state), each.held, each.title)

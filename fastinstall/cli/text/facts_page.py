@@ -114,9 +114,8 @@ def _list_gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
         yield "gpu driver", f"{gpu.driver or 'not loaded'}{offered}{library}"
     if gpu.problem:
         yield "not known", gpu.problem
-    yield from (
-        ("built for", f"{build.name} {build.version}: {_describe_build_target(build)}") for build in gpu.frameworks
-    )
+    for build in gpu.frameworks:
+        yield "built for", f"{build.name} {build.version}: {_describe_build_target(build)}"
 
 
 def _describe_build_target(build: FrameworkBuild) -> str:

@@ -131,9 +131,8 @@ def _render_finding(finding: SharedFinding, page: Page) -> Iterator[str]:
     hosts = f"{format_quantity(len(finding.hosts), 'host')}: {first_names(finding.hosts, page)}"
     yield from page.lines(hosts, first=_COLLECTED_BELOW, rest=_COLLECTED_BELOW + "  ")
     if finding.remedy is not None:
-        yield from page.lines(
-            f"hint: {finding.remedy.text}", first=_COLLECTED_BELOW, rest=_COLLECTED_BELOW + "      ", style="dim"
-        )
+        hint = f"hint: {finding.remedy.text}"
+        yield from page.lines(hint, first=_COLLECTED_BELOW, rest=_COLLECTED_BELOW + "      ", style="dim")
         if finding.remedy.command:
             yield f"{_COLLECTED_BELOW}      {finding.remedy.command}"
 
@@ -146,9 +145,8 @@ def _render_unreported_hosts(collected: Collected, page: Page) -> Iterator[str]:
         by_absence.setdefault(each.absence, []).append(each)
     for absence, found in by_absence.items():
         names = tuple(dict.fromkeys(each.host for each in found))
-        yield from page.lines(
-            f"{absence}: {format_quantity(len(names), 'host')}: {first_names(names, page)}", first="  ", rest="    "
-        )
+        hosts = f"{format_quantity(len(names), 'host')}: {first_names(names, page)}"
+        yield from page.lines(f"{absence}: {hosts}", first="  ", rest="    ")
         if absence != "missing":
             for each in found if page.verbose else found[:_COLLECTED_REASONS]:
                 yield from page.lines(f"{each.host}: {each.reason}", first="    ", rest="      ", style="dim")

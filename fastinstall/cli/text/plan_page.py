@@ -1,18 +1,11 @@
-"""A plan as text, with what to weigh before consenting; and what a setup by it has come to."""
+"""A plan as text, with what to weigh before consenting."""
 
 from collections.abc import Iterable, Iterator
 
 from fastinstall.cli.console import Page, join_lines
-from fastinstall.cli.text.reports import count_passed, finding_lines
-from fastinstall.core.messages import quote
-from fastinstall.model.finding import EnvironmentReport, Status
-from fastinstall.model.receipt import Receipt
-from fastinstall.model.speed import SpeedTable
-from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.plan.plan import Plan
 from fastinstall.steps.build import Build
 from fastinstall.steps.kinds import find_step
-from fastinstall.steps.pin_for_pip import PinForPip
 
 
 def plan_text(plan: Plan, page: Page, expected: Iterable[str] = ()) -> str:
@@ -66,55 +59,3 @@ def list_cautions(plan: Plan, page: Page) -> Iterator[str]:
         yield from page.lines(f"risk {each.risk} ({state}): {each.summary}", rest="  ", style=style)
         for item in page.shortened(each.items):
             yield from page.lines(item, first="     ", rest="       ")
-
-
-_FEW = 3
-_KEPT = (
-    "guarded: conda keeps this build (security updates: `fastinstall setup --upgrade`); "
-    "a start-up hook warns when pip or uv replaces it"
-)
-_MATTER = {
-    "decode-256-224 500 px": "decode, resize and crop a 500 px photo",
-    "decode-256-224 1080p": "decode, resize and crop a 1080p photo",
-    "resize 1080p-256 RGB bilinear": "resize a 1080p image",
-}
-"""Operations that most programs spend their time on, in plain words."""
-
-
-def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """Return what is in place, how fast it is, how it is guarded, and how to undo it."""
-    is_built = find_step(plan.steps, Build) is not None
-    stack = f"{receipt.distribution} {receipt.version} is in place in {plan.environment.prefix}"
-    done = stack if is_built else f"done: {plan.summary}"
-    passed = f"; {count_passed(report.findings)}" if report is not None else ""
-    grave = [each for each in report.findings if each.status.gravity >= Status.WARNING.gravity] if report else []
-    lines = [*page.lines(done + passed, rest="  ", style="ok")]
-    for finding in grave:
-        lines += finding_lines(finding, len(finding.check), page)
-    if receipt.speed is not None and is_built:
-        lines += _list_speed(receipt.speed, page)
-    undo = f"fastinstall rollback --prefix {quote(plan.environment.prefix)}"
-    lines += page.lines(_describe_guard(plan, receipt), rest="  ")
-    if find_step(plan.steps, PinForPip) is not None:
-        lines += page.advice(describe_pin_for_uv(plan.environment.prefix), rest="  ")
-    return join_lines((*lines, f"undo: {undo}"))
-
-
-def _describe_guard(plan: Plan, receipt: Receipt) -> str:
-    if not plan.request.guard:
-        return "not guarded: run fastinstall doctor from time to time"
-    if receipt.conda is not None and receipt.conda.guard is not None:
-        return _KEPT
-    return "guarded: a start-up hook warns when another tool replaces it"
-
-
-def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:
-    """List how many times as fast it is in one figure, the rows that matter to most, and what is slower."""
-    earlier = f", measured on {table.measured_at[:10]}" if table.reused else ""
-    yield from page.lines(f"{table.gain}{earlier}", rest="  ", style="bold")
-    rows = {row.operation: row for row in table.rows}
-    for name in [name for name in _MATTER if name in rows] or list(rows)[:_FEW]:
-        yield f"  {rows[name].range:<20} {_MATTER.get(name, name)}"
-    if table.slower:
-        slower = ", ".join(f"{row.operation} ({row.ratio:.2f}x)" for row in table.slower)
-        yield from page.lines(f"slower: {slower}", rest="  ", style="warning")

@@ -144,9 +144,8 @@ def _render_labelled(label: str, text: str, page: Page, *, indent: str) -> list[
 def finding_lines(finding: Finding, width: int, page: Page) -> Iterator[str]:
     """Yield one finding: its line, and below it what there is to know if it is not ok."""
     before = f"  {finding.status:<8} "
-    first, *others = page.lines(
-        finding.message, first=f"{before}{finding.check:<{width}}  ", rest=" " * (len(before) + width + 2)
-    )
+    margin = " " * (len(before) + width + 2)
+    first, *others = page.lines(finding.message, first=f"{before}{finding.check:<{width}}  ", rest=margin)
     yield f"  {page.paint(before[2:-1], finding.status)} {first.removeprefix(before)}"
     yield from others
     if finding.status.gravity == 0:

@@ -169,10 +169,8 @@ def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
     if is_conda(talk.facts) and request.engine is not CondaInstaller.PIP:
         question = "Have conda keep it, and warn when another tool replaces it?"
         updates = "security updates then come by fastinstall setup --upgrade"
-        meanings = {
-            True: f"{updates}; {meanings[True]}",
-            False: f"conda may replace it at any change; {meanings[False]}",
-        }
+        replaced = "conda may replace it at any change"
+        meanings = {True: f"{updates}; {meanings[True]}", False: f"{replaced}; {meanings[False]}"}
     return _ask_choice(talk, request, "guard", question, meanings)
 
 
@@ -268,9 +266,8 @@ def ask_levels(asker: Asker, levels: Sequence[Level], request: Request) -> tuple
     if len(levels) > 1:
         meanings[_SEVERAL] = "type their names; needs glibc 2.33 or later"
     default = _SEVERAL if request.levels else request.level
-    answer = choose_or_go_back(
-        asker, "Which CPUs should it run on?", meanings, default=default if default in meanings else AUTO
-    )
+    marked = default if default in meanings else AUTO
+    answer = choose_or_go_back(asker, "Which CPUs should it run on?", meanings, default=marked)
     if answer is None or answer != _SEVERAL:
         return None if answer is None else (answer, ())
     written = ",".join(request.levels or usual)

@@ -8,11 +8,11 @@ from pathlib import Path
 from fastinstall.apply.cost import describe_cost
 from fastinstall.apply.expectations import describe_expected_gain, estimate_seconds
 from fastinstall.apply.recovery import recover_first
-from fastinstall.cli.consent import ask_for_risks, equivalent_command
+from fastinstall.cli.consent import ask_for_risks
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.cli.questions import Asker, ask_text_or_go_back, asker_for
 from fastinstall.cli.text.facts_page import facts_text
-from fastinstall.cli.text.plan_page import list_cautions, outcome_text, plan_text
+from fastinstall.cli.text.plan_page import list_cautions, plan_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
 from fastinstall.core.errors import RefusedError, UsageError
@@ -20,8 +20,6 @@ from fastinstall.core.home import expand_home
 from fastinstall.core.messages import format_rough_duration, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import EnvironmentKind, Facts
-from fastinstall.model.finding import EnvironmentReport
-from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
 from fastinstall.observe.environments import USUAL_NAMES, NamedTarget, active_prefixes
 from fastinstall.observe.recipes import recipe_named
@@ -137,9 +135,8 @@ class _Wizard:
 
     def _show_found(self) -> None:
         page, facts = self._page(), self.talk.facts
-        self._tell(
-            facts_text(facts, page) if page.verbose else join_lines(_lay_out(list_found(facts, self.place), page))
-        )
+        brief = join_lines(_lay_out(list_found(facts, self.place), page))
+        self._tell(facts_text(facts, page) if page.verbose else brief)
 
     def _show_plan(self, plan: Plan) -> None:
         page, gain = self._page(), describe_expected_gain(self.talk.session, plan)
@@ -199,26 +196,6 @@ def list_outside_changes(plan: Plan) -> Iterator[str]:
     for step in plan.steps:
         if not isinstance(step, Preliminary):
             yield from step.outline()
-
-
-def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """Return the last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
-
-    Args:
-        plan: that was carried out.
-        receipt: of the setup that holds.
-        report: doctor's report, or None if it could not be made.
-        page: how lines are broken; commands never are.
-    """
-    prefix = quote(plan.environment.prefix)
-    return outcome_text(plan, receipt, report, page) + join_lines(
-        (
-            f"check: fastinstall doctor --prefix {prefix}",
-            f"your images: fastinstall bench --prefix {prefix} DIR",
-            "the same without questions:",
-            f"  {equivalent_command(plan)}",
-        )
-    )
 
 
 CANCELLED = "cancelled; nothing was changed"

@@ -31,7 +31,7 @@ from dataclasses import replace
 from datetime import date
 
 from fastinstall.core.version_numbers import is_version
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import find_codec, find_core_codec, list_features
 from fastinstall.doctor.owners import is_of_the_system
 from fastinstall.doctor.remedies import PRINT_FEATURES, VERSION, offer_setup, offer_stock, run_python, word_command
@@ -39,7 +39,7 @@ from fastinstall.index.upgrades import environment_command, forecast_upgrade
 from fastinstall.model import advisories
 from fastinstall.model.dependants import dependants_of
 from fastinstall.model.facts import PinKind, PinState
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
 from fastinstall.model.request import LinkMode, Request, Risk
 
 NEEDS_RUNTIME = True
@@ -72,7 +72,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _check_pillow(context: CheckContext, version: str, data: tuple[str, ...]) -> Iterator[Finding]:
-    known, verify = _list_advisories_of_pillow(context), run_python(context, VERSION)
+    known = tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
+    verify = run_python(context, VERSION)
     try:
         affecting = advisories.select_applicable_advisories(known, version, kernels=_has_kernels(context))
     except ValueError:
@@ -101,10 +102,6 @@ def _check_libraries(context: CheckContext, data: tuple[str, ...]) -> Iterator[F
     elif versions:
         message, verify = f"no known advisory affects the libraries {joined}", run_python(context, PRINT_FEATURES)
         yield _SAY.ok(message, evidence=data, verify=verify)
-
-
-def _list_advisories_of_pillow(context: CheckContext) -> tuple[advisories.Advisory, ...]:
-    return tuple(advisory for advisory in context.recipe.advisories if not advisory.component)
 
 
 def _has_kernels(context: CheckContext) -> bool:
@@ -170,9 +167,8 @@ def _make_remedy(context: CheckContext) -> Remedy:
     What is known of Pillow decides for its kernels and libraries too: they come with it.
     """
     facts, version = context.facts, context.facts.stack.version or ""
-    affecting = (
-        advisories.select_applicable_advisories(context.recipe.advisories, version) if is_version(version) else ()
-    )
+    known = context.recipe.advisories
+    affecting = advisories.select_applicable_advisories(known, version) if is_version(version) else ()
     view = forecast_upgrade(affecting, version, facts.interpreter, dependants_of(facts))
     if not view.is_held:
         remedy = _make_upgrade_remedy(context, view.allowed)

@@ -22,11 +22,11 @@ and looks at the result.
 from collections.abc import Iterator
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import count_frames, offer_repair
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, FindingFactory
 
 ORDER = 80
 VERIFIES_SETUP = True
@@ -42,9 +42,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     if core is None:
         yield _SAY.skipped(explain_no_core(context.facts))
     elif not architecture_of(context.facts.cpu.architecture).supported:
-        yield _SAY.skipped(
-            f"the signs of optimisation are known for {SUPPORTED} only, not {context.facts.cpu.architecture}"
-        )
+        here = context.facts.cpu.architecture
+        yield _SAY.skipped(f"the signs of optimisation are known for {SUPPORTED} only, not {here}")
     else:
         yield from tuple(_judge(context, core)) or (_report_optimised(context, core),)
 

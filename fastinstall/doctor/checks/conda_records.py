@@ -23,13 +23,13 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.messages import listing as joined
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import describe_arrival, find_conda_package, is_registered
 from fastinstall.doctor.remedies import find_text, offer_repair, show_files, show_text, suggest_conda_reinstall
 from fastinstall.model.conda import Conda, CondaClash
 from fastinstall.model.conda_packages import GUARD, TURBO, conda_command
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status, shorten_evidence
 
 ORDER = 20
 

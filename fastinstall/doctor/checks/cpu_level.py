@@ -24,10 +24,10 @@ them through; where GLIBC_TUNABLES does, unset it.
 from collections.abc import Iterator
 
 from fastinstall.doctor import owners, remedies
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.elf.cpu import LEVELS, find_offered_level, knows_levels, rank
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, FindingFactory, Remedy
 
 NEEDS_RUNTIME = True
 ORDER = 30
@@ -55,9 +55,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         core = context.readable_core
         loads = f", and {name} is loaded" if (name := owners.name_loaded_copy(core)) else ""
         evidence = (*seen, *owners.list_core_copies(core))
-        found.append(
-            _SAY.ok(f"this CPU offers {cpu.level}{loads}", evidence=evidence, verify=remedies.show_cpu(context))
-        )
+        message = f"this CPU offers {cpu.level}{loads}"
+        found.append(_SAY.ok(message, evidence=evidence, verify=remedies.show_cpu(context)))
     yield from found
 
 
@@ -66,10 +65,8 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
     noted = core.isa_note if core is not None else None
     highest = max((noted or "", *built[:1]), key=rank)
     if rank(highest) > rank(offered):
-        told = (
-            (noted, f"the core's {_NOTE}: {noted}"),
-            (built, f"built for {' and '.join(built)}, according to the receipt"),
-        )
+        receipt = f"built for {' and '.join(built)}, according to the receipt"
+        told = ((noted, f"the core's {_NOTE}: {noted}"), (built, receipt))
         best = _find_best_level(context)
         yield _SAY.error(
             f"the imaging core needs {highest}, this CPU offers {offered} only",

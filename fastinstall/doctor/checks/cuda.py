@@ -27,10 +27,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import show_files, show_text
 from fastinstall.model.facts import FrameworkBuild, Gpu, Nvml
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
 
 ORDER = 210
 SETUP_REPAIRS = False

@@ -26,9 +26,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from fastinstall.core.messages import listing
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import run_python, show_text, word_command
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, FindingFactory, Remedy
 from fastinstall.observe.cpu import decoders_of, frameworks_of
 
 ORDER = 220
@@ -87,9 +87,8 @@ def _report_malloc(context: CheckContext) -> Iterator[Finding]:
     missing = {name: value for name, value in wanted.items() if name not in loading.tunables}
     if missing:
         arrays, photos = _GIVEN_BACK_BY_OURS if context.core_is_ours else _GIVEN_BACK
-        setting = ":".join(
-            (*filter(None, (loading.tunables,)), *(f"{name}={value}" for name, value in missing.items()))
-        )
+        added = (f"{name}={value}" for name, value in missing.items())
+        setting = ":".join(filter(None, (loading.tunables, *added)))
         yield _SAY.hint(
             f"malloc returns the memory of every {arrays} to the kernel, which slows {photos}",
             evidence=(

@@ -22,11 +22,11 @@ it: `fastinstall setup --new-env ./fast-env`.
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import get_minor
 from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files, show_variables
 from fastinstall.model.facts import EnvironmentKind, Facts
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
 
 ORDER = 10
 
@@ -96,11 +96,8 @@ def _report_protected(context: CheckContext) -> Iterator[Finding]:
 
 def _list_protections(facts: Facts) -> Iterator[tuple[str, str]]:
     """List what has fastinstall leave this environment alone, and where that stands."""
-    leaves, kind, marker = (
-        "fastinstall does not change it",
-        facts.environment.kind,
-        facts.interpreter.externally_managed,
-    )
+    leaves, kind = "fastinstall does not change it", facts.environment.kind
+    marker = facts.interpreter.externally_managed
     if marker is not None and kind is not EnvironmentKind.CONDA:
         yield f"the operating system manages this Python (PEP 668): {leaves}", str(marker)
     elif kind is EnvironmentKind.SYSTEM:

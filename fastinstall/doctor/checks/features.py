@@ -19,11 +19,11 @@ How to fix it:
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import find_codec, list_features, name_library
 from fastinstall.doctor.remedies import PRINT_FEATURES, offer_repair, offer_setup, run_python, trace_bindings
 from fastinstall.model.facts import Runtime
-from fastinstall.model.finding import Finding, Status
+from fastinstall.model.finding import Finding, FindingFactory, Status
 
 NEEDS_RUNTIME = True
 ORDER = 130

@@ -32,12 +32,12 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.core.messages import pin_command
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, suggest_conda_reinstall, word_command
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.facts import Facts, PinKind, PinState
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, shorten_evidence
 from fastinstall.model.receipt import Receipt
 
 ORDER = 190

@@ -22,9 +22,9 @@ setup refuses.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, show_files, show_text
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status, shorten_evidence
 from fastinstall.model.history import UnfinishedRun, describe_what_was_interrupted, recovery_command
 
 ORDER = 170

@@ -28,13 +28,13 @@ from enum import StrEnum
 
 from fastinstall.core.architecture import SUPPORTED, architecture_of
 from fastinstall.core.values import immutable
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import find_loaded_copy, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import offer_repair, offer_setup, offer_stock, show, show_cpu, show_files, show_note
 from fastinstall.elf.cpu import Cpu, Host, find_offered_level, knows_levels, level_of, list_level_features, rank
 from fastinstall.elf.description import CoreLevel, ImagingCore
 from fastinstall.elf.isa.scan import Confidence, IsaScan
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, shorten_evidence
 
 ORDER = 90
 VERIFIES_SETUP = True
@@ -292,11 +292,8 @@ def _make_remedy(context: CheckContext, host: Host) -> Remedy:
     levels = context.recipe.levels
     fitting = [level.name for level in levels if 0 < rank(level.name) <= rank(find_offered_level(host.cpu))]
     if not host.name:
-        return (
-            offer_setup(context, "set up the stack for this CPU", "--level", "auto")
-            if fitting
-            else offer_stock(context)
-        )
+        own = offer_setup(context, "set up the stack for this CPU", "--level", "auto")
+        return own if fitting else offer_stock(context)
     if not fitting:
         return Remedy(text=f"no level suits {_name_host(host)}: use stock Pillow, in a separate environment")
     least, core = min(fitting, key=rank), context.facts.stack.core

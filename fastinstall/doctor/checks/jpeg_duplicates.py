@@ -24,11 +24,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor import codec_libraries as libraries
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_stack, find_loaded_file
 from fastinstall.doctor.remedies import offer_repair, show_needed, trace_bindings
 from fastinstall.elf.description import Binding, Codec
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status, shorten_evidence
 
 NEEDS_RUNTIME = True
 ORDER = 110
@@ -45,9 +45,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
         absent = context.facts.stack.directory is None
         yield _SAY.skipped(explain_no_stack(context.facts) if absent else libraries.explain_no_simulation(context))
         return
-    codecs: _Codecs = {
-        each.library.path: each for each in libraries.codecs_of(context, "jpeg") if each.library.path is not None
-    }
+    found = libraries.codecs_of(context, "jpeg")
+    codecs: _Codecs = {each.library.path: each for each in found if each.library.path is not None}
     shared = [codec for codec in codecs.values() if not codec.inside]
     bindings = [binding for binding in linkage.bindings if binding.symbol.startswith("jpeg_")]
     crossed = tuple(binding for binding in bindings if binding.is_crossed and binding.provider in codecs)
@@ -118,9 +117,8 @@ def _describe_codec(context: CheckContext, codec: Codec) -> Iterator[str]:
         yield f"{name}, linked into {path}"
     elif path is not None:
         users = ", ".join(dict.fromkeys(user.name for user in codec.users)) or "nobody"
-        why = "; ".join(
-            filter(None, (libraries.describe_file_owner(context, path), libraries.explain_choice_of(context, path)))
-        )
+        whose, reason = libraries.describe_file_owner(context, path), libraries.explain_choice_of(context, path)
+        why = "; ".join(filter(None, (whose, reason)))
         yield f"{name}: {path} ({why}), used by {users}"
 
 

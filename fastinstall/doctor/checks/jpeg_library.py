@@ -30,10 +30,10 @@ from pathlib import PurePath
 from fastinstall.core.values import immutable
 from fastinstall.doctor import codec_libraries as libraries
 from fastinstall.doctor import remedies
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.elf.description import ImagingCore, LoadedLibrary, MissingLibrary
-from fastinstall.model.finding import Finding, Status
+from fastinstall.model.finding import Finding, FindingFactory, Status
 
 NEEDS_RUNTIME = True
 ORDER = 100

@@ -27,12 +27,12 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor import codec_libraries as libraries
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import offer_repair, show, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.model.finding import Finding, Remedy
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, shorten_evidence
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
 

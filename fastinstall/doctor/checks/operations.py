@@ -15,10 +15,10 @@ After SIGILL, set up the stack for this CPU: `fastinstall setup --level auto`. O
 
 from collections.abc import Iterator
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files
 from fastinstall.model.facts import Runtime
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, FindingFactory, shorten_evidence
 
 NEEDS_RUNTIME = True
 ORDER = 140

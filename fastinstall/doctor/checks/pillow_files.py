@@ -24,9 +24,9 @@ from collections.abc import Iterator
 
 from fastinstall.core.values import immutable
 from fastinstall.doctor import owners
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, offer_repair, show_files, show_strings
-from fastinstall.model.finding import Finding, Status
+from fastinstall.model.finding import Finding, FindingFactory, Status, shorten_evidence
 
 ORDER = 60
 VERIFIES_SETUP = True

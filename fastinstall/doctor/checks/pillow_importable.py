@@ -20,12 +20,12 @@ takes a broken one for installed.
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import list_code_files, list_missing
 from fastinstall.doctor.owners import explain_broken_core, explain_conflict
 from fastinstall.doctor.remedies import VERSION, offer_repair, offer_setup, run_python, show_files
 from fastinstall.model.facts import Runtime
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, FindingFactory, shorten_evidence
 
 NEEDS_RUNTIME = True
 ORDER = 40

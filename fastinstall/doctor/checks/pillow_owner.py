@@ -26,10 +26,10 @@ from collections.abc import Iterator
 
 from fastinstall.core.messages import listing as joined
 from fastinstall.doctor import owners
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, FindingFactory
 
 ORDER = 50
 VERIFIES_SETUP = True

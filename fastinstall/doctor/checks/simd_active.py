@@ -17,11 +17,11 @@ How to fix it:
 from collections.abc import Iterator
 
 from fastinstall.core.architecture import architecture_of
-from fastinstall.doctor.check_context import CheckContext, FindingFactory, shorten_evidence
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core, find_loaded_file, list_whole_copies, name_core_copy
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show, show_symbol_count
 from fastinstall.elf.description import ImagingCore
-from fastinstall.model.finding import Finding, Status
+from fastinstall.model.finding import Finding, FindingFactory, Status, shorten_evidence
 
 ORDER = 70
 VERIFIES_SETUP = True
@@ -97,10 +97,8 @@ def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str
     wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")
-    evidence, verify = (
-        shorten_evidence(f"missing: {symbol}" for symbol in missing),
-        show_symbol_count(core.path, missing[0]),
-    )
+    evidence = shorten_evidence(f"missing: {symbol}" for symbol in missing)
+    verify = show_symbol_count(core.path, missing[0])
     if len(missing) == len(wanted):
         evidence = (f"{core.path} defines none of {', '.join(missing)}",)
     if len(missing) < len(wanted):

@@ -24,10 +24,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from fastinstall.doctor import owners
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, show_digests, show_files
 from fastinstall.model.facts import Facts, InstalledStack
-from fastinstall.model.finding import Finding
+from fastinstall.model.finding import Finding, FindingFactory
 from fastinstall.model.receipt import Receipt
 
 ORDER = 160

@@ -21,9 +21,9 @@ again; undoing it needs its journal alone. See [undo a setup](../how-to/undo.md)
 from collections.abc import Iterator
 
 from fastinstall.core.messages import format_bytes
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import show_files, show_text, word_command
-from fastinstall.model.finding import Finding, Remedy, Status
+from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
 from fastinstall.model.history import Unreadable, warn_about_held_bytes, way_out
 
 ORDER = 180

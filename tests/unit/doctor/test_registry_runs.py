@@ -9,9 +9,9 @@ import pytest
 from support.values.builders import environment, healthy_facts, receipt, recipe
 
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.doctor.check_context import CheckContext, FindingFactory
+from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.registry import check_names, needs_runtime, report, run_checks
-from fastinstall.model.finding import Finding, Status
+from fastinstall.model.finding import Finding, FindingFactory, Status
 
 
 def context() -> CheckContext:

@@ -5,24 +5,30 @@ the table; --verbose adds the images, stages, rates by workers and threads, what
 advice. The candidates of `bench --list` are listed here too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
-from fastinstall.bench.bottleneck import StageCost, list_stage_costs
+from fastinstall.bench.bottleneck import list_stage_costs
 from fastinstall.bench.materials import PossibleCandidate
 from fastinstall.bench.report import (
     BenchReport,
+    CandidateOutcome,
     CandidateResult,
+    Gain,
+    ImagePipeline,
     LoadingEngine,
     LoadingLimit,
     LoadingRate,
     SpeedAdvice,
+    Unmeasured,
+    Workload,
     WorkloadResult,
 )
 from fastinstall.bench.wording import format_rate
-from fastinstall.cli.bench import words
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.core.messages import format_bytes
 from fastinstall.model.finding import Status
+from fastinstall.model.machine import Filesystem, LoaderLimits
 from fastinstall.model.speed import SpeedRow, SpeedTable
 
 _FEW = 3
@@ -44,7 +50,7 @@ def bench_text(report: BenchReport, page: Page) -> str:
     """
     writer = _Writer(report, page)
     lines = list(page.lines(f"{report.prefix} (Python {report.python})", rest="  ", style="bold"))
-    lines += page.lines(f"{words.machine_words(report.machine)}; {words.moment_words(report)}", first="  ", rest="    ")
+    lines += page.lines(f"{machine_words(report.machine)}; {moment_words(report)}", first="  ", rest="    ")
     for result in report.workloads:
         lines += ["", *writer.render_workload(result)]
     lines += _add_gap(list(writer.render_legend(report.workloads)))
@@ -52,10 +58,8 @@ def bench_text(report: BenchReport, page: Page) -> str:
         lines += ["", *writer.render_operations(report.operations)]
     lines += _add_gap([line for each in report.remarks for line in page.lines(each, first="note: ", rest="      ")])
     if not page.verbose:
-        lines += [
-            "",
-            *page.lines("stages, worker processes, other advice, what was not measured: --verbose", rest="  "),
-        ]
+        more = "stages, worker processes, other advice, what was not measured: --verbose"
+        lines += ["", *page.lines(more, rest="  ")]
     return join_lines(lines)
 
 
@@ -103,7 +107,7 @@ class _Writer:
         yield from _render_verdict(result, self.page)
         refused = sum(each.count for each in result.workload.unmeasured)
         if refused and not self.page.verbose:
-            yield from self._indent(f"left out: {words.describe_reasons(result.workload)}")
+            yield from self._indent(f"left out: {describe_reasons(result.workload)}")
         yield from _add_gap(list(self._render_candidates(result)))
         details = (
             self._render_images(result),
@@ -113,17 +117,17 @@ class _Writer:
             self._render_other_advice(result.advice),
         )
         needed = () if result.baseline.timing else (self._render_stages(result),)
-        few = self._render_unmeasured(result) if len(list(words.describe_unmeasured(result.candidates))) <= _FEW else ()
+        few = self._render_unmeasured(result) if len(list(describe_unmeasured(result.candidates))) <= _FEW else ()
         for part in details if self.page.verbose else (*needed, few):
             yield from _add_gap(list(part))
 
     def _render_images(self, result: WorkloadResult) -> Iterator[str]:
         for line in result.verdict.evidence:
             yield from self._indent(line)
-        yield from self._indent(words.images_words(result.workload), "  images: ")
+        yield from self._indent(images_words(result.workload), "  images: ")
         for each in result.workload.unmeasured:
-            yield from self._indent(words.describe_left_out_images(each), "  left out: ")
-        yield from self._indent(words.pipeline_words(result.pipeline), "  each: ")
+            yield from self._indent(describe_left_out_images(each), "  left out: ")
+        yield from self._indent(pipeline_words(result.pipeline), "  each: ")
 
     def _render_stages(self, result: WorkloadResult) -> Iterator[str]:
         """Yield milliseconds and share of every stage; why not, where it was not measured."""
@@ -132,7 +136,9 @@ class _Writer:
             yield from self._indent(f"not measured: {baseline.outcome}: {baseline.reason}")
             return
         costs = list_stage_costs(baseline, result.workload, self.report.machine)
-        yield from stage_table(costs, self.page)
+        rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in costs]
+        whole = ("all", f"{sum(each.ms for each in costs):.3f}", "")
+        yield from render_table(("stage", "ms", "share"), [*rows, whole], self.page)
         told = f"{format_rate(timing.images_per_second)} images/s in one process"
         if timing.peak_bytes:
             told += f", {format_bytes(timing.peak_bytes)} of memory at most"
@@ -144,18 +150,19 @@ class _Writer:
         """Yield images per second by number of workers, and of threads."""
         rates = (*baseline.rates, *baseline.thread_rates)
         if rates:
-            yield from rate_table(rates, self.page)
+            rows = map(_list_rate_cells, rates)
+            yield from render_table(("workers", "images/s", "first batch", "memory"), list(rows), self.page)
             yield from self._indent(f"by: {', '.join(dict.fromkeys(str(each.engine) for each in rates))}")
 
     def _render_candidates(self, result: WorkloadResult) -> Iterator[str]:
         """Yield the baseline, then whatever was measured against it."""
-        if words.select_measured(result.candidates):
+        if select_measured(result.candidates):
             yield from self._indent(f"baseline: {result.baseline.candidate.title}")
             yield from candidate_table(result, self.page)
 
     def _render_unmeasured(self, result: WorkloadResult) -> Iterator[str]:
         """Yield what was not measured, each with what to do to have it measured."""
-        told = list(words.describe_unmeasured(result.candidates))
+        told = list(describe_unmeasured(result.candidates))
         if told:
             yield "  not measured"
         for name, reason in told:
@@ -171,7 +178,7 @@ class _Writer:
 
     def render_legend(self, results: Sequence[WorkloadResult]) -> Iterator[str]:
         """Yield what the columns of the candidates' tables mean, once for all workloads, if there is such a table."""
-        shown = [each for result in results for each in words.select_measured(result.candidates)]
+        shown = [each for result in results for each in select_measured(result.candidates)]
         needed = {
             "gain": bool(shown),
             "control": any(each.is_control for each in shown),
@@ -184,12 +191,13 @@ class _Writer:
 
     def render_operations(self, table: SpeedTable) -> Iterator[str]:
         """Yield how many were won and lost; the fastest and the slowest, or all of them where the page is verbose."""
-        rows = words.sort_operations(table)
+        rows = sorted(table.rows, key=attrgetter("ratio"), reverse=True)
         shown = rows if self.page.verbose or len(rows) <= 2 * _FEW + 1 else [*rows[:_FEW], *rows[-_FEW:]]
         title = f"operations of PIL: {table.candidate} against {table.baseline}"
         yield from self.page.lines(title, rest="  ", style="bold")
-        yield from self._indent(words.summarize_operations(table))
-        yield from operation_table(shown, self.page)
+        yield from self._indent(summarize_operations(table))
+        cells = list(map(_list_operation_cells, shown))
+        yield from render_table(("operation", "before ms", "after ms", "faster"), cells, self.page)
         if len(shown) < len(rows):
             yield f"  ... and {len(rows) - len(shown)} between them: --verbose or --json"
         slower = {row.operation for row in table.slower}
@@ -200,7 +208,7 @@ class _Writer:
 
 def _render_advice(advice: SpeedAdvice, page: Page, first: str, below: str) -> Iterator[str]:
     """Yield the message; then the line of code and the command, never broken, so that they can be pasted."""
-    gain = f"{words.gain_words(advice.gain)}: " if advice.gain is not None else ""
+    gain = f"{gain_words(advice.gain)}: " if advice.gain is not None else ""
     begin = "change this first: " if advice.recommended else ""
     yield from page.lines(begin + gain + advice.finding.message, first=first, rest=below)
     if advice.gain is None and not advice.finding.remedy:
@@ -227,41 +235,24 @@ _WORDS = frozenset(("stage", "candidate", "differs", "operation", "name", "what 
 """Columns of words; the others hold figures."""
 
 
-def stage_table(costs: Sequence[StageCost], page: Page) -> list[str]:
-    """Return milliseconds and share of every stage, as the verdict counts them."""
-    rows = [(each.name, f"{each.ms:.3f}", f"{each.share:.0%}") for each in costs]
-    whole = sum(each.ms for each in costs)
-    return render_table(("stage", "ms", "share"), [*rows, ("all", f"{whole:.3f}", "")], page)
-
-
-def rate_table(rates: Sequence[LoadingRate], page: Page) -> list[str]:
-    """Return images per second by number of workers, and of threads."""
-    rows = [
-        (
-            words.format_count(each.workers, "thread") if each.engine is LoadingEngine.THREADS else str(each.workers),
-            format_rate(each.images_per_second),
-            f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
-            format_bytes(each.peak_bytes) if each.peak_bytes else "",
-        )
-        for each in rates
-    ]
-    return render_table(("workers", "images/s", "first batch", "memory"), rows, page)
+def _list_rate_cells(each: LoadingRate) -> tuple[str, ...]:
+    return (
+        format_count(each.workers, "thread") if each.engine is LoadingEngine.THREADS else str(each.workers),
+        format_rate(each.images_per_second),
+        f"{each.first_batch_seconds:.2f} s" if each.first_batch_seconds else "",
+        format_bytes(each.peak_bytes) if each.peak_bytes else "",
+    )
 
 
 def candidate_table(result: WorkloadResult, page: Page) -> list[str]:
     """Return the baseline, then whatever was measured against it; with threads where the page is verbose."""
-    workers = words.find_best_rate_with_workers(result.baseline.rates)
-    threads = words.find_best_rate_with_workers(result.baseline.thread_rates) if page.verbose else None
-    workers_head = words.format_count(workers.workers, "worker") if workers is not None else ""
-    threads_head = words.format_count(threads.workers, "thread") if threads is not None else ""
-    shown = words.select_measured((result.baseline, *result.candidates))
+    workers = find_best_rate_with_workers(result.baseline.rates)
+    threads = find_best_rate_with_workers(result.baseline.thread_rates) if page.verbose else None
+    workers_head = format_count(workers.workers, "worker") if workers is not None else ""
+    threads_head = format_count(threads.workers, "thread") if threads is not None else ""
+    shown = select_measured((result.baseline, *result.candidates))
     columns = ("candidate", "gain", "images/s", workers_head, threads_head, "memory", "differs")
     return render_table(columns, [_list_candidate_cells(each, workers, threads) for each in shown], page)
-
-
-def operation_table(rows: Sequence[SpeedRow], page: Page) -> list[str]:
-    """Return operations of PIL, before and after."""
-    return render_table(("operation", "before ms", "after ms", "faster"), list(map(_list_operation_cells, rows)), page)
 
 
 def render_table(head: Sequence[str], rows: Sequence[Sequence[str]], page: Page) -> list[str]:
@@ -278,12 +269,12 @@ def _list_candidate_cells(
     timing = result.timing
     return (
         _name(result),
-        words.gain_words(result.gain) if result.gain is not None else "",
+        gain_words(result.gain) if result.gain is not None else "",
         format_rate(timing.images_per_second) if timing is not None else "",
-        words.format_rate_with_workers(result.rates, workers),
-        words.format_rate_with_workers(result.thread_rates, threads),
+        format_rate_with_workers(result.rates, workers),
+        format_rate_with_workers(result.thread_rates, threads),
         format_bytes(timing.peak_bytes) if timing is not None and timing.peak_bytes else "",
-        words.difference_words(result),
+        difference_words(result),
     )
 
 
@@ -302,3 +293,125 @@ def _name(result: CandidateResult) -> str:
 def _list_operation_cells(row: SpeedRow) -> tuple[str, ...]:
     bounds = "" if row.low is None or row.high is None else f" ({row.low:.2f}-{row.high:.2f})"
     return row.operation, f"{row.before_ms:.2f}", f"{row.after_ms:.2f}", f"{row.ratio:.2f}x{bounds}"
+
+
+_EXAMPLES = 3
+_PRECISE_TIMES, _ROUGH_TIMES = 10.0, 100.0
+"""Below the one two decimals mean something, below the other one does."""
+
+
+def machine_words(machine: LoaderLimits) -> str:
+    """Word the CPU, what may be used of it, and the memory."""
+    quota = "" if machine.quota is None else f", quota {machine.quota:g}"
+    memory = f"; {format_bytes(machine.memory_bytes)} of memory" if machine.memory_bytes else ""
+    return f"{machine.cpu} ({format_count(machine.cores, 'CPU')}{quota}){memory}"
+
+
+def moment_words(report: BenchReport) -> str:
+    """Return when, how thoroughly and how long it was measured."""
+    date, _, rest = report.measured_at.partition("T")
+    minutes, seconds = divmod(round(report.seconds), 60)
+    length = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    return f"{date} {rest[:5]} UTC, {report.effort}, {length}".replace("  ", " ")
+
+
+def images_words(workload: Workload) -> str:
+    """Return what is measured: how many, of which formats and sizes, where."""
+    formats = ", ".join(f"{number} {name}" for name, number in workload.formats.items())
+    place = f"; {place_words(workload.filesystem)}" if workload.filesystem is not None else ""
+    found = f" of {workload.files} files" if workload.files != workload.images else ""
+    return (
+        f"{format_count(workload.images, 'image')}{found} ({formats}), {workload.width} x {workload.height} (median), "
+        f"{workload.megapixels:.3g} megapixels and {format_bytes(workload.mean_bytes)} each (mean){place}"
+    )
+
+
+def place_words(filesystem: Filesystem) -> str:
+    """Return where files lie, as far as it matters to a loader."""
+    kind = "in memory" if filesystem.memory else "network filesystem" if filesystem.network else "disk"
+    return f"{filesystem.type}, {kind}" if filesystem.type else kind
+
+
+def describe_left_out_images(unmeasured: Unmeasured) -> str:
+    """Return images that were left out for one reason, with some of their names."""
+    names = ", ".join(unmeasured.examples[:_EXAMPLES])
+    more = ", ..." if unmeasured.count > min(len(unmeasured.examples), _EXAMPLES) and names else ""
+    return f"{unmeasured.count} {unmeasured.reason}" + (f": {names}{more}" if names else "")
+
+
+def describe_reasons(workload: Workload) -> str:
+    """Return how many images were left out for which reason: "4 truncated, 1 CMYK"."""
+    return ", ".join(f"{each.count} {each.reason}" for each in workload.unmeasured)
+
+
+def pipeline_words(pipeline: ImagePipeline) -> str:
+    """Return what is done to every image."""
+    crop = f", crop {pipeline.crop}" if pipeline.crop else ""
+    return f"decode, shorter side to {pipeline.shorter} ({pipeline.filter}){crop}"
+
+
+def gain_words(gain: Gain) -> str:
+    """Return how many times as fast, and within which bounds: "1.92x (1.88-1.95)"."""
+    low, high = (times_words(each).removesuffix("x") for each in (gain.low, gain.high))
+    bounds = "" if gain.low == gain.high else f" ({low}-{high})"
+    return f"{times_words(gain.ratio)}{bounds}"
+
+
+def times_words(ratio: float) -> str:
+    """Return how many times, with no more digits than mean something: "1.92x", "24.1x", "189x".
+
+    >>> times_words(24.06)
+    '24.1x'
+    """
+    digits = 2 if ratio < _PRECISE_TIMES else 1 if ratio < _ROUGH_TIMES else 0
+    return f"{ratio:.{digits}f}x"
+
+
+def difference_words(result: CandidateResult) -> str:
+    """Return how far the pixels lie from the baseline's, and whether the resize is known to alias."""
+    difference, far = result.difference, ""
+    if difference is not None and not difference.same_shape:
+        far = "another shape"
+    elif difference is not None:
+        far = f"{difference.mean:.2f} / {difference.highest}" if difference.highest else "none"
+    return " ".join(word for word in (far, "aliased" if result.candidate.aliased else "") if word)
+
+
+def select_measured(results: Iterable[CandidateResult]) -> list[CandidateResult]:
+    """Select the measured results, in their order."""
+    return [each for each in results if each.outcome is CandidateOutcome.MEASURED and each.timing is not None]
+
+
+def describe_unmeasured(results: Iterable[CandidateResult]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each that was not measured, and why."""
+    for each in results:
+        if each.outcome is not CandidateOutcome.MEASURED or each.timing is None:
+            yield each.candidate.name, f"{each.outcome}: {each.reason}" if each.reason else str(each.outcome)
+
+
+def find_best_rate_with_workers(rates: Iterable[LoadingRate]) -> LoadingRate | None:
+    """Find the best of some rates, with workers or threads."""
+    return max((each for each in rates if each.workers), key=lambda each: each.images_per_second, default=None)
+
+
+def format_rate_with_workers(rates: Iterable[LoadingRate], workers: LoadingRate | None) -> str:
+    """Return images per second with as many workers or threads; empty if that was not measured."""
+    if workers is None:
+        return ""
+    alike = (each for each in rates if each.workers == workers.workers)
+    return next((format_rate(each.images_per_second) for each in alike), "")
+
+
+def format_count(number: int, noun: str) -> str:
+    """Format a number with its noun: "1 image", "3 images"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def summarize_operations(table: SpeedTable) -> str:
+    """Return how many are faster and slower beyond the noise, and the geometric mean."""
+    faster, slower = len(table.faster), len(table.slower)
+    same = len(table.rows) - faster - slower
+    return (
+        f"{faster} faster, {slower} slower, {same} the same within the noise of this machine; "
+        f"geometric mean of these {len(table.rows)}: {table.geomean:.2f}x"
+    )

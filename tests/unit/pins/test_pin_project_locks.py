@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.pins.resolver import Locked, find_downgrades, parse_locked_versions
+from fastinstall.pins.pin_project import Locked, find_downgrades, parse_locked_versions
 
 LOCK = """\
 version = 1

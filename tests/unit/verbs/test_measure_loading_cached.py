@@ -5,7 +5,7 @@ from support.values.builders import healthy_facts
 
 from fastinstall.index import downloads
 from fastinstall.model.artefact import Artefact
-from fastinstall.verbs.bench_stacks import find_cached_build, find_official_wheel
+from fastinstall.verbs.measure_loading import find_cached_build, find_official_wheel
 from fastinstall.wheelbuild.wheel_cache import store_wheel
 
 INTERPRETER = healthy_facts().interpreter

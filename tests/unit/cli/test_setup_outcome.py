@@ -6,8 +6,8 @@ import pytest
 from support.suite.golden import Golden
 from support.values.builders import conda_receipt, conda_stack, environment, receipt
 
+from fastinstall.cli.commands.setup import outcome_text
 from fastinstall.cli.console import Page
-from fastinstall.cli.text.plan_page import outcome_text
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk

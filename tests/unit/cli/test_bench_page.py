@@ -8,8 +8,8 @@ from support.bench.reports import OPERATIONS, bare_report, large_jpegs, nothing_
 from support.suite.golden import Golden
 
 from fastinstall.bench.report import CONTROL, BenchReport, CandidateOutcome, SpeedAdvice
-from fastinstall.cli.bench.text import bench_brief, bench_text
 from fastinstall.cli.console import Page, strip_control_characters
+from fastinstall.cli.text.bench_page import bench_brief, bench_text
 from fastinstall.model.finding import Finding, Status
 
 NARROW = Page(width=80)

@@ -1,1 +1,0 @@
-"""The report of bench as text, and what its flags ask for."""
