@@ -22,13 +22,13 @@ from fastinstall.model.build_report import BuildReport
 from fastinstall.model.cache_survey import CacheSurvey
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Survey
-from fastinstall.model.history import Transactions
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.speed import SpeedTable
 from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.plan.plan import Plan
 from fastinstall.proof.cases import Proof
+from fastinstall.verbs.history import Transactions
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "recipe": partial(json_schema, Recipe),

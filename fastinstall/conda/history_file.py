@@ -17,7 +17,7 @@ from fastinstall.journal.conda_revisions import HISTORY
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaChange, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import GUARD
-from fastinstall.model.match_specs import name_of_spec
+from fastinstall.model.dependants import name_of_spec
 
 _MARK = "simd_"
 

@@ -28,7 +28,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.values import immutable
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.image import ElfError
-from fastinstall.index.sound_wheels import require_stack_alone
+from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.conda_packages import find_required_glibc, glibc_spec
 from fastinstall.model.facts import Interpreter

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import listing, quote
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, TURBO
-from fastinstall.model.match_specs import name_of_spec as name_of_conda_specs
+from fastinstall.model.dependants import name_of_spec as name_of_conda_specs
 
 _FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that write their files over those of another one, and never get their place back from us."""

@@ -11,7 +11,7 @@ from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaChange, CondaPackage
 from fastinstall.model.conda_packages import GUARD, is_our_package
-from fastinstall.model.match_specs import bounds_of, name_of_spec
+from fastinstall.model.dependants import bounds_of, name_of_spec
 from fastinstall.model.recipe import PROVIDERS
 
 _SHOWN = 3

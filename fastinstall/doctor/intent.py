@@ -13,9 +13,8 @@ from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.doctor.owners import find_foreign_owner, find_foreign_package
 from fastinstall.index.upgrades import list_forbidding_dependants
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.dependants import dependants_of
+from fastinstall.model.dependants import dependants_of, name_of_spec
 from fastinstall.model.facts import Distribution, Facts
-from fastinstall.model.match_specs import name_of_spec
 from fastinstall.model.receipt import Receipt
 
 _WRITERS = ("pip", "pdm")

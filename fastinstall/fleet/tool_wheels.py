@@ -22,10 +22,9 @@ from fastinstall.core.events import Noted, Started
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
-from fastinstall.index.file_names import parse_filename
 from fastinstall.index.pip import pip_environment
-from fastinstall.index.sound_wheels import read_sound_metadata
-from fastinstall.index.wheelhouse import read_sums
+from fastinstall.index.selection import parse_filename
+from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows

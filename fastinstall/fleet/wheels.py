@@ -16,7 +16,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.core.version_numbers import base_version, parse_version_number
 from fastinstall.fleet.fleet import FLEET_FILE, Fleet, FleetArtefact
 from fastinstall.fleet.wheel_choice import find_oldest_glibc, format_quantity, select_reachable_hosts
-from fastinstall.index.file_names import parse_filename
+from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sums
 from fastinstall.model.recipe import Recipe, parse_labelled_levels
 from fastinstall.model.request import Request

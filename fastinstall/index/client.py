@@ -27,8 +27,8 @@ from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.secrets import redact_text, remove_credentials
 from fastinstall.core.values import immutable
-from fastinstall.index.file_names import parse_filename
 from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.selection import parse_filename
 
 T = TypeVar("T")
 OFFLINE_HINT = (

@@ -17,8 +17,8 @@ from fastinstall.core.concurrency import wait_for_futures
 from fastinstall.core.errors import FailedError
 from fastinstall.core.secrets import remove_credentials
 from fastinstall.index.client import ATTEMPTS, OFFLINE_HINT, OfferedFile, Web, read_page
-from fastinstall.index.file_names import parse_filename
 from fastinstall.index.pip_indexes import PipSettings, local_path, name_place
+from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_wheelhouse
 from fastinstall.model.artefact import Artefact
 

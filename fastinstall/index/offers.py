@@ -82,11 +82,10 @@ class PackageIndex:
             FailedError: an index cannot be reached, or a file of the wheelhouse is damaged.
             RefusedError: an index is neither encrypted nor trusted.
         """
-        from fastinstall.index import file_names, selection  # noqa: PLC0415 (packaging, only when something is looked up)
+        from fastinstall.index import selection  # noqa: PLC0415 (packaging, only when something is looked up)
 
-        tags = file_names.list_supported_tags(interpreter)
-        programs = file_names.list_supported_tags(builder) if builder is not None else tags
-        wanted = partial(selection.is_fitting, names=selection.names_of(recipes), tags=tags, programs=programs)
+        choice = selection.make_choice(recipes, interpreter, builder)
+        wanted = choice.is_wanted
         local = tuple(self._list_local_files(wanted))
         sources = ((each.source.pypi, each.source.base_wheel, *selection.ingredients_of(each)) for each in recipes)
         names = tuple(dict.fromkeys((*(name for each in sources for name in each), *list_wheel_compilers())))
@@ -96,7 +95,7 @@ class PackageIndex:
         return {
             recipe.name: replace(
                 selection.select(
-                    (*_select_built_by(recipe, built), *official), recipe, tags, origin=self._describe_origin()
+                    (*_select_built_by(recipe, built), *official), recipe, choice.tags, origin=self._describe_origin()
                 ),
                 headers=headers,
             )
@@ -149,7 +148,7 @@ class PackageIndex:
         found = self._ask((artefact.name,), artefact.filename.__eq__)
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
-    def _list_local_files(self, wanted: partial[bool]) -> Iterable[Artefact]:
+    def _list_local_files(self, wanted: Callable[[str], bool]) -> Iterable[Artefact]:
         from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
 
         if self.wheelhouse is not None:
@@ -205,11 +204,10 @@ class PackageIndex:
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
         """Return the error that names where was looked, and wheels that another recipe has built."""
-        from fastinstall.index import file_names, selection  # noqa: PLC0415 (like `releases_for`)
+        from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
         from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
 
-        tags = file_names.list_supported_tags(interpreter)
-        wanted = partial(selection.is_fitting, names=selection.names_of((recipe,)), tags=tags)
+        wanted = selection.make_choice((recipe,), interpreter).is_wanted
         local = [(each.filename, recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
         passed_over = (
             f"skipped {filename}: the recipe {built_by!r} built it"

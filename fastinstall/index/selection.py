@@ -1,66 +1,158 @@
 """Choose from the files of an index or a directory, by their names alone, what serves a recipe and a target.
 
-`is_fitting` says which files matter at all, `select` what each of them is good for.
+A name says the distribution, its version and, of a wheel, the tags of what can install it (PEP 425). A `Choice` says
+which files matter at all, `select` what each of them is good for.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from packaging.specifiers import SpecifierSet
-from packaging.tags import Tag
-from packaging.utils import canonicalize_name
+from packaging.tags import Tag, cpython_tags
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from packaging.version import Version
 
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.values import immutable
-from fastinstall.index.file_names import FileName, parse_filename
 from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
+
+_LEGACY = {(2, 17): "manylinux2014", (2, 12): "manylinux2010", (2, 5): "manylinux1"}  # PEP 600
+_LEAST = {"manylinux": (2, 5), "musllinux": (1, 0)}  # PEP 600, PEP 656
+_FAMILIES = {"glibc": "manylinux", "musl": "musllinux"}
+
+
+@immutable
+class FileName:
+    """What the name of an sdist or a wheel says.
+
+    Attributes:
+        name: of the distribution, normalised.
+        version: the version of the distribution.
+        tags: of a wheel; empty for an sdist.
+    """
+
+    name: str
+    version: Version
+    tags: frozenset[Tag]
+
+    @property
+    def is_wheel(self) -> bool:
+        """Whether it is a wheel, and not an sdist."""
+        return bool(self.tags)
+
+
+def parse_filename(filename: str) -> FileName | None:
+    """Parse the name of an sdist or a wheel; None for anything else.
+
+    >>> name = parse_filename("pillow-13.0.0+simd.v3-cp311-cp311-manylinux_2_28_x86_64.whl")
+    >>> name.name, str(name.version), name.is_wheel
+    ('pillow', '13.0.0+simd.v3', True)
+    >>> parse_filename("SHA256SUMS") is None
+    True
+    """
+    try:
+        if filename.endswith(".whl"):
+            name, version, _build, tags = parse_wheel_filename(filename)
+            return FileName(name=name, version=version, tags=tags)
+        name, version = parse_sdist_filename(filename)
+    except (InvalidWheelFilename, InvalidSdistFilename):
+        return None
+    return FileName(name=name, version=version, tags=frozenset())
+
+
+def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
+    """Return the wheel tags that a target can install, with their rank (0 is the best).
+
+    The last ones are for wheels that were built on this very kind of machine ("linux_x86_64").
+    """
+    python = _parse_release(interpreter.version)
+    architecture = interpreter.machine.replace("-", "_").replace(".", "_")
+    newest = _parse_release(interpreter.libc_version)
+    platforms = (*list_libc_platforms(interpreter.libc, newest, architecture), f"linux_{architecture}")
+    tags = cpython_tags(python, abis=[interpreter.abi], platforms=platforms)
+    return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
+
+
+def list_libc_platforms(libc: str, newest: tuple[int, int], architecture: str) -> Iterator[str]:
+    """Yield the platform tags that a C library accepts, the best first (PEP 600, PEP 656).
+
+    Args:
+        libc: "glibc" or "musl"; another accepts none.
+        newest: its version, of which the first tag is.
+    """
+    family = _FAMILIES.get(libc)
+    if family is None or newest[0] != _LEAST[family][0]:
+        return
+    major, least = _LEAST[family]
+    for minor in range(newest[1], least - 1, -1):
+        yield f"{family}_{major}_{minor}_{architecture}"
+        if family == "manylinux" and (major, minor) in _LEGACY:
+            yield f"{_LEGACY[major, minor]}_{architecture}"
+
+
+def _parse_release(version: str) -> tuple[int, int]:
+    parts = [int(part) for part in version.split(".")[:2] if part.isdigit()]
+    return (parts[0], parts[1]) if len(parts) == 2 else (0, 0)  # noqa: PLR2004 (major and minor)
+
 
 _MACHINE = re.compile(r"linux_(?:\d+_)*(\w+)$")
 
 
 @immutable
-class Names:
-    """Names of distributions, normalised.
+class Choice:
+    """Which of the files of an index or a directory matter at all.
 
     Attributes:
-        sources: whose sdists are used.
-        wheels: whose wheels are used.
+        sources: normalised names of distributions whose sdists are used.
+        wheels: normalised names of distributions whose wheels are used.
+        tags: what the target can install, with the rank of each.
+        platforms: of the programs, compilers, that the machine can run which builds.
     """
 
     sources: frozenset[str]
     wheels: frozenset[str]
+    tags: dict[Tag, int]
+    platforms: frozenset[str]
+
+    def is_wanted(self, filename: str) -> bool:
+        """Return whether a file is by its name an sdist of use, or a wheel of use that the target can install."""
+        compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
+        if filename.endswith(".whl") and not (compiler or _may_fit(filename, self.tags)):
+            return False
+        parsed = parse_filename(filename)
+        if parsed is None:
+            return False
+        if compiler:  # a program: any Python will do
+            return any(tag.platform in self.platforms for tag in parsed.tags)
+        if not parsed.is_wheel:
+            return parsed.name in self.sources
+        return parsed.name in self.wheels and not parsed.tags.isdisjoint(self.tags)
 
 
-def is_fitting(filename: str, names: Names, tags: dict[Tag, int], programs: dict[Tag, int] | None = None) -> bool:
-    """Return whether a file is an sdist of one of the names, or a wheel of one that the target can install.
+def make_choice(recipes: Sequence[Recipe], interpreter: Interpreter, builder: Interpreter | None = None) -> Choice:
+    """Return which files some recipes can use.
 
     Args:
-        filename: its name alone.
-        names: of the distributions that matter.
-        tags: that the target can install.
-        programs: that the machine can run which builds, for a compiler; None where that is the target.
+        recipes: they name the distributions.
+        interpreter: of the target.
+        builder: of the machine that builds; None where that is the target.
     """
-    compiler = filename.startswith(tuple(f"{name}-" for name in list_wheel_compilers()))
-    if filename.endswith(".whl") and not (compiler or _may_fit(filename, tags)):
-        return False
-    parsed = parse_filename(filename)
-    if parsed is None:
-        return False
-    if compiler:  # a program: any Python will do
-        return not {tag.platform for tag in parsed.tags}.isdisjoint({tag.platform for tag in programs or tags})
-    if not parsed.is_wheel:
-        return parsed.name in names.sources
-    return parsed.name in names.wheels and not parsed.tags.isdisjoint(tags)
-
-
-def names_of(recipes: Iterable[Recipe]) -> Names:
-    """Return the names of all distributions whose files some recipes can use."""
-    known = tuple(recipes)
-    wheels = [name for each in known for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
-    sources = [*wheels, *(name for each in known for name in ingredients_of(each))]
-    return Names(sources=frozenset(map(canonicalize_name, sources)), wheels=frozenset(map(canonicalize_name, wheels)))
+    wheels = [name for each in recipes for name in (each.source.pypi, each.source.base_wheel, *each.replaces)]
+    sources = [*wheels, *(name for each in recipes for name in ingredients_of(each))]
+    return Choice(
+        sources=frozenset(map(canonicalize_name, sources)),
+        wheels=frozenset(map(canonicalize_name, wheels)),
+        tags=list_supported_tags(interpreter),
+        platforms=frozenset(tag.platform for tag in list_supported_tags(builder or interpreter)),
+    )
 
 
 def ingredients_of(recipe: Recipe) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from fastinstall.lockcheck.lock_kinds import LockKind
 from fastinstall.lockcheck.locked_names import archive, conda_archive, file_name, normalise_locked_name
 from fastinstall.lockcheck.requirement_files import RequirementsFile, read_requirements
 from fastinstall.lockcheck.verdict import LockEntry
-from fastinstall.model.match_specs import bounds_of, name_of_spec
+from fastinstall.model.dependants import bounds_of, name_of_spec
 from fastinstall.model.recipe import PROVIDERS
 
 
@@ -164,13 +164,7 @@ def _read_conda_item(item: YamlNode) -> Iterator[LockEntry]:
     if name in PROVIDERS:
         version, build = _split_bounds(bounds_of(spec))
         yield LockEntry(
-            name=name,
-            says=spec,
-            line=item.line,
-            last=item.last,
-            version=version,
-            build=build,
-            is_conda=True,
+            name=name, says=spec, line=item.line, last=item.last, version=version, build=build, is_conda=True
         )
 
 

@@ -107,51 +107,6 @@ class Phase(StrEnum):
 
 
 @immutable
-class PastTransaction:
-    """One line of `rollback --list`.
-
-    Attributes:
-        id: of the transaction, sortable by time; for an unreadable one, the name of its directory.
-        at: its start, ISO 8601, UTC; empty if unreadable.
-        state: its progress; damaged: its journal cannot be read, or is missing.
-        verb: the command ("setup", "doctor --fix", "guard install --pin"); empty if not recorded.
-        stack: the installed stack ("pillow 13.0.0+simd.v2.v3"); empty if it installed none.
-        sequence: its number in this environment, undone from the highest down; 0 if unreadable.
-        held: the disk space that deleting it would free, for people ("22.5 MB").
-        held_bytes: the same, in bytes.
-        problem: why it cannot be read; empty if it can.
-    """
-
-    id: str
-    at: str
-    state: Phase
-    verb: str
-    stack: str
-    sequence: int
-    held: str
-    held_bytes: int
-    problem: str = ""
-
-    @property
-    def title(self) -> str:
-        """Its description, for people."""
-        return " ".join(filter(None, (self.verb, self.stack))) or "unknown"
-
-
-@immutable
-class Transactions:
-    """All transactions of an environment, the newest first.
-
-    Attributes:
-        transactions: each; unreadable ones come first.
-        held_bytes: disk space of all of them, in bytes.
-    """
-
-    transactions: tuple[PastTransaction, ...]
-    held_bytes: int
-
-
-@immutable
 class Unreadable:
     """One of our documents in an environment, unreadable for this version.
 

@@ -19,9 +19,8 @@ from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.conda import Conda
 from fastinstall.model.conda_packages import is_our_package
-from fastinstall.model.dependants import pin_line
+from fastinstall.model.dependants import name_of_spec, pin_line
 from fastinstall.model.facts import EnvironmentKind, Facts, PinKind, PinState
-from fastinstall.model.match_specs import name_of_spec
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe import pip_pins
 from fastinstall.pins.recognition import read_project_pin

@@ -14,7 +14,7 @@ from fastinstall.conda.changes import apply_conda_change, explain_change, find_c
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
-from fastinstall.model import conda_packages, dependants, match_specs
+from fastinstall.model import conda_packages, dependants
 from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
 from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.request import LinkMode, PlanRisk, Request
@@ -198,7 +198,7 @@ def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tup
         return stack, None
     # What the replaced Pillow depends on, or an earlier guard kept.
     earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
-    wanted = {match_specs.name_of_spec(spec) for package in earlier for spec in package.depends}
+    wanted = {dependants.name_of_spec(spec) for package in earlier for spec in package.depends}
     keeps = sorted(
         wanted.intersection(each.name for each in conda.packages)
         - {"python", "python_abi", *conda_packages.providers(recipe)}

@@ -11,9 +11,8 @@ from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Compiler, Facts, Toolchain
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe import BuildNeeds, Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
-from fastinstall.model.system_packages import BuildNeeds
 from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
 from fastinstall.plan.level_choice import refuse_unknown
 from fastinstall.steps.conda_toolchain import CondaToolchain

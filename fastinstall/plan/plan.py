@@ -1,11 +1,13 @@
 """A plan: the steps of a setup, in order and with reasons, as data that can be saved, read and refused.
 
-It bears a digest of the facts that it depends on: a plan made from other facts is refused.
+It bears a digest of the facts that it depends on: a plan made from other facts is refused, and so is one that differs
+from what would be planned now.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from fastinstall.core.codec import digest
+from fastinstall.core.codec import digest, encode
 from fastinstall.core.values import immutable, keyed
 from fastinstall.model.facts import Environment, Facts, InstalledStack
 from fastinstall.model.request import PlanRisk, Request
@@ -87,3 +89,42 @@ def _reduce_stack(stack: InstalledStack) -> InstalledStack:
         for owner in stack.owners
     )
     return replace(stack, core=core, owners=tuple(owners))
+
+
+_UNJUDGED = frozenset(
+    {"reason", "jobs", "url", "mirrors", "provenance", "index", "size", "facts_digest", "allow", "allowed", "python"}
+)
+"""Keys that may differ: texts, the machine's limits, the location of a file with the same hash, and what is checked
+elsewhere (the digest of the facts, accepted risks, the interpreter's name)."""
+
+_BRIEF = 200
+
+
+def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
+    """Yield where a saved plan differs from what is decided now, as dotted key and both values.
+
+    Extra warnings do not count: they may concern a later release, which is no longer considered.
+    """
+    missing = [warning for warning in anew.warnings if warning not in saved.warnings]
+    yield from (("warnings", f"missing: {warning}") for warning in missing)
+    one, other = (encode(replace(each, warnings=())) for each in (saved, anew))
+    yield from _compare_values(one, other, "")
+
+
+def _compare_values(saved: object, anew: object, key: str) -> Iterator[tuple[str, str]]:
+    if isinstance(saved, dict) and isinstance(anew, dict):
+        for name in {**anew, **saved}:
+            if name not in _UNJUDGED:
+                yield from _compare_values(saved.get(name), anew.get(name), f"{key}.{name}" if key else name)
+    elif isinstance(saved, list) and isinstance(anew, list) and len(saved) == len(anew):
+        for index, (one, other) in enumerate(zip(saved, anew, strict=True)):
+            yield from _compare_values(one, other, f"{key}[{index}]")
+    elif saved != anew:
+        yield key, f"expected {_abbreviate_value(anew)}, found {_abbreviate_value(saved)}"
+
+
+def _abbreviate_value(value: object) -> str:
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if value else "none"
+    text = str(value.get("kind") or value.get("risk") or value) if isinstance(value, dict) else repr(value)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."

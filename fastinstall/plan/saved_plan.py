@@ -1,16 +1,16 @@
 """Check a saved plan, which may come from anybody: fastinstall itself must plan the same with its recipe. Pure.
 
 Before consent, its downloads are listed (`list_fetched_artefacts`). Then the plan is decided again from the files that
-it names (`select_named_releases`). Both plans must agree (`find_differences`), so a saved plan cannot choose its own
-risks, warnings or steps, and nothing but its request is ever carried out. The person who applies it accepts the risks
-(`allow_risks`).
+it names (`select_named_releases`). Both plans must agree (`plan.find_differences`), so a saved plan cannot choose its
+own risks, warnings or steps, and nothing but its request is ever carried out. The person who applies it accepts the
+risks (`allow_risks`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePath
 
-from fastinstall.core.codec import encode, open_document
+from fastinstall.core.codec import open_document
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.version_numbers import parse_version_number
 from fastinstall.model.artefact import Artefact, Releases
@@ -18,13 +18,6 @@ from fastinstall.model.request import Risk
 from fastinstall.model.stored_documents import rename_in_plan
 from fastinstall.plan.plan import Plan
 
-_UNJUDGED = frozenset(
-    {"reason", "jobs", "url", "mirrors", "provenance", "index", "size", "facts_digest", "allow", "allowed", "python"}
-)
-"""Keys that may differ: texts, the machine's limits, the location of a file with the same hash, and what is checked
-elsewhere (the digest of the facts, accepted risks, the interpreter's name)."""
-
-_BRIEF = 200
 PLAN_AGAIN = "make a new plan: fastinstall plan -o FILE"
 
 
@@ -76,41 +69,11 @@ def select_named_releases(plan: Plan | None, releases: Releases) -> Releases:
     return found
 
 
-def find_differences(saved: Plan, anew: Plan) -> Iterator[tuple[str, str]]:
-    """Yield where a saved plan differs from what is decided now, as dotted key and both values.
-
-    Extra warnings do not count: they may concern a later release, which is no longer considered.
-    """
-    missing = [warning for warning in anew.warnings if warning not in saved.warnings]
-    yield from (("warnings", f"missing: {warning}") for warning in missing)
-    one, other = (encode(replace(each, warnings=())) for each in (saved, anew))
-    yield from _compare_values(one, other, "")
-
-
 def allow_risks(plan: Plan, allowed: Iterable[Risk]) -> Plan:
     """Return the plan with only these risks accepted, whatever it says itself."""
     names = tuple(allowed)
     risks = tuple(replace(plan_risk, allowed=plan_risk.risk in names) for plan_risk in plan.risks)
     return replace(plan, risks=risks, request=replace(plan.request, allow=names))
-
-
-def _compare_values(saved: object, anew: object, key: str) -> Iterator[tuple[str, str]]:
-    if isinstance(saved, dict) and isinstance(anew, dict):
-        for name in {**anew, **saved}:
-            if name not in _UNJUDGED:
-                yield from _compare_values(saved.get(name), anew.get(name), f"{key}.{name}" if key else name)
-    elif isinstance(saved, list) and isinstance(anew, list) and len(saved) == len(anew):
-        for index, (one, other) in enumerate(zip(saved, anew, strict=True)):
-            yield from _compare_values(one, other, f"{key}[{index}]")
-    elif saved != anew:
-        yield key, f"expected {_abbreviate_value(anew)}, found {_abbreviate_value(saved)}"
-
-
-def _abbreviate_value(value: object) -> str:
-    if isinstance(value, list):
-        return f"a list of {len(value)}" if value else "none"
-    text = str(value.get("kind") or value.get("risk") or value) if isinstance(value, dict) else repr(value)
-    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
 
 def list_fetched_artefacts(plan: Plan) -> tuple[str, ...]:

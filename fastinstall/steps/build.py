@@ -77,7 +77,7 @@ class Build(WheelOrder, StepKind):
             RefusedError: there is no compiler.
         """
         if self.prebuilt is not None:
-            from fastinstall.index.sound_wheels import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
+            from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
 
             result = fetch_wheel(self.prebuilt, context)
             with discarding_refused(result.wheel):

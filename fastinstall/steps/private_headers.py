@@ -11,7 +11,7 @@ from fastinstall.core.values import immutable, tagged
 from fastinstall.index.downloads import find_stored_file
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.system_packages import BuildNeeds
+from fastinstall.model.recipe import BuildNeeds
 from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.steps.kind import FetchedInputs, PreparingStep
 

@@ -273,12 +273,12 @@ def find_official_wheel(cache: Path, interpreter: Interpreter, places: Collectio
         interpreter: that it has to fit.
         places: indexes that pip is configured for; one of them has offered it.
     """
-    from fastinstall.index import file_names  # noqa: PLC0415 (packaging, only where a wheel is looked for)
+    from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
-    tags = set(file_names.list_supported_tags(interpreter))
+    tags = set(selection.list_supported_tags(interpreter))
     found = []
     for stored in downloads.list_stored_files(cache, lambda name: name.startswith("pillow-") and name.endswith(".whl")):
-        name, index = file_names.parse_filename(stored.path.name), stored.find_index(places)
+        name, index = selection.parse_filename(stored.path.name), stored.find_index(places)
         if name is not None and index and name.tags & tags and name.version.local is None:
             found.append((name.version, stored.path, index))
     if not found:

@@ -28,10 +28,10 @@ from fastinstall.plan.make import (
     plan_new_environment,
     start_index,
 )
-from fastinstall.plan.plan import Plan
+from fastinstall.plan.plan import Plan, find_differences
 from fastinstall.plan.planner import warn_about_project
 from fastinstall.plan.satisfied import plan_nothing
-from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, find_differences, select_named_releases
+from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, select_named_releases
 from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.create_environment import CreateEnvironment

@@ -11,8 +11,7 @@ from fastinstall.core.errors import FailedError, UnprovenError
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.process import Completed
 from fastinstall.core.refused_writes import advise_on_cache
-from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.system_packages import BuildNeeds
+from fastinstall.model.recipe import BuildNeeds, NativeRequirement
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import explain_packages, missing_python_headers
 

@@ -1,38 +1,186 @@
 """Compile a source for all CPU levels in parallel by its build backend, and audit the logs. The target is not touched.
 
 Each level has its own copy of the source: backends leave objects there that another level would reuse.
+
+A backend (PEP 517) gets its requirements and nothing else. Each wheel takes one process of the target's interpreter.
+pip would take five, and unpack the requirements again for each: 3.8 s of CPU time beside the compiler's, instead of
+1.0 s (Pillow 13.0.0, measured 2026-11-23). The interpreter runs without `site`: it sees nothing of the target's
+site-packages and runs no `.pth`.
 """
 
+import os
+import re
+import shlex
 import shutil
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from multiprocessing import get_context
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fastinstall.core import files
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
+from fastinstall.core.messages import listing
 from fastinstall.core.process import Completed, ProcessGroup, run
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.base_wheel import BaseWheel
-from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_failures import explain
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.core_placement import CorePlacement
 from fastinstall.wheelbuild.headers.probe import Headers, include_flags
 from fastinstall.wheelbuild.linking import Linking, LinkLocation, make_standalone_location
-from fastinstall.wheelbuild.log_audit import audit_compile_lines, parse_compiled_file, parse_setup_summary
 from fastinstall.wheelbuild.own_code import compile_own_code
 from fastinstall.wheelbuild.plain_paths import path_flags
 from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
+from fastinstall.wheelbuild.requirements import LIBRARY, PROGRAMS, read_build_system
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, find_archiver
 from fastinstall.wheelbuild.variables import Flags, build_variables
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
+
+KERNEL_FILE = "Resample.c"  # the file where the flags of a level matter most
+_OPTIMISED = ("-O2", "-O3")
+_SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
+
+
+def parse_compiled_file(line: str) -> str | None:
+    """Return the C file that a build log line compiles, or None if it compiles none."""
+    following = dict(pairwise(_split_flags(line))).get("-c", "")
+    return following if following.endswith(".c") else None
+
+
+def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[str, ...]:
+    """Return problems of the compile lines of a build log; empty if there are none.
+
+    Args:
+        lines: of the log; lines that compile nothing are skipped.
+        cflags: the full CFLAGS of the build.
+    """
+    compiled = [(source, _split_flags(line)) for line in lines if (source := parse_compiled_file(line))]
+    if not compiled:
+        return ("cannot audit the flags: the log has no compile line",)
+    kernels = [words for source, words in compiled if PurePosixPath(source).name == KERNEL_FILE]
+    problems = []
+    levels = [(source, _find_last_word(words, "-O")) for source, words in compiled]
+    slow = [(source, level) for source, level in levels if level not in _OPTIMISED]
+    if slow:
+        files = _list_some_files([source for source, _ in slow])
+        problems.append(f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}")
+    for flag in cflags:
+        files = _list_some_files([source for source, words in compiled if flag not in words])
+        problems += [f"{flag} did not reach the compiler: {files}"] if files else []
+    problems += [f"{KERNEL_FILE} was not compiled"] if not kernels else []
+    wanted = _find_last_word(cflags, "-march=")
+    for words in kernels:
+        got = _find_last_word(words, "-march=")
+        if wanted and got and wanted != got:
+            problems.append(f"{KERNEL_FILE}: {wanted} is overridden by {got}")
+    return tuple(problems)
+
+
+def parse_setup_summary(output: str) -> dict[str, str | None]:
+    """Return features of the PIL SETUP SUMMARY in a build log, by their names there.
+
+    Returns:
+        The text in parentheses ("2.5.0") for an available feature, empty if it has none; None for
+        an unavailable feature.
+    """
+    return {name: extra if mark == "---" else None for mark, name, extra in _SUMMARY.findall(output)}
+
+
+def _split_flags(line: str) -> list[str]:
+    if " -c " not in line:
+        return []
+    try:
+        return shlex.split(line)
+    except ValueError:  # a stray quote: not a compile line, or one to split only at white space
+        return line.split()
+
+
+def _find_last_word(words: Sequence[str], prefix: str) -> str:
+    return next((word for word in reversed(words) if word.startswith(prefix)), "")
+
+
+def _list_some_files(files: list[str]) -> str:
+    shown = files[:3]
+    return listing(shown) if len(files) <= len(shown) else f"{', '.join(shown)} and {len(files) - len(shown)} more"
+
+
+class BackendFailedError(Exception):
+    """The backend's process exited with an error.
+
+    Attributes:
+        completed: with its complete output.
+    """
+
+    def __init__(self, completed: Completed) -> None:
+        super().__init__(completed)
+        self.completed = completed
+
+
+RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], Completed]
+"""Runs a backend's process: the command, its directory, and variables to add to the build's."""
+
+
+@immutable
+class BackendCall:
+    """One wheel for a backend to build.
+
+    Attributes:
+        source: the top directory of the unpacked source.
+        requirements: the backend's requirements, as `install_requirements` installed them.
+        python: the interpreter that runs the backend.
+        settings: configuration settings (PEP 517), by name.
+        output: the directory for the wheel; created if missing.
+    """
+
+    source: Path
+    requirements: Path
+    python: str
+    settings: Mapping[str, str]
+    output: Path
+
+
+def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBackend) -> None:
+    """Have the backend build a wheel.
+
+    Args:
+        call: the wheel to build.
+        variables: of every process of this build.
+        run: starts the process of the backend.
+
+    Raises:
+        BackendFailedError: its process failed.
+        FailedError: the source's backend cannot be used.
+    """
+    from pyproject_hooks import BackendUnavailable, BuildBackendHookCaller, HookMissing, UnsupportedOperation  # noqa: PLC0415 (only for a build)
+
+    system = read_build_system(call.source)
+    search = {"PATH": call.requirements / PROGRAMS, "PYTHONPATH": call.requirements / LIBRARY}
+    paths = {name: os.pathsep.join(filter(None, (str(path), variables.get(name)))) for name, path in search.items()}
+
+    def run_isolated(
+        cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None
+    ) -> None:
+        isolated = (cmd[0], "-S", *cmd[1:])
+        completed = run(isolated, Path(cwd or call.source), {**paths, "PYTHONUNBUFFERED": "1", **(extra_environ or {})})
+        if completed.exit_code != 0:
+            raise BackendFailedError(completed)
+
+    hooks = BuildBackendHookCaller(
+        str(call.source), system.backend, system.backend_path, run_isolated, python_executable=call.python
+    )
+    call.output.mkdir(parents=True, exist_ok=True)
+    try:
+        hooks.build_wheel(str(call.output), dict(call.settings))
+    except (BackendUnavailable, HookMissing, UnsupportedOperation) as error:
+        raise FailedError(f"{call.source.name}: cannot use its build backend {system.backend}: {error}") from error
+
 
 STAGE = "compile"
 

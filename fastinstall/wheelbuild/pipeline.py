@@ -22,8 +22,7 @@ from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.compile import BuildContext, compile_levels
 from fastinstall.wheelbuild.core_placement import plan_core_placements
-from fastinstall.wheelbuild.headers.jpeg import matching_headers
-from fastinstall.wheelbuild.headers.probe import Headers, probe_headers
+from fastinstall.wheelbuild.headers.probe import Headers, matching_headers, probe_headers
 from fastinstall.wheelbuild.linking import find_linked_libraries, linking
 from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
 from fastinstall.wheelbuild.prepare import prepare_source

@@ -34,20 +34,20 @@ def find_ready(
         interpreter: the Python that it is for.
         wheelhouse: of this run; a wheel that was built with the help of one is for runs with the same.
     """
-    from fastinstall.index import file_names  # noqa: PLC0415 (packaging, only where a wheel is looked for)
+    from fastinstall.index import selection  # noqa: PLC0415 (packaging, only where a wheel is looked for)
 
     hashes = read_planned_hashes(step)
     if hashes is None or not _is_portable(step):
         return
     known = list_known_inputs(recipe, step, interpreter, hashes)
-    tags = set(file_names.list_supported_tags(interpreter))
+    tags = set(selection.list_supported_tags(interpreter))
     given = describe_given_wheels(wheelhouse)
     for entry in wheel_cache.entries(directory):
         same = all(entry.inputs.get(name) == value for name, value in known.items())
         same = same and entry.inputs.get("wheelhouse") in (None, given.get("wheelhouse"))
         if not same or entry.inputs.get("statics") != statics_digest(recipe, step, entry.inputs.get("compiler", "")):
             continue
-        name = file_names.parse_filename(entry.wheel)
+        name = selection.parse_filename(entry.wheel)
         if name is not None and name.tags & tags and wheel_cache.is_wheel_intact(directory, entry):
             yield entry
 

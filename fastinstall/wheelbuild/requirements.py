@@ -1,15 +1,20 @@
 """A build's own requirements (setuptools, pybind11), fetched first, so that the build needs no network.
 
-`<cache>/requirements/<key>/` holds directories of wheels, and which is the latest (`fetched_wheels`), where pip is
+`<cache>/requirements/<key>/` holds directories of wheels, and which is the latest, where pip is
 configured for the same indexes. After 30 days these are asked again; if they cannot be reached, the old files are used.
 What comes with the help of a wheelhouse goes away with the process.
+
+Each fetch of wheels by pip has a directory named after its content; `latest.json` beside them names the latest one, and
+is valid only while all its files are intact.
 """
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from fastinstall.compilers import list_wheel_compilers
-from fastinstall.core import codec, files, foreign, temporary_directories
+from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import quote
@@ -20,8 +25,72 @@ from fastinstall.index.downloads import private_space
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.facts import Interpreter
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.fetched_wheels import FetchedWheels, describe_wheels, keep_latest, read_latest
 from fastinstall.wheelbuild.staging import install_wheel
+
+_LIFETIME = 30 * 24 * 3600.0
+_LATEST = "latest.json"
+
+
+@immutable
+class FetchedWheels:
+    """One fetch.
+
+    Attributes:
+        directory: the name of the directory of the wheels.
+        files: sha256 by file name.
+    """
+
+    directory: str
+    files: dict[str, str]
+
+
+T = TypeVar("T", bound=FetchedWheels)
+
+
+def describe_wheels(directory: Path) -> FetchedWheels:
+    """Describe the wheels that lie in a directory."""
+    digests = {path.name: files.sha256(path) for path in sorted(directory.iterdir())}
+    return FetchedWheels(directory=codec.digest(digests)[:16], files=digests)
+
+
+def read_latest(kind: type[T], name: str, place: Path, cache: Path) -> tuple[T | None, bool]:
+    """Read which fetch is the latest.
+
+    Args:
+        kind: the class of the record.
+        name: the name of the record's document.
+        place: the directory of the fetches.
+        cache: our cache directory, in which it lies.
+
+    Returns:
+        The record, and whether it is recent; None if it cannot be read or its files are not what was fetched.
+    """
+    record = foreign.read_kept(kind, name, place / _LATEST)
+    kept = place / record.directory if record is not None else place
+    if (
+        record is None
+        or not sealed_trees.is_intact(kept, cache=cache)
+        or {*record.files} != {*foreign.list_names(kept)}
+    ):
+        return None, False
+    return record, time.time() - (place / _LATEST).stat().st_mtime <= _LIFETIME
+
+
+def keep_latest(fresh: Path, place: Path, name: str, record: T, *, cache: Path | None) -> T:
+    """Put fetched wheels into their place, and make them the latest.
+
+    Args:
+        fresh: their directory; moved away.
+        cache: our cache directory, which seals them; None if they serve this run alone.
+    """
+    target, aside = place / record.directory, fresh.with_name("aside")
+    if cache is None:
+        files.publish(fresh, target, aside)
+    else:
+        sealed_trees.publish_sealed(fresh, target, aside, cache=cache)
+    files.write_text(place / _LATEST, codec.dump(codec.document(name, record)))
+    return record
+
 
 _DOCUMENT = "requirements"
 _SECONDS = 300.0

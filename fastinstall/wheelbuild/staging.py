@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 from fastinstall.core import process
 from fastinstall.core.errors import FailedError
 from fastinstall.core.running_probe import RunningProbe
-from fastinstall.index.sound_wheels import require_stack_alone
+from fastinstall.index.wheelhouse import require_stack_alone
 from fastinstall.model.facts import Interpreter
 
 INSTALLER = b"fastinstall\n"

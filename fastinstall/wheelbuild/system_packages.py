@@ -1,6 +1,6 @@
 """Installation of the operating system's packages, if allowed.
 
-apt is driven and tested; dnf uses the same few arguments. What the packages are called is in `model.system_packages`.
+apt is driven and tested; dnf uses the same few arguments. What the packages are called is in `model.recipe`.
 """
 
 import os

@@ -1,6 +1,6 @@
 """fastinstall's own dependencies, as wheels for several Pythons, fetched by the tool's own pip and cached.
 
-`<cache>/tool/needs/<key>/` holds directories of wheels, and which is the latest (`fetched_wheels`). After 30 days the
+`<cache>/tool/needs/<key>/` holds directories of wheels, and which is the latest (`requirements`). After 30 days the
 index is asked again. If it cannot be reached, the old files are used.
 """
 
@@ -19,11 +19,11 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.process import CommandError, run
 from fastinstall.core.values import immutable
-from fastinstall.index.file_names import list_libc_platforms
 from fastinstall.index.pip import pip_environment
 from fastinstall.index.pip_indexes import pip_settings
-from fastinstall.index.sound_wheels import read_sound_metadata
-from fastinstall.wheelbuild.fetched_wheels import FetchedWheels, describe_wheels, keep_latest, read_latest
+from fastinstall.index.selection import list_libc_platforms
+from fastinstall.index.wheelhouse import read_sound_metadata
+from fastinstall.wheelbuild.requirements import FetchedWheels, describe_wheels, keep_latest, read_latest
 
 _PIP = (sys.executable, "-P", "-m", "pip")
 _SECONDS = 300.0

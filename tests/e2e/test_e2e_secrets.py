@@ -24,10 +24,10 @@ from support.sandbox import ONE_LEVEL, STOCK, NewSandbox, Result, Sandbox, Venv,
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
-from fastinstall.index.file_names import parse_filename
 from fastinstall.index.lookup import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.selection import parse_filename
 
 NAME = "a b;$(touch pwned)'\"`touch pwned`&"
 USER, PROJECTS = "alicia", ("pillow", "zlib-ng", "setuptools", "pybind11")

@@ -29,7 +29,7 @@ from fastinstall.observe.recipes import load_recipe, recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build
-from fastinstall.wheelbuild.auditwheel import find_platform_tag
+from fastinstall.wheelbuild.assemble import find_platform_tag
 from fastinstall.wheelbuild.base_wheel import find_reached_libraries, open_base_wheel, take_version
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.compile import STAGE

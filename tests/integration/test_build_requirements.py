@@ -14,8 +14,8 @@ from support.build.tiny_pillow import tiny_request, tiny_sdist
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.core.process import Completed, run
-from fastinstall.wheelbuild.build_backend import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.build_inputs import BuildRequest
+from fastinstall.wheelbuild.compile import BackendCall, BackendFailedError, call_backend
 from fastinstall.wheelbuild.requirements import fetch_requirements, install_requirements
 from fastinstall.wheelbuild.wheel_files import pack_wheel
 

@@ -35,8 +35,7 @@ from support.machine.needs import require_system
 from fastinstall.core.archives import sound_zip
 from fastinstall.core.debian_packages import unpack_deb
 from fastinstall.core.errors import ExitCode, FailedError
-from fastinstall.index.sound_wheels import require_stack_alone
-from fastinstall.index.wheelhouse import read_wheelhouse
+from fastinstall.index.wheelhouse import read_wheelhouse, require_stack_alone
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.wheelbuild.source_archive import extract_source
 from fastinstall.wheelbuild.staging import stage_wheel

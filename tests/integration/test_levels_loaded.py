@@ -121,7 +121,7 @@ def _errors(facts: Facts, checks: tuple[str, ...] = ("cpu-level", "pillow-import
 
 
 def test_an_interpreter_without_ctypes_tells_the_copy_by_its_mappings(tree: Tree) -> None:
-    mapped = Path(sys.modules[observe_runtime.__module__].__file__ or "").with_name("_mapped.py")
+    mapped = Path(sys.modules[observe_runtime.__module__].__file__ or "").with_name("_operations.py")
     script = "import runpy, sys; sys.modules['ctypes'] = None; sys.path.insert(0, sys.argv[1])\n"
     script += f"import PIL._imaging; print(runpy.run_path({str(mapped)!r})['core_file'](PIL._imaging.__file__))"
     argv = (sys.executable, "-I", "-X", "utf8", "-c", script, str(tree.site))

@@ -77,7 +77,6 @@ LOCATED = """
     _rattler_worker.py _runner.py _storage.py _survey.py _worker.py
 """
 BESIDE = {
-    "_operations.py": "_mapped.py",
     "_loading.py": """
         _batches.py _cache.py _loader.py _storage.py _timing.py _values.py adapters
     """,

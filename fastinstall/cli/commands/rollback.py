@@ -20,11 +20,11 @@ from fastinstall.cli.parser import EVERYTHING
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote, recover_command
 from fastinstall.model.facts import Environment
-from fastinstall.model.history import Phase, Transactions
+from fastinstall.model.history import Phase
 from fastinstall.model.request import Risk
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.session import Session
-from fastinstall.verbs.history import forget_in, history, list_forgettable_history
+from fastinstall.verbs.history import Transactions, forget_in, history, list_forgettable_history
 from fastinstall.verbs.rollback import end_interrupted_run, list_rollback_notices, roll_back
 
 _ALONE = ("--list", "--to", "--forget", "--interrupted")

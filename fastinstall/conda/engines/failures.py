@@ -12,7 +12,7 @@ from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, Completed
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
-from fastinstall.model.match_specs import name_of_spec
+from fastinstall.model.dependants import name_of_spec
 
 _LINES = 24
 

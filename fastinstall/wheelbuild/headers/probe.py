@@ -3,6 +3,12 @@
 One run of the preprocessor with the build's flags shows it. The digest covers everything that the compiler would read.
 It changes with a header, with glibc, with the compiler and with the CPU behind `-march=native`, but not with the place
 of a header.
+
+Those of jpeg are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulates one of several ABIs. Two places show
+which one: the soname (libjpeg.so.62 is version 62, libjpeg.so.8 is 80) and JPEG_LIB_VERSION of jconfig.h, which lays
+out the structures. Debian's and Fedora's headers say 62, Ubuntu's 80, the official wheels' says 62; a core compiled for
+another version refuses to decode ("library is 62, caller expects 80"). The headers are otherwise the same, so a private
+copy with the right number works.
 """
 
 import hashlib
@@ -10,13 +16,13 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import listing
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import run
 from fastinstall.core.values import immutable
-from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.system_packages import BuildNeeds
+from fastinstall.model.recipe import BuildNeeds, NativeRequirement
 from fastinstall.observe.toolchain import find_package_manager
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
@@ -216,3 +222,56 @@ def explain_packages(request: BuildRequest, needs: BuildNeeds) -> str:
     """Return the hint that names this machine's packages."""
     manager = find_package_manager(request.variables)
     return needs.explain([manager] if manager else [])
+
+
+_ABIS = {"62": "62", "7": "70", "8": "80", "9": "90"}
+
+
+_PROGRAM = "#include <stddef.h>\n#include <stdio.h>\n#include <jpeglib.h>\n"
+
+
+_DEFINITION = re.compile(r"^(\s*#\s*define\s+JPEG_LIB_VERSION\s+)\d+", re.MULTILINE)
+
+
+def abi_of_library(name: str) -> str:
+    """Return JPEG_LIB_VERSION of a library by its file name; empty if unknown.
+
+    >>> abi_of_library("libjpeg-32d42e18.so.62.4.0"), abi_of_library("libjpeg.so.8")
+    ('62', '80')
+    """
+    match = re.search(r"\.so\.(\d+)", name)
+    return _ABIS.get(match[1], "") if match else ""
+
+
+def matching_headers(request: BuildRequest, headers: Headers, library: str, directory: Path) -> tuple[Path, ...]:
+    """Return directories to search first, so that the jpeg headers fit a library.
+
+    Args:
+        library: file name of the linked libjpeg.
+        directory: for a private copy.
+
+    Raises:
+        FailedError: the headers are not libjpeg-turbo's, so a copy would not work.
+    """
+    wanted = abi_of_library(library)
+    if not headers.jpeg_abi or not wanted or headers.jpeg_abi == wanted:
+        return ()
+    if not macro("LIBJPEG_TURBO_VERSION", preprocess(request, headers.directories, _PROGRAM)):
+        raise FailedError(
+            f"jpeglib.h is not libjpeg-turbo's: its ABI is {headers.jpeg_abi}, but {library} needs {wanted}",
+            hint="install libjpeg-turbo's headers: libjpeg62-turbo-dev (Debian), libjpeg-turbo8-dev (Ubuntu), "
+            "libjpeg-turbo-devel (Fedora)",
+        )
+    for header in _list_jpeg_headers(request, headers.directories):
+        text = header.read_text(encoding="utf-8", errors="surrogateescape")
+        adapted = _DEFINITION.sub(rf"\g<1>{wanted}", text)
+        files.write_bytes(directory / header.name, adapted.encode("utf-8", "surrogateescape"))
+    return (directory,)
+
+
+def _list_jpeg_headers(request: BuildRequest, directories: tuple[Path, ...]) -> tuple[Path, ...]:
+    """List the files of <jpeglib.h>: those that the compiler reads besides the standard library's."""
+    argv = (*request.compiler.command, *include_flags(directories), "-M", "-x", "c", "-")
+    rule = run(argv, environment=request.variables, stdin=_PROGRAM).stdout
+    paths = map(Path, rule.replace("\\\n", " ").split())
+    return tuple(path for path in paths if re.fullmatch(r"j(peglib|config|morecfg|error)[\w-]*\.h", path.name))

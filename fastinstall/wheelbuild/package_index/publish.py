@@ -20,13 +20,11 @@ from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
-from fastinstall.index.file_names import parse_filename
-from fastinstall.index.sound_wheels import read_sound_metadata
-from fastinstall.index.wheelhouse import read_sums
+from fastinstall.index.selection import parse_filename
+from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.output_directory import explain_write_errors, lock_directory, require_writable
-from fastinstall.wheelbuild.package_index.front_page import MARK, front_page
-from fastinstall.wheelbuild.package_index.pages import IndexedFile, index_pages
+from fastinstall.wheelbuild.package_index.front_page import MARK, IndexedFile, front_page, index_pages
 
 PAGES = "simple"
 FRONT_PAGE = "index.html"

@@ -2,7 +2,8 @@ from support.suite.golden import Golden
 
 from fastinstall.cli.commands.rollback import history_text
 from fastinstall.cli.console import Page
-from fastinstall.model.history import PastTransaction, Phase, Transactions
+from fastinstall.model.history import Phase
+from fastinstall.verbs.history import PastTransaction, Transactions
 
 SETUP = PastTransaction(
     id="20261121T100000Z-000001",

@@ -102,7 +102,6 @@ OWN = {
     "journal/snapshot.py": "the kernel's",
     "observe/_gpu_nvml.py": "in a process of its own, with a time limit",
     "observe/_inside.py": "in the target",
-    "observe/_mapped.py": "likewise",
     "observe/_operations.py": "likewise",
     "fleet/hosts.py": "line by line, by the same rules",
     "proof": "what its own runs wrote",

@@ -4,8 +4,7 @@ import pytest
 from packaging.tags import Tag
 from support.values.builders import changed, healthy_facts, recipe
 
-from fastinstall.index.file_names import list_supported_tags, parse_filename
-from fastinstall.index.selection import is_fitting, names_of, select
+from fastinstall.index.selection import list_supported_tags, make_choice, parse_filename, select
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -171,13 +170,12 @@ def test_other_files_are_not_taken_for_distributions(filename: str) -> None:
 
 
 def test_a_file_fits_by_name_and_tags() -> None:
-    tags = list_supported_tags(INTERPRETER)
-    wanted = names_of((recipe(),))
+    wanted = make_choice((recipe(),), INTERPRETER).is_wanted
 
-    assert is_fitting("Pillow-SIMD-9.5.0.post2.tar.gz", wanted, tags)
-    assert is_fitting("pillow-12.1.1-cp311-cp311-linux_x86_64.whl", wanted, tags)
-    assert not is_fitting("numpy-2.0.0.tar.gz", wanted, tags)
-    assert not is_fitting("pillow-12.1.1-cp310-cp310-linux_x86_64.whl", wanted, tags)
+    assert wanted("Pillow-SIMD-9.5.0.post2.tar.gz")
+    assert wanted("pillow-12.1.1-cp311-cp311-linux_x86_64.whl")
+    assert not wanted("numpy-2.0.0.tar.gz")
+    assert not wanted("pillow-12.1.1-cp310-cp310-linux_x86_64.whl")
 
 
 def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> None:
@@ -191,19 +189,19 @@ def test_a_library_that_is_linked_in_is_offered_by_the_recipes_name_of_it() -> N
 
 
 def test_of_an_ingredient_only_sdists_are_wanted() -> None:
-    tags, wanted = list_supported_tags(INTERPRETER), names_of((LINKING,))
+    wanted = make_choice((LINKING,), INTERPRETER).is_wanted
 
-    assert is_fitting("zlib_ng-1.1.0.tar.gz", wanted, tags)
-    assert not is_fitting("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, tags)
-    assert not is_fitting("zlib_ng-1.1.0.tar.gz", names_of((recipe(),)), tags)
+    assert wanted("zlib_ng-1.1.0.tar.gz")
+    assert not wanted("zlib_ng-1.1.0-cp311-cp311-manylinux_2_28_x86_64.whl")
+    assert not make_choice((recipe(),), INTERPRETER).is_wanted("zlib_ng-1.1.0.tar.gz")
 
 
 def test_a_compiler_is_one_that_the_machine_runs_which_builds_not_the_target() -> None:
-    there = list_supported_tags(replace(INTERPRETER, platform="linux-aarch64"))
-    here, wanted = list_supported_tags(INTERPRETER), names_of((recipe(),))
+    there = replace(INTERPRETER, platform="linux-aarch64")
+    built_here, built_there = make_choice((recipe(),), there, INTERPRETER), make_choice((recipe(),), there)
     ours, theirs = (f"ziglang-0.17.1-py3-none-manylinux_2_12_{machine}.whl" for machine in ("x86_64", "aarch64"))
-    assert is_fitting(ours, wanted, there, here)
-    assert not is_fitting(theirs, wanted, there, here)
-    assert is_fitting(theirs, wanted, there)
-    assert is_fitting("pillow-12.1.1-cp311-cp311-manylinux_2_28_aarch64.whl", wanted, there, here)
-    assert not is_fitting("pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl", wanted, there, here)
+    assert built_here.is_wanted(ours)
+    assert not built_here.is_wanted(theirs)
+    assert built_there.is_wanted(theirs)
+    assert built_here.is_wanted("pillow-12.1.1-cp311-cp311-manylinux_2_28_aarch64.whl")
+    assert not built_here.is_wanted("pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl")

@@ -7,10 +7,10 @@ from unearth.link import Link
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.index.downloads import store_download
-from fastinstall.index.selection import Names, is_fitting
+from fastinstall.index.selection import Choice
 from fastinstall.model.artefact import Artefact
 
-NAMES = Names(sources=frozenset({"pillow"}), wheels=frozenset({"pillow"}))
+CHOICE = Choice(sources=frozenset({"pillow"}), wheels=frozenset({"pillow"}), tags={}, platforms=frozenset())
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ NAMES = Names(sources=frozenset({"pillow"}), wheels=frozenset({"pillow"}))
 )
 def test_a_link_of_an_index_names_a_file_without_a_directory_or_is_not_wanted(path: str) -> None:
     name = Link(f"https://index.example/files/{path}").filename
-    assert not is_fitting(name, NAMES, {}) or "/" not in name
+    assert not CHOICE.is_wanted(name) or "/" not in name
 
 
 @pytest.mark.parametrize("name", ["../pillow-1.tar.gz", "/etc/pillow-1.tar.gz", "a/b", "..", ".", ""])

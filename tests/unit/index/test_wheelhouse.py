@@ -11,8 +11,7 @@ import pytest
 
 from fastinstall.core.archive_members import ArchiveError
 from fastinstall.core.errors import DocumentError, FailedError
-from fastinstall.index.sound_wheels import require_stack_alone
-from fastinstall.index.wheelhouse import describe_file, read_sums, read_wheelhouse
+from fastinstall.index.wheelhouse import describe_file, read_sums, read_wheelhouse, require_stack_alone
 
 WHEEL = "pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl"
 SDIST = "pillow_simd-12.1.1.post0.tar.gz"

@@ -3,9 +3,8 @@ from support.values.builders import conda_package
 
 from fastinstall.core.version_numbers import contains
 from fastinstall.model.conda import Conda
-from fastinstall.model.dependants import all_dependants, conda_dependants
+from fastinstall.model.dependants import all_dependants, build_asked, conda_dependants, version_asked
 from fastinstall.model.facts import Dependant
-from fastinstall.model.match_specs import build_asked, version_asked
 
 NAMES = frozenset({"pillow", "pil", "pillow-simd"})
 VERSIONS = (

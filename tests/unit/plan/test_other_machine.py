@@ -9,7 +9,7 @@ from support.values.builders import healthy_facts, recipe
 
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.index.file_names import list_supported_tags
+from fastinstall.index.selection import list_supported_tags
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, Request, ToolchainSource
 from fastinstall.plan.level_choice import choose_best_level

@@ -11,9 +11,9 @@ import pytest
 from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.request import Risk
-from fastinstall.plan.plan import Plan
+from fastinstall.plan.plan import Plan, find_differences
 from fastinstall.plan.planner import make_plan
-from fastinstall.plan.saved_plan import allow_risks, find_differences, list_fetched_artefacts, select_named_releases
+from fastinstall.plan.saved_plan import allow_risks, list_fetched_artefacts, select_named_releases
 from fastinstall.plan.situation import Situation
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "plans").glob("*.json"))
@@ -167,7 +167,7 @@ def test_every_field_of_a_plan_is_judged_or_named_here_as_one_that_is_not() -> N
         for word in key.replace("[", ".").replace("]", "").split("."):
             holder, last = (holder[int(last) if last.isdigit() else last] if last else holder), word
         holder[int(last) if last.isdigit() else last] = "forged"
-        found = list(importlib.import_module("fastinstall.plan.saved_plan")._compare_values(forged, anew, ""))
+        found = list(importlib.import_module("fastinstall.plan.plan")._compare_values(forged, anew, ""))
         assert bool(found) is not key.endswith(UNJUDGED), key
         judged += bool(found)
     assert judged > 40

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fastinstall.wheelbuild.package_index.front_page import MARK, front_page
-from fastinstall.wheelbuild.package_index.pages import IndexedFile
+from fastinstall.wheelbuild.package_index.front_page import MARK, IndexedFile, front_page
 
 FILE = IndexedFile(
     name="pillow",

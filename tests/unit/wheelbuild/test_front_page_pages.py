@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from fastinstall.wheelbuild.package_index.pages import IndexedFile, index_pages
+from fastinstall.wheelbuild.package_index.front_page import IndexedFile, index_pages
 
 FILE = IndexedFile(
     name="pillow",

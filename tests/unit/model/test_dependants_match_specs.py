@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.model.match_specs import bounds_of, name_of_spec
+from fastinstall.model.dependants import bounds_of, name_of_spec
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 import pytest
 from support.values.builders import recipe
 
-from fastinstall.model.recipe import NativeRequirement
-from fastinstall.model.system_packages import ELSEWHERE, INSTALL, BuildNeeds
+from fastinstall.model.recipe import ELSEWHERE, INSTALL, BuildNeeds, NativeRequirement
 
 JPEG = recipe().libraries["jpeg"]
 TIFF = NativeRequirement(header="tiffio.h", link="tiff", apk=("tiff-dev",), zypper=("libtiff-devel",))

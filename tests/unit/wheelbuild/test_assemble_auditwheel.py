@@ -2,7 +2,7 @@
 
 import pytest
 
-from fastinstall.wheelbuild.auditwheel import platforms
+from fastinstall.wheelbuild.assemble import platforms
 
 OFFICIAL = ("manylinux_2_27_x86_64", "manylinux_2_28_x86_64")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.makefile import MakefileCompilation, compile_steps
+from fastinstall.wheelbuild.static_libraries import MakefileCompilation, compile_steps
 
 TOP = r"""
 CC=cc
