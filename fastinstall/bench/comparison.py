@@ -83,10 +83,7 @@ def compute_gain(ratios: Sequence[float]) -> report.Gain:
     left_out = len(ratios) // _OUTLIERS
     kept = sorted(ratios)[left_out : len(ratios) - left_out]
     return report.Gain(
-        ratio=round(statistics.median(ratios), 4),
-        low=round(kept[0], 4),
-        high=round(kept[-1], 4),
-        rounds=len(ratios),
+        ratio=round(statistics.median(ratios), 4), low=round(kept[0], 4), high=round(kept[-1], 4), rounds=len(ratios)
     )
 
 

@@ -133,13 +133,7 @@ class LoadingProcess:
         self.versions = versions
 
     def measure(
-        self,
-        seconds: float,
-        *,
-        cold: bool = False,
-        indexes: Sequence[int] = (),
-        timeout: float = 120.0,
-        group: int = 0,
+        self, seconds: float, *, cold: bool = False, indexes: Sequence[int] = (), timeout: float = 120.0, group: int = 0
     ) -> LoadingMeasurement:
         """Load images, as often as fits into `seconds`, at least once.
 

@@ -284,7 +284,7 @@ KNOWN_DIFFERENCES: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {
         # The sum lies half-way between 35,993 and 35,994. The official wheel's compiler fuses products and sums of
         # several statements, -ffp-contract=on those of one. The only one of 40,726 cases (2026-11-28).
-        AARCH64.machine: {"resize/I/35x13/box,3x131": 1},
+        AARCH64.machine: {"resize/I/35x13/box,3x131": 1}
     }
 )
 """How far cases may differ from the official wheel of an architecture, in steps of their mode, each with its reason."""
