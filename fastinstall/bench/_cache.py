@@ -42,17 +42,15 @@ def _drop_pages(descriptor: int) -> bool:
     with contextlib.suppress(OSError):  # on a read-only filesystem
         os.fdatasync(descriptor)  # a dirty page cannot be dropped
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    return not _is_cached(descriptor)
-
-
-def _is_cached(descriptor: int) -> bool:
-    """Return whether a page of the file is in memory; true of a file of another user, whose pages the kernel hides."""
     size = os.fstat(descriptor).st_size
-    return size > 0 and _is_mapping_resident(descriptor, size)
+    return size == 0 or not _is_mapping_resident(descriptor, size)
 
 
 def _is_mapping_resident(descriptor: int, size: int) -> bool:
-    """Ask mincore(2), on our own mapping, which loads no page."""
+    """Return whether a page of the file is in memory; true of a file of another user, whose pages the kernel hides.
+
+    Asks mincore(2), on our own mapping, which loads no page.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *([ctypes.c_int] * 3), ctypes.c_long]

@@ -8,34 +8,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from fastinstall.bench import report
 from fastinstall.bench import wording as words
-from fastinstall.bench.report import (
-    BottleneckVerdict,
-    CandidateResult,
-    LoadingEngine,
-    LoadingLimit,
-    LoadingRate,
-    Stage,
-    Timing,
-    Workload,
-)
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
 _GROUPS = {
-    Stage.READ: LoadingLimit.IO,
-    Stage.DECODE: LoadingLimit.DECODE,
-    Stage.CONVERT: LoadingLimit.RESIZE,
-    Stage.RESIZE: LoadingLimit.RESIZE,
-    Stage.CROP: LoadingLimit.RESIZE,
-    Stage.ARRAY: LoadingLimit.COPY,
-    Stage.TENSOR: LoadingLimit.COPY,
+    report.Stage.READ: report.LoadingLimit.IO,
+    report.Stage.DECODE: report.LoadingLimit.DECODE,
+    report.Stage.CONVERT: report.LoadingLimit.RESIZE,
+    report.Stage.RESIZE: report.LoadingLimit.RESIZE,
+    report.Stage.CROP: report.LoadingLimit.RESIZE,
+    report.Stage.ARRAY: report.LoadingLimit.COPY,
+    report.Stage.TENSOR: report.LoadingLimit.COPY,
 }
 _WORK = {
-    LoadingLimit.IO: "reading files",
-    LoadingLimit.DECODE: "decoding",
-    LoadingLimit.RESIZE: "converting and resizing",
-    LoadingLimit.COPY: "copying arrays",
+    report.LoadingLimit.IO: "reading files",
+    report.LoadingLimit.DECODE: "decoding",
+    report.LoadingLimit.RESIZE: "converting and resizing",
+    report.LoadingLimit.COPY: "copying arrays",
 }
 _PART_FOR_FILES = 0.5
 """The part of memory available to the page cache: training needs the rest."""
@@ -53,7 +44,7 @@ class StageCost:
     """
 
     name: str
-    limit: LoadingLimit
+    limit: report.LoadingLimit
     ms: float
     share: float
 
@@ -63,7 +54,9 @@ _AHEAD = 1.25
 """A group is the bottleneck with at least this share, and this multiple of the next share."""
 
 
-def list_stage_costs(baseline: CandidateResult, workload: Workload, machine: LoaderLimits) -> tuple[StageCost, ...]:
+def list_stage_costs(
+    baseline: report.CandidateResult, workload: report.Workload, machine: LoaderLimits
+) -> tuple[StageCost, ...]:
     """Return the cost of every stage, from the images' real place, and of handing over; unmeasured ones are omitted.
 
     Args:
@@ -76,16 +69,16 @@ def list_stage_costs(baseline: CandidateResult, workload: Workload, machine: Loa
         return ()
     costs = [(str(each.stage), _GROUPS[each.stage], each.ms) for each in timing.stages]
     if timing.cold_read_ms is not None and reads_from_disk(workload, machine):
-        costs[0] = ("read from disk", LoadingLimit.IO, timing.cold_read_ms)
+        costs[0] = ("read from disk", report.LoadingLimit.IO, timing.cold_read_ms)
     if lost := _measure_worker_overhead(baseline, timing):
-        costs.append(("hand over", LoadingLimit.COPY, lost))
+        costs.append(("hand over", report.LoadingLimit.COPY, lost))
     whole = sum(ms for _, _, ms in costs) or 1.0
     return tuple(StageCost(name=name, limit=limit, ms=ms, share=ms / whole) for name, limit, ms in costs)
 
 
 def verdict_of(
-    baseline: CandidateResult, workload: Workload, machine: LoaderLimits, target_rate: float | None
-) -> BottleneckVerdict:
+    baseline: report.CandidateResult, workload: report.Workload, machine: LoaderLimits, target_rate: float | None
+) -> report.BottleneckVerdict:
     """Return what limits the loading: the group of stages that stands out; none if the target is reached.
 
     Args:
@@ -97,13 +90,13 @@ def verdict_of(
     timing = baseline.timing
     if timing is None:
         sentence = f"nothing was measured: {baseline.reason or baseline.outcome}"
-        return BottleneckVerdict(bound=LoadingLimit.UNTOLD, sentence=sentence, target_rate=target_rate)
+        return report.BottleneckVerdict(bound=report.LoadingLimit.UNTOLD, sentence=sentence, target_rate=target_rate)
     best = _find_reached_rate(baseline, timing, is_cold=reads_from_disk(workload, machine))
     bound, where = _find_bottleneck(list_stage_costs(baseline, workload, machine))
     if target_rate is not None and best.images_per_second >= target_rate:
-        bound, where = LoadingLimit.FAST_ENOUGH, ""
+        bound, where = report.LoadingLimit.FAST_ENOUGH, ""
     wanted = f"; you need {words.format_rate(target_rate)}" if target_rate is not None else ""
-    return BottleneckVerdict(
+    return report.BottleneckVerdict(
         bound=bound,
         sentence=f"{where}{words.describe_worker_rate(best)}{wanted}",
         evidence=tuple(_describe_files(timing, workload, machine)),
@@ -112,38 +105,41 @@ def verdict_of(
     )
 
 
-def _find_bottleneck(costs: Sequence[StageCost]) -> tuple[LoadingLimit, str]:
+def _find_bottleneck(costs: Sequence[StageCost]) -> tuple[report.LoadingLimit, str]:
     """Return the group that stands out, and the beginning of a sentence about it."""
     if not any(each.name.startswith("read") for each in costs):
-        return LoadingLimit.UNTOLD, "your loader runs as one piece, so its stages cannot be separated; "
-    shares = Counter[LoadingLimit]()
+        return report.LoadingLimit.UNTOLD, "your loader runs as one piece, so its stages cannot be separated; "
+    shares = Counter[report.LoadingLimit]()
     for each in costs:
         shares[each.limit] += each.share  # type: ignore[assignment]  # a Counter counts fractions too
     (first, share), (second, next_share) = shares.most_common(2)
     if share >= _STANDS_OUT and share >= _AHEAD * next_share:
         return first, f"{_WORK[first]} takes {share:.0%} of the time; "
-    return LoadingLimit.UNTOLD, f"no stage stands out: {_WORK[first]} {share:.0%}, {_WORK[second]} {next_share:.0%}; "
+    return (
+        report.LoadingLimit.UNTOLD,
+        f"no stage stands out: {_WORK[first]} {share:.0%}, {_WORK[second]} {next_share:.0%}; ",
+    )
 
 
-def reads_from_disk(workload: Workload, machine: LoaderLimits) -> bool:
+def reads_from_disk(workload: report.Workload, machine: LoaderLimits) -> bool:
     """Return whether the files exceed the page cache, so that every epoch reads them again."""
     in_memory = workload.filesystem is not None and workload.filesystem.memory
     size = workload.files * workload.mean_bytes
     return 0 < machine.memory_bytes * _PART_FOR_FILES < size and not in_memory
 
 
-def find_best_rate(rates: tuple[LoadingRate, ...]) -> LoadingRate | None:
+def find_best_rate(rates: tuple[report.LoadingRate, ...]) -> report.LoadingRate | None:
     """Return the highest rate, or None if none was measured."""
     return max(rates, key=lambda rate: rate.images_per_second, default=None)
 
 
-def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bool) -> LoadingRate:
+def _find_reached_rate(baseline: report.CandidateResult, timing: report.Timing, *, is_cold: bool) -> report.LoadingRate:
     """Return the best rate with workers; from disk, with the extra time of a cold read.
 
     Each worker waits for its own read. If no workers were tried, it is the process itself.
     """
-    best = find_best_rate(baseline.rates) or LoadingRate(
-        workers=0, engine=LoadingEngine.OWN, images_per_second=timing.images_per_second, first_batch_seconds=0.0
+    best = find_best_rate(baseline.rates) or report.LoadingRate(
+        workers=0, engine=report.LoadingEngine.OWN, images_per_second=timing.images_per_second, first_batch_seconds=0.0
     )
     if not is_cold:
         return best
@@ -152,13 +148,13 @@ def _find_reached_rate(baseline: CandidateResult, timing: Timing, *, is_cold: bo
     return replace(best, images_per_second=slowed)
 
 
-def measure_cold_delay(timing: Timing) -> float:
+def measure_cold_delay(timing: report.Timing) -> float:
     """Return by how many milliseconds reading an image takes longer from disk; 0 if that was not measured."""
-    read = sum(each.ms for each in timing.stages if each.stage is Stage.READ)
+    read = sum(each.ms for each in timing.stages if each.stage is report.Stage.READ)
     return max(0.0, (timing.cold_read_ms or 0.0) - read)
 
 
-def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float:
+def _measure_worker_overhead(baseline: report.CandidateResult, timing: report.Timing) -> float:
     """Return one worker's overhead in milliseconds per image; 0 if it was not measured.
 
     Both rates are measured like a loader, one after the other: collecting a batch is no handing over, and the CPU's
@@ -169,7 +165,7 @@ def _measure_worker_overhead(baseline: CandidateResult, timing: Timing) -> float
     return max(0.0, 1000 / best[1] - (1000 / best[0] if 0 in best else timing.ms)) if 1 in best else 0.0
 
 
-def _describe_files(timing: Timing, workload: Workload, machine: LoaderLimits) -> Iterator[str]:
+def _describe_files(timing: report.Timing, workload: report.Workload, machine: LoaderLimits) -> Iterator[str]:
     """Yield where the files come from, if it matters."""
     if reads_from_disk(workload, machine):
         files, memory = map(words.format_size, (workload.files * workload.mean_bytes, machine.memory_bytes))

@@ -8,16 +8,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from fastinstall.bench.catalogue import (
-    HUGE_PAGES,
-    HUGE_PAGES_TITLE,
-    USUAL_PRIORITY,
-    Adapter,
-    StoreKind,
-    all_adapters,
-    all_kinds,
-    huge_pages_variables,
-)
+from fastinstall.bench import catalogue
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
@@ -49,11 +40,11 @@ class CandidateRun:
 
     candidate: Candidate
     site: tuple[Path, ...] = ()
-    store: StoreKind | None = None
+    store: catalogue.StoreKind | None = None
     formats: tuple[str, ...] = ()
     scales: float = 0
     batched: bool = False
-    priority: int = USUAL_PRIORITY
+    priority: int = catalogue.USUAL_PRIORITY
     absent: str = ""
     absence: CandidateOutcome = CandidateOutcome.MISSING
     control: str = ""
@@ -100,8 +91,8 @@ class Materials:
     official: UnpackedPackages | None = None
     fastinstall: UnpackedPackages | None = None
     libraries: Mapping[str, UnpackedPackages] = field(default_factory=dict)
-    adapters: tuple[Adapter, ...] = field(default_factory=all_adapters)
-    stores: tuple[StoreKind, ...] = field(default_factory=all_kinds)
+    adapters: tuple[catalogue.Adapter, ...] = field(default_factory=catalogue.all_adapters)
+    stores: tuple[catalogue.StoreKind, ...] = field(default_factory=catalogue.all_kinds)
 
 
 def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
@@ -141,7 +132,7 @@ def _list_stacks(materials: Materials, adapter: str) -> Iterator[CandidateRun]:
             )
 
 
-def _make_decoder_run(adapter: Adapter, materials: Materials) -> CandidateRun:
+def _make_decoder_run(adapter: catalogue.Adapter, materials: Materials) -> CandidateRun:
     return _make_run(
         CandidateKind.DECODER,
         adapter.name,
@@ -157,13 +148,15 @@ def _make_decoder_run(adapter: Adapter, materials: Materials) -> CandidateRun:
 
 
 def _list_settings(materials: Materials, adapter: str) -> Iterator[CandidateRun]:
-    variables = huge_pages_variables(materials.machine, materials.variables)
+    variables = catalogue.huge_pages_variables(materials.machine, materials.variables)
     if variables:
         kind = CandidateKind.SETTING
-        yield _make_run(kind, HUGE_PAGES, HUGE_PAGES_TITLE, adapter=adapter, variables=variables, priority=40)
+        yield _make_run(
+            kind, catalogue.HUGE_PAGES, catalogue.HUGE_PAGES_TITLE, adapter=adapter, variables=variables, priority=40
+        )
 
 
-def _make_store_run(kind: StoreKind, materials: Materials) -> CandidateRun:
+def _make_store_run(kind: catalogue.StoreKind, materials: Materials) -> CandidateRun:
     return _make_run(
         CandidateKind.STORAGE,
         kind.name,

@@ -9,37 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from fastinstall.bench import loading, report
 from fastinstall.bench.candidates import OWN_LOADER, CandidateRun
 from fastinstall.bench.effort import Schedule
-from fastinstall.bench.loading import (
-    ImageStore,
-    Job,
-    LoadingMeasurement,
-    LoadingProcess,
-    NotLoadedError,
-    Picture,
-    start_loading,
-)
-from fastinstall.bench.report import (
-    CONTROL,
-    Candidate,
-    CandidateOutcome,
-    CandidateResult,
-    Difference,
-    Gain,
-    Stage,
-    StageTime,
-    Timing,
-)
 from fastinstall.bench.temporary_store import MadeStore
 from fastinstall.core.errors import FailedError
 
-Round = tuple[LoadingMeasurement, LoadingMeasurement]
+Round = tuple[loading.LoadingMeasurement, loading.LoadingMeasurement]
 """The baseline, and the other process after it, on the images that both can load."""
 
 
 def take_turns(
-    baseline: LoadingProcess, other: LoadingProcess, indexes: Sequence[int], schedule: Schedule
+    baseline: loading.LoadingProcess, other: loading.LoadingProcess, indexes: Sequence[int], schedule: Schedule
 ) -> list[Round]:
     """Measure two processes in turn.
 
@@ -61,7 +42,9 @@ def take_turns(
     return turns
 
 
-def measure_baseline(baseline: LoadingProcess, indexes: Sequence[int], schedule: Schedule) -> LoadingMeasurement:
+def measure_baseline(
+    baseline: loading.LoadingProcess, indexes: Sequence[int], schedule: Schedule
+) -> loading.LoadingMeasurement:
     """Measure one turn of the baseline.
 
     Raises:
@@ -75,8 +58,10 @@ def measure_baseline(baseline: LoadingProcess, indexes: Sequence[int], schedule:
 def _needing_baseline() -> Iterator[None]:
     try:
         yield
-    except NotLoadedError as error:
-        became = {CandidateOutcome.CRASHED: "crashed", CandidateOutcome.HUNG: "hung"}.get(error.outcome, "failed")
+    except loading.NotLoadedError as error:
+        became = {report.CandidateOutcome.CRASHED: "crashed", report.CandidateOutcome.HUNG: "hung"}.get(
+            error.outcome, "failed"
+        )
         hint = "fastinstall doctor; for your own loader: load one image with it"
         raise FailedError(f"the baseline {became}: {error.reason}", hint=hint) from error
 
@@ -93,11 +78,11 @@ _OUTLIERS = 6
 """With this many rounds, the range omits one at either end: another program may have run."""
 
 
-def compute_gain(ratios: Sequence[float]) -> Gain:
+def compute_gain(ratios: Sequence[float]) -> report.Gain:
     """Return the median of the rounds' ratios, and their range."""
     left_out = len(ratios) // _OUTLIERS
     kept = sorted(ratios)[left_out : len(ratios) - left_out]
-    return Gain(
+    return report.Gain(
         ratio=round(statistics.median(ratios), 4),
         low=round(kept[0], 4),
         high=round(kept[-1], 4),
@@ -105,7 +90,7 @@ def compute_gain(ratios: Sequence[float]) -> Gain:
     )
 
 
-def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -> Timing:
+def compute_timing(measured: Sequence[loading.LoadingMeasurement], scale: float = 1.0) -> report.Timing:
     """Return the median of several rounds, stage by stage; their sum is the total.
 
     Args:
@@ -114,9 +99,9 @@ def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -
     """
     stages = {name: scale * statistics.median([each.stages[name] for each in measured]) for name in measured[0].stages}
     whole = sum(stages.values())
-    return Timing(
+    return report.Timing(
         stages=tuple(
-            StageTime(stage=Stage(name), ms=round(ms, 5), share=round(ms / whole, 4) if whole else 0.0)
+            report.StageTime(stage=report.Stage(name), ms=round(ms, 5), share=round(ms / whole, 4) if whole else 0.0)
             for name, ms in stages.items()
         ),
         ms=round(whole, 5),
@@ -125,7 +110,7 @@ def compute_timing(measured: Sequence[LoadingMeasurement], scale: float = 1.0) -
     )
 
 
-def compute_drift(turns: Sequence[Round], baseline: Sequence[LoadingMeasurement]) -> float:
+def compute_drift(turns: Sequence[Round], baseline: Sequence[loading.LoadingMeasurement]) -> float:
     """Return how much slower the machine was when the baseline ran alone than in these turns.
 
     A virtual machine's speed changes within minutes by more than many candidates gain. Rates from different times are
@@ -140,16 +125,16 @@ def compute_drift(turns: Sequence[Round], baseline: Sequence[LoadingMeasurement]
     return statistics.median([each.ms for each in baseline]) / statistics.median([each.ms for each, _ in turns])
 
 
-def _require_complete(measured: LoadingMeasurement) -> LoadingMeasurement:
+def _require_complete(measured: loading.LoadingMeasurement) -> loading.LoadingMeasurement:
     """Require all images: one that failed after it was loaded once makes the rounds incomparable."""
     if measured.failed:
         reason = next(iter(measured.failed.values()))
         told = f"{len(measured.failed)} images failed that it had loaded before: {reason}"
-        raise NotLoadedError(CandidateOutcome.FAILED, told)
+        raise loading.NotLoadedError(report.CandidateOutcome.FAILED, told)
     return measured
 
 
-def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> Difference:
+def compare_pictures(reference: Sequence[loading.Picture], other: Sequence[loading.Picture]) -> report.Difference:
     """Compare pictures of the same images, channel by channel.
 
     Args:
@@ -162,20 +147,20 @@ def compare_pictures(reference: Sequence[Picture], other: Sequence[Picture]) -> 
     total = highest = values = 0
     for one, another in zip(reference, other, strict=True):
         if one.shape != another.shape or len(one.data) != len(another.data):
-            return Difference(mean=0.0, highest=0, images=len(reference), same_shape=False)
+            return report.Difference(mean=0.0, highest=0, images=len(reference), same_shape=False)
         values += len(one.data)
         if one.data != another.data:
             steps = bytes(map(abs, map(operator.sub, one.data, another.data)))
             total += sum(steps)
             highest = max(highest, max(steps))  # noqa: PLW3301 (unpacking them would cost more than all the rest)
-    return Difference(mean=total / values if values else 0.0, highest=highest, images=len(reference))
+    return report.Difference(mean=total / values if values else 0.0, highest=highest, images=len(reference))
 
 
 _COMPARED = 3
 _COMPARED_BYTES = 12_000_000
 
 
-def job_of(baseline: Job, candidate_run: CandidateRun, store: ImageStore | None = None) -> Job:
+def job_of(baseline: loading.Job, candidate_run: CandidateRun, store: loading.ImageStore | None = None) -> loading.Job:
     """Return a candidate's job, from the baseline's."""
     own = candidate_run.candidate.adapter == OWN_LOADER
     return replace(
@@ -191,16 +176,16 @@ def job_of(baseline: Job, candidate_run: CandidateRun, store: ImageStore | None 
 class BaselineComparison:
     """The running baseline, and its measurements."""
 
-    def __init__(self, job: Job, baseline: LoadingProcess, schedule: Schedule) -> None:
+    def __init__(self, job: loading.Job, baseline: loading.LoadingProcess, schedule: Schedule) -> None:
         self.job = job
         self.loading = baseline
         self.schedule = schedule
         self.indexes = tuple(range(len(job.images)))
-        self._alone: tuple[LoadingMeasurement, ...] = ()
-        self._reference: dict[int, Picture] = {}
+        self._alone: tuple[loading.LoadingMeasurement, ...] = ()
+        self._reference: dict[int, loading.Picture] = {}
         self._ratios: dict[str, list[float]] = {}
 
-    def choose_images(self, most_seconds: float, least: int) -> LoadingMeasurement:
+    def choose_images(self, most_seconds: float, least: int) -> loading.LoadingMeasurement:
         """Load every image once, and drop those that fail or exceed the time.
 
         Args:
@@ -218,7 +203,7 @@ class BaselineComparison:
             self._load_reference_picture(index)
         return first
 
-    def measure(self) -> tuple[LoadingMeasurement, ...]:
+    def measure(self) -> tuple[loading.LoadingMeasurement, ...]:
         """Measure the baseline alone, round by round.
 
         Raises:
@@ -228,7 +213,7 @@ class BaselineComparison:
         self._alone = tuple(measure_baseline(self.loading, self.indexes, self.schedule) for _ in rounds)
         return self._alone
 
-    def measure_cold(self) -> LoadingMeasurement:
+    def measure_cold(self) -> loading.LoadingMeasurement:
         """Measure the baseline once, with the files dropped from the page cache if possible.
 
         Raises:
@@ -244,7 +229,7 @@ class BaselineComparison:
             each for each in self.indexes if each in held and (not formats or self.job.formats[each] in formats)
         )
 
-    def measure_candidate(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> CandidateResult:
+    def measure_candidate(self, candidate_run: CandidateRun, made: MadeStore | None = None) -> report.CandidateResult:
         """Compare a candidate with the baseline; any failure is its outcome.
 
         If it was measured before, the gain covers all its rounds.
@@ -262,23 +247,23 @@ class BaselineComparison:
         indexes = self.list_able_indexes(candidate_run, made)
         if not indexes:
             reason = f"it only reads {', '.join(candidate_run.formats)}"
-            return make_unmeasured(candidate, CandidateOutcome.UNSUITED, reason)
+            return make_unmeasured(candidate, report.CandidateOutcome.UNSUITED, reason)
         job = job_of(self.job, candidate_run, made.store if made else None)
         turns: list[Round] = []
         try:
             for _ in range(self.schedule.starts):
-                with start_loading(job, self.schedule.start_patience) as other:
+                with loading.start_loading(job, self.schedule.start_patience) as other:
                     indexes = self._find_loadable(other, indexes)
                     difference, versions = self._measure_difference(other, indexes), other.versions
                     turns += take_turns(self.loading, other, indexes, self.schedule)
-        except NotLoadedError as error:
+        except loading.NotLoadedError as error:
             return make_unmeasured(candidate, error.outcome, error.reason)
         ratios = self._ratios.setdefault(candidate.name, [])
         ratios += compute_ratios(turns)
-        return CandidateResult(
+        return report.CandidateResult(
             candidate=candidate,
-            outcome=CandidateOutcome.MEASURED,
-            reason=f"{CONTROL}{candidate_run.control}" if candidate_run.control else "",
+            outcome=report.CandidateOutcome.MEASURED,
+            reason=f"{report.CONTROL}{candidate_run.control}" if candidate_run.control else "",
             versions=versions,
             timing=compute_timing([each for _, each in turns], compute_drift(turns, self._alone)),
             gain=compute_gain(ratios),
@@ -286,18 +271,18 @@ class BaselineComparison:
             left_out=len(self.indexes) - len(indexes),
         )
 
-    def _find_loadable(self, other: LoadingProcess, indexes: Sequence[int]) -> tuple[int, ...]:
+    def _find_loadable(self, other: loading.LoadingProcess, indexes: Sequence[int]) -> tuple[int, ...]:
         """Return the indexes of images that a candidate loads, in a first pass that warms it up."""
         first = other.measure(0.0, indexes=indexes, timeout=self.schedule.patience)
         return tuple(each for each in indexes if str(each) not in first.failed)
 
-    def _measure_difference(self, other: LoadingProcess, indexes: Sequence[int]) -> Difference | None:
+    def _measure_difference(self, other: loading.LoadingProcess, indexes: Sequence[int]) -> report.Difference | None:
         """Compare some images, fewer if they are large; None if the baseline returns no arrays.
 
         Both processes return their pictures before timing: the memory that this leaves made one of two equal processes
         8% faster (measured 2026-11-23, images of 200 pixels).
         """
-        few: dict[int, Picture] = {}
+        few: dict[int, loading.Picture] = {}
         for index in indexes[:_COMPARED]:
             if sum(len(each.data) for each in few.values()) >= _COMPARED_BYTES:
                 break
@@ -308,20 +293,20 @@ class BaselineComparison:
         theirs = [other.pictures([index], self.schedule.patience)[0] for index in few]
         return compare_pictures(tuple(few.values()), theirs)
 
-    def _load_reference_picture(self, index: int) -> Picture | None:
+    def _load_reference_picture(self, index: int) -> loading.Picture | None:
         if index not in self._reference:
             with _needing_baseline():
                 try:
                     self._reference[index] = self.loading.pictures([index], self.schedule.patience)[0]
-                except NotLoadedError as error:
-                    if error.outcome is CandidateOutcome.FAILED:
+                except loading.NotLoadedError as error:
+                    if error.outcome is report.CandidateOutcome.FAILED:
                         return None  # it is alive, but returns no array
                     raise
         return self._reference[index]
 
 
 @contextmanager
-def start_comparison(job: Job, schedule: Schedule) -> Iterator[BaselineComparison]:
+def start_comparison(job: loading.Job, schedule: Schedule) -> Iterator[BaselineComparison]:
     """Start the baseline; it is killed when the block ends.
 
     Raises:
@@ -329,10 +314,12 @@ def start_comparison(job: Job, schedule: Schedule) -> Iterator[BaselineCompariso
     """
     with ExitStack() as closing:
         with _needing_baseline():
-            baseline = closing.enter_context(start_loading(job, schedule.start_patience))
+            baseline = closing.enter_context(loading.start_loading(job, schedule.start_patience))
         yield BaselineComparison(job, baseline, schedule)
 
 
-def make_unmeasured(candidate: Candidate, outcome: CandidateOutcome, reason: str) -> CandidateResult:
+def make_unmeasured(
+    candidate: report.Candidate, outcome: report.CandidateOutcome, reason: str
+) -> report.CandidateResult:
     """Return a candidate's result that only has a reason."""
-    return CandidateResult(candidate=candidate, outcome=outcome, reason=reason, versions={})
+    return report.CandidateResult(candidate=candidate, outcome=outcome, reason=reason, versions={})

@@ -13,14 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fastinstall.bench.candidates import (
-    FASTINSTALL,
-    OFFICIAL_WHEEL,
-    CandidateRun,
-    Materials,
-    UnpackedPackages,
-    make_candidate_runs,
-)
+from fastinstall.bench import candidates
 from fastinstall.bench.catalogue import HUGE_PAGES, HUGE_PAGES_TITLE, Description, all_adapters, all_kinds
 from fastinstall.bench.effort import BenchContext
 from fastinstall.bench.loading import NotLoadedError
@@ -58,8 +51,8 @@ class PossibleCandidate:
 def list_known_candidates() -> tuple[PossibleCandidate, ...]:
     """Return every candidate, even if it cannot be measured on this machine."""
     known: tuple[tuple[CandidateKind, str, str, tuple[str, ...]], ...] = (
-        (CandidateKind.STACK, FASTINSTALL, "fastinstall's build, not yet installed", ()),
-        (CandidateKind.STACK, OFFICIAL_WHEEL, "the newest official wheel of Pillow", ()),
+        (CandidateKind.STACK, candidates.FASTINSTALL, "fastinstall's build, not yet installed", ()),
+        (CandidateKind.STACK, candidates.OFFICIAL_WHEEL, "the newest official wheel of Pillow", ()),
         *((CandidateKind.DECODER, each.name, each.title, each.brings) for each in all_adapters()),
         (CandidateKind.SETTING, HUGE_PAGES, HUGE_PAGES_TITLE, ()),
         *((CandidateKind.STORAGE, each.name, each.title, each.brings) for each in all_kinds()),
@@ -70,8 +63,8 @@ def list_known_candidates() -> tuple[PossibleCandidate, ...]:
 
 
 def choose_candidate_runs(
-    context: BenchContext, official: UnpackedPackages | None, ours: UnpackedPackages | None
-) -> tuple[CandidateRun, ...]:
+    context: BenchContext, official: candidates.UnpackedPackages | None, ours: candidates.UnpackedPackages | None
+) -> tuple[candidates.CandidateRun, ...]:
     """Return what to compare with the baseline; requested packages are fetched now.
 
     Args:
@@ -87,7 +80,7 @@ def choose_candidate_runs(
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no candidate is named {unknown[0]!r}", hint=f"choose from: {', '.join(known)}")
-    materials = Materials(
+    materials = candidates.Materials(
         machine=context.machine,
         variables=context.session.variables,
         own_loader=bool(context.request.loader),
@@ -95,19 +88,19 @@ def choose_candidate_runs(
         fastinstall=ours,
         libraries=dict(_find_libraries(context)),
     )
-    found = {each.name: each for each in make_candidate_runs(materials) if not names or each.name in names}
+    found = {each.name: each for each in candidates.make_candidate_runs(materials) if not names or each.name in names}
     return (*found.values(), *(_make_absent_run(known[name]) for name in names if name not in found))
 
 
-def _make_absent_run(known: PossibleCandidate) -> CandidateRun:
+def _make_absent_run(known: PossibleCandidate) -> candidates.CandidateRun:
     """Return a requested candidate that does not exist on this machine."""
     is_stack = known.kind is CandidateKind.STACK
     reason = "it is installed already" if is_stack else "it is set already, or unknown to this system"
     candidate = Candidate(name=known.name, title=known.title, kind=known.kind, variables={})
-    return CandidateRun(candidate=candidate, absent=reason, absence=CandidateOutcome.UNSUITED)
+    return candidates.CandidateRun(candidate=candidate, absent=reason, absence=CandidateOutcome.UNSUITED)
 
 
-def _find_libraries(context: BenchContext) -> Iterator[tuple[str, UnpackedPackages]]:
+def _find_libraries(context: BenchContext) -> Iterator[tuple[str, candidates.UnpackedPackages]]:
     """Yield, by name, what is fetched or missing; what only needs Pillow is left out."""
     both: tuple[Description, ...] = (*all_adapters(), *all_kinds())
     needs = {each.name: each for each in both if set(each.modules) - {"PIL"}}
@@ -120,7 +113,7 @@ def _find_libraries(context: BenchContext) -> Iterator[tuple[str, UnpackedPackag
             yield name, _fetch_unpacked(context, need)
         elif lacking:
             cure = need.by_hand or _explain_fetching(name)
-            yield name, UnpackedPackages(absent=f"{lacking[0]} is not installed; {cure}")
+            yield name, candidates.UnpackedPackages(absent=f"{lacking[0]} is not installed; {cure}")
 
 
 def _choose_fetched(context: BenchContext, needs: Mapping[str, Description]) -> tuple[str, ...]:
@@ -134,9 +127,9 @@ def _choose_fetched(context: BenchContext, needs: Mapping[str, Description]) -> 
     return asked
 
 
-def _fetch_unpacked(context: BenchContext, need: Description) -> UnpackedPackages:
+def _fetch_unpacked(context: BenchContext, need: Description) -> candidates.UnpackedPackages:
     if need.by_hand:
-        return UnpackedPackages(absent=need.by_hand)
+        return candidates.UnpackedPackages(absent=need.by_hand)
     fetching = PackageFetching(
         interpreter=context.facts.interpreter,
         cache=context.session.own_cache(),
@@ -146,9 +139,9 @@ def _fetch_unpacked(context: BenchContext, need: Description) -> UnpackedPackage
         sdists=need.sdists,
     )
     try:
-        return UnpackedPackages(directory=fetch_packages(need.name, need.brings, fetching))
+        return candidates.UnpackedPackages(directory=fetch_packages(need.name, need.brings, fetching))
     except NotLoadedError as error:
-        return UnpackedPackages(absent=error.reason)
+        return candidates.UnpackedPackages(absent=error.reason)
 
 
 def _explain_fetching(name: str) -> str:
@@ -234,15 +227,13 @@ def _fetch(name: str, requirements: Sequence[str], fetching: PackageFetching, pl
         try:
             argv = (*argv_for(fetching.interpreter), *words, "--target", str(space / "site"), *requirements)
             run(argv, environment=environment, timeout=_SECONDS)
-        except CommandError as error:
+        except (CommandError, RefusedError) as error:
             raise _missing(f"{name} could not be fetched: {_summarize_pip_error(error)}") from error
-        except RefusedError as error:
-            raise _missing(f"{name} could not be fetched: {error.message}") from error
         sealed_trees.publish_sealed(space / "site", place, space / "aside", cache=fetching.cache)
 
 
-def _summarize_pip_error(error: CommandError) -> str:
-    """Return pip's last complaint."""
+def _summarize_pip_error(error: CommandError | RefusedError) -> str:
+    """Return pip's last complaint, or why pip was not run."""
     complaints = [each.partition("ERROR: ")[2] for each in error.details if each.startswith("stderr: ERROR: ")]
     return complaints[-1] if complaints else error.message
 

@@ -4,19 +4,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from fastinstall.bench import loading
 from fastinstall.bench.advice import find_disturbance
 from fastinstall.bench.candidates import CandidateRun, baseline_of, make_control_run
 from fastinstall.bench.comparison import BaselineComparison, compute_timing, job_of, make_unmeasured, start_comparison
 from fastinstall.bench.effort import LOADERS_RATED, BenchContext, schedule_for, seconds_for, sort_by_promise
-from fastinstall.bench.loading import (
-    Job,
-    NotLoadedError,
-    PoolWorkload,
-    choose_thread_counts,
-    choose_worker_counts,
-    measure_rates,
-    start_loading,
-)
 from fastinstall.bench.report import CandidateOutcome, CandidateResult, Workload
 from fastinstall.bench.temporary_store import temporary_store
 from fastinstall.bench.wording import describe_picture_difference
@@ -39,8 +31,8 @@ class WorkloadComparison:
         self.start_seconds = 0.0
         self.pass_seconds = 0.0
         request = context.request
-        self.workers = request.workers or choose_worker_counts(context.machine, quick=request.quick)
-        self.threads = request.threads or choose_thread_counts(context.machine, quick=request.quick)
+        self.workers = request.workers or loading.choose_worker_counts(context.machine, quick=request.quick)
+        self.threads = request.threads or loading.choose_thread_counts(context.machine, quick=request.quick)
 
     def choose_workload(self) -> Workload:
         """Return the images that take part: all that the baseline can load in the time."""
@@ -68,18 +60,18 @@ class WorkloadComparison:
         """The baseline, for people."""
         return f"your loader, {self.context.request.loader}" if self.context.request.loader else self.context.label
 
-    def measure_rates(self, job: Job, result: CandidateResult) -> CandidateResult:
+    def measure_rates(self, job: loading.Job, result: CandidateResult) -> CandidateResult:
         """Measure with workers and threads, in a separate process after the comparison: they take memory, may hang."""
         title, emit = result.candidate.title, self.context.session.emit
         emit(Started(stage="workers", message=f"{title}, with workers"))
         ms = result.timing.ms if result.timing else None
-        load = PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
+        load = loading.PoolWorkload(seconds=self.context.effort.rate_seconds, ms=ms, images=self.run.indexes)
         try:
-            with start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
-                rates = measure_rates(own, self.workers, load, self.context.remark)
-                by_threads = measure_rates(own, self.threads, load, self.context.remark, in_threads=True)
+            with loading.start_loading(job, self.run.schedule.start_patience, with_workers=True) as own:
+                rates = loading.measure_rates(own, self.workers, load, self.context.remark)
+                by_threads = loading.measure_rates(own, self.threads, load, self.context.remark, in_threads=True)
                 return replace(result, rates=rates, thread_rates=by_threads)
-        except NotLoadedError as error:
+        except loading.NotLoadedError as error:
             self.context.remark(f"{title}: not measured with workers: {error.reason}")
             return result
 
@@ -99,7 +91,7 @@ class WorkloadComparison:
             with temporary_store(candidate_run.store, job, self.context.space, self.context.session.emit) as made:
                 result = self.run.measure_candidate(candidate_run, made)
                 return replace(result, stored_bytes=made.bytes, stored_ratio=round(made.ratio, 3))
-        except NotLoadedError as error:
+        except loading.NotLoadedError as error:
             return make_unmeasured(candidate_run.candidate, error.outcome, error.reason)
 
     def has_time(self, measured: int) -> bool:

@@ -96,6 +96,8 @@ def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, 
         return None
     if name in _LOOK_UP:
         return WordsCompleter(partial(_LOOK_UP[name], name, variables), several=name in _LISTS, besides=paths)
+    if name in _FIXED:
+        return WordsCompleter(partial(_bare, _FIXED[name]))
     if name == "request_allow":
         return WordsCompleter(partial(_bare, _RISKS.get(verb, Risk)), several=True)
     return paths
@@ -117,10 +119,6 @@ _FIXED: dict[str, Iterable[str]] = {
 }
 _RISKS: dict[str, Iterable[str]] = {"rollback": (Risk.FORCE_REMOVE,), "doctor": (Risk.DOWNGRADE,)}
 """Of the verbs that do not take all of them."""
-
-
-def _fixed_words(argument: str, _variables: Mapping[str, str]) -> Words:
-    return _bare(_FIXED[argument])
 
 
 def _environments(_argument: str, variables: Mapping[str, str]) -> Words:
@@ -180,7 +178,6 @@ _LOOK_UP: dict[str, Callable[[str, Mapping[str, str]], Words]] = {
     "checks": _checks,
     "prefix": _environments,
     "cache": _cache_words,
-    **dict.fromkeys(_FIXED, _fixed_words),
     **dict.fromkeys(("recipes", "request_recipe", "request_level", "request_levels", "request_require"), _recipe_words),
     **dict.fromkeys(("workload", "candidates", "bring", "print_code"), _bench_words),
 }

@@ -227,18 +227,15 @@ def _explain(error: FastinstallError, console: Console) -> int:
     from fastinstall.cli.text.reports import error_text  # noqa: PLC0415 (healthy runs do not need it)
 
     if console.json:
-        console.data(
-            dump(
-                {
-                    "schema": "fastinstall.error/1",
-                    "error": error.tag,
-                    "exit_code": int(error.exit_code),
-                    "message": error.message,
-                    "hint": error.hint,
-                    "details": list(error.details),
-                }
-            )
-        )
+        told = {
+            "schema": "fastinstall.error/1",
+            "error": error.tag,
+            "exit_code": int(error.exit_code),
+            "message": error.message,
+            "hint": error.hint,
+            "details": list(error.details),
+        }
+        console.data(dump(told))
     console.complain(error_text(error, console.err))
     return error.exit_code
 

@@ -259,9 +259,8 @@ _ENGINE = "in conda: auto (default), conda, rattler, or pip; pip installs a plai
 _CHANNELS = "conda channels for other packages; default: as conda is configured"
 _PIN = "keep other tools from replacing it; this delays security updates of Pillow, too"
 
-_VERSION_ASKED = Question(
-    "Version", "Version, empty for the newest", empty="newest", note="The newest has all security fixes."
-)
+_NEWEST = "The newest has all security fixes."
+_VERSION_ASKED = Question("Version", "Version, empty for the newest", empty="newest", note=_NEWEST)
 _PIN_ASKED = Question(
     "Pin",
     "Keep other tools from replacing it?",
@@ -299,9 +298,8 @@ _OFFLINE_ASKED = Question(
     "Work without a network?",
     {False: "download what is missing from the package index", True: "use the cache and the wheelhouse only"},
 )
-_WHEELHOUSE_ASKED = Question(
-    "Wheelhouse", "Directory of wheels", empty="none", note="Its wheels come first: fastinstall build -o DIR"
-)
+_FIRST = "Its wheels come first: fastinstall build -o DIR"
+_WHEELHOUSE_ASKED = Question("Wheelhouse", "Directory of wheels", empty="none", note=_FIRST)
 _SYSTEM_ASKED = Question(
     "System packages",
     "Install missing system packages?",
@@ -386,10 +384,8 @@ def read_request(arguments: argparse.Namespace, sources: Sources) -> Request:
         UsageError: a value that cannot be read; names the flag or the variable.
         DocumentError: likewise, in the settings file.
     """
-    given = {
-        option.field: value for option in REQUEST_OPTIONS for value in _read_given_value(option, arguments, sources)
-    }
-    return replace(Request(), **given)
+    read = ((option.field, _read_given_value(option, arguments, sources)) for option in REQUEST_OPTIONS)
+    return replace(Request(), **{field: value for field, values in read for value in values})
 
 
 def read_allowed(arguments: argparse.Namespace, sources: Sources) -> tuple[Risk, ...]:

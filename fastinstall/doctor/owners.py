@@ -120,9 +120,8 @@ def list_core_copies(core: ImagingCore | None) -> tuple[str, ...]:
     """List the copies as evidence, one line each."""
     if core is None:
         return ()
-    return tuple(
-        f"{name_core_copy(core, copy)}{', loaded here' if copy.loaded else ''}: {copy.path}" for copy in core.levels
-    )
+    named = ((name_core_copy(core, copy), ", loaded here" if copy.loaded else "", copy.path) for copy in core.levels)
+    return tuple(f"{name}{loaded}: {path}" for name, loaded, path in named)
 
 
 def relative_to_prefix(facts: Facts, path: PurePath) -> str:

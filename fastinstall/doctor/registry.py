@@ -125,14 +125,12 @@ def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
 
 
 def _report_crash(context: CheckContext, check: Check, reason: str) -> Finding:
+    text = "this is a defect of fastinstall; report it with the facts"
     return FindingFactory(check.NAME).say(
         Status.CRASHED,
         f"the check itself failed: {reason}",
         evidence=(f"fastinstall {context.tool_version}",),
-        remedy=Remedy(
-            text="this is a defect of fastinstall; report it with the facts",
-            command=word_command(context, "inspect --redact"),
-        ),
+        remedy=Remedy(text=text, command=word_command(context, "inspect --redact")),
     )
 
 
@@ -145,6 +143,5 @@ def judge_facts(
 
 def make_context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:
     """Return what checks get: facts, receipt and recipe, with the session's day and this tool's version."""
-    return CheckContext(
-        facts=facts, receipt=receipt, recipe=recipe, today=session.now().date(), tool_version=__version__
-    )
+    today = session.now().date()
+    return CheckContext(facts=facts, receipt=receipt, recipe=recipe, today=today, tool_version=__version__)

@@ -118,6 +118,7 @@ class Collected:
 _SURVEY = "fastinstall.doctor-all/1"
 _ERROR = "fastinstall.error/1"
 _FINE = (Status.OK, Status.SKIPPED)
+_SUMMARY_HINT = "examine it and collect its report: fastinstall doctor --json > HOST.json"
 _HINT = "write it again on that host: fastinstall doctor --json > HOST.json"
 
 
@@ -152,9 +153,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
 
 def refuse_report(document: HostDocument, reason: str, hint: str) -> Unreported:
     """Return what is known of a host whose document cannot be read."""
-    return Unreported(
-        host=document.name, absence=Absence.UNREADABLE, reason=reason, hint=hint or _HINT, file=document.file
-    )
+    return _make_unreported(document.name, Absence.UNREADABLE, reason, hint or _HINT, document.file)
 
 
 def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> SharedFinding:
@@ -175,16 +174,8 @@ def _parse_failure(fields: dict[str, Any], document: HostDocument) -> Unreported
     message, hint = fields.get("message"), fields.get("hint")
     if not isinstance(message, str):
         raise DocumentError(document.file, "message", "expected a sentence")
-    return Unreported(
-        host=name_in(fields, document),
-        absence=Absence.UNOBSERVABLE,
-        reason=f"doctor failed there: {message}",
-        hint=hint if isinstance(hint, str) else _HINT,
-        file=document.file,
-    )
-
-
-_SUMMARY_HINT = "examine it and collect its report: fastinstall doctor --json > HOST.json"
+    reason, name = f"doctor failed there: {message}", name_in(fields, document)
+    return _make_unreported(name, Absence.UNOBSERVABLE, reason, hint if isinstance(hint, str) else _HINT, document.file)
 
 
 def sum_up(
@@ -255,8 +246,8 @@ def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], n
             yield _make_unreported(host, Absence.OLD, f"its report ({report.status}) is {age:.0f} days old")
 
 
-def _make_unreported(host: str, absence: Absence, reason: str) -> Unreported:
-    return Unreported(host=host, absence=absence, reason=reason, hint=_SUMMARY_HINT)
+def _make_unreported(host: str, absence: Absence, reason: str, hint: str = _SUMMARY_HINT, file: str = "") -> Unreported:
+    return Unreported(host=host, absence=absence, reason=reason, hint=hint, file=file)
 
 
 def _compute_weight(status: Status) -> tuple[int, bool]:

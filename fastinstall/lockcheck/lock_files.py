@@ -164,13 +164,7 @@ def _read_conda_item(item: YamlNode) -> Iterator[LockEntry]:
     if name in PROVIDERS:
         version, build = _split_bounds(bounds_of(spec))
         yield LockEntry(
-            name=name,
-            says=spec,
-            line=item.line,
-            last=item.last,
-            version=version,
-            build=build,
-            is_conda=True,
+            name=name, says=spec, line=item.line, last=item.last, version=version, build=build, is_conda=True
         )
 
 

@@ -323,9 +323,9 @@ class LockTrial:
 
     def _lock(self, mirror: Path, how: str, hint: str) -> bytes:
         dropped = {"CONDA_PREFIX", *(name for tool in tools().values() if tool.locking for name in tool.locking.drops)}
-        kept = {
-            name: value for name, value in self.variables.items() if name not in dropped and _OWN_PIN not in value
-        }  # a pin of the environment that a shell has sourced would lead into it
+        variables = ((name, value) for name, value in self.variables.items() if name not in dropped)
+        # A pin of the environment that a shell has sourced would lead into it.
+        kept = {name: value for name, value in variables if _OWN_PIN not in value}
         environment = {**kept, "VIRTUAL_ENV": str(self.prefix), "FASTINSTALL_GUARD": "0", **self.locking.variables}
         python = ("--python", self.prefix / "bin" / "python") if self.locking.names_python else ()
         argv = (self._find_program(), *self.locking.lock, *python)

@@ -23,18 +23,8 @@ from fastinstall.core.concurrency import await_future
 from fastinstall.core.errors import UndeterminedError
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
+from fastinstall.proof import runs
 from fastinstall.proof.cases import CaseDifference, pixels_of
-from fastinstall.proof.runs import (
-    ProofPicture,
-    ProofStack,
-    Results,
-    Work,
-    disturb_memory,
-    fill_fresh_memory,
-    is_death,
-    is_digest,
-    sample_cases,
-)
 
 _WIDE = {"I": "=i", "F": "=f", "I;16": "<H", "I;16L": "<H", "I;16N": "=H", "I;16B": ">H"}
 _WITH_ALPHA = {"RGBA": 4, "LA": 2, "PA": 2}
@@ -64,7 +54,7 @@ class Distance:
     problem: str = ""
 
 
-def measure_distance(ours: Sequence[ProofPicture], theirs: Sequence[ProofPicture]) -> Distance:
+def measure_distance(ours: Sequence[runs.ProofPicture], theirs: Sequence[runs.ProofPicture]) -> Distance:
     """Compare what one case made on two stacks."""
     if len(ours) != len(theirs):
         return Distance(problem=f"{len(ours)} pictures, expected {len(theirs)}")
@@ -78,7 +68,7 @@ def measure_distance(ours: Sequence[ProofPicture], theirs: Sequence[ProofPicture
     return Distance(largest=largest, bias=bias, samples=min((len(sample.content) for sample in ours), default=0))
 
 
-def _measure_bias(sample: ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
+def _measure_bias(sample: runs.ProofPicture, apart: Sequence[tuple[int, float]]) -> float:
     """Return the average difference of the band where it is largest."""
     bands = max(1, len(sample.content) // max(1, sample.size[0] * sample.size[1]))
     sums = [0.0] * bands
@@ -87,7 +77,7 @@ def _measure_bias(sample: ProofPicture, apart: Sequence[tuple[int, float]]) -> f
     return max(sums, key=abs) * bands / max(1, len(sample.content))
 
 
-def _describe_shape(sample: ProofPicture) -> str:
+def _describe_shape(sample: runs.ProofPicture) -> str:
     return f"mode {sample.mode}, {sample.size[0]}x{sample.size[1]}, {len(sample.content)} bytes"
 
 
@@ -149,13 +139,13 @@ class StackComparison:
         exact: whether results have to be equal to the bit, whatever the operation's bound.
     """
 
-    ours: ProofStack
-    standard: ProofStack
-    witness: ProofStack | None
+    ours: runs.ProofStack
+    standard: runs.ProofStack
+    witness: runs.ProofStack | None
     exact: bool = False
 
 
-def judge_results(comparison: StackComparison, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def judge_results(comparison: StackComparison, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
     """Return the cases in which our stack is further from the standard than it may be.
 
     A case in which the standard dies is none: ours cannot be worse.
@@ -163,37 +153,38 @@ def judge_results(comparison: StackComparison, work: Work, results: Results) -> 
     Raises:
         FailedError: PIL cannot be imported on one of them.
     """
-    ours, standard = fill_fresh_memory(comparison.ours), fill_fresh_memory(comparison.standard)
+    ours, standard = runs.fill_fresh_memory(comparison.ours), runs.fill_fresh_memory(comparison.standard)
     mine, theirs = map(await_future, [results.start(stack, work) for stack in (ours, standard)])
-    differing = [case for case in work.cases if mine[case] != theirs[case] and not is_death(theirs[case])]
-    pictures = [case for case in differing if is_digest(mine[case]) and is_digest(theirs[case])]
+    differing = [case for case in work.cases if mine[case] != theirs[case] and not runs.is_death(theirs[case])]
+    pictures = [case for case in differing if runs.is_digest(mine[case]) and runs.is_digest(theirs[case])]
     distances = _measure_distances((ours, standard), replace(work, cases=pictures))
     wrong = []
     for case in (case for case in differing if case not in distances):
-        made, expected = ("makes a picture" if is_digest(each[case]) else each[case] for each in (mine, theirs))
+        made, expected = ("makes a picture" if runs.is_digest(each[case]) else each[case] for each in (mine, theirs))
         wrong.append(CaseDifference(case=case, problem=f"{made}; the reference {expected}"))
     wrong += find_excesses(distances, exact=comparison.exact)
     return exclude_undetermined(wrong, comparison.witness, work)
 
 
 def exclude_undetermined(
-    wrong: Sequence[CaseDifference], witness: ProofStack | None, work: Work
+    wrong: Sequence[CaseDifference], witness: runs.ProofStack | None, work: runs.Work
 ) -> tuple[CaseDifference, ...]:
     """Leave out the cases whose result depends on what was in the memory before, even on the official wheel."""
     known = set(work.cases)
     cases = [found.case for found in wrong if found.case in known]
     if witness is None or not cases:
         return tuple(wrong)
-    with Results() as again:
+    with runs.Results() as again:
         one, other = (
-            again.start(how(witness), replace(work, cases=cases)) for how in (fill_fresh_memory, disturb_memory)
+            again.start(how(witness), replace(work, cases=cases))
+            for how in (runs.fill_fresh_memory, runs.disturb_memory)
         )
         return tuple(item for item in wrong if await_future(one).get(item.case) == await_future(other).get(item.case))
 
 
-def _measure_distances(stacks: tuple[ProofStack, ProofStack], work: Work) -> Mapping[str, Distance]:
-    beside = RunningProbe(lambda: sample_cases(stacks[1], work))
-    mine, theirs = sample_cases(stacks[0], work), beside.result()
+def _measure_distances(stacks: tuple[runs.ProofStack, runs.ProofStack], work: runs.Work) -> Mapping[str, Distance]:
+    beside = RunningProbe(lambda: runs.sample_cases(stacks[1], work))
+    mine, theirs = runs.sample_cases(stacks[0], work), beside.result()
     nothing = Distance(problem="it gives different results on two runs")
     return {
         case: measure_distance(mine[case], theirs[case]) if case in mine and case in theirs else nothing
@@ -328,17 +319,17 @@ def compare_pixels(ours: Path, reference: Path) -> tuple[CaseDifference, ...]:
     return tuple(_compare_operation(name, mine.get(name), theirs[name]) for name in theirs)
 
 
-def _read_pixels(path: Path) -> dict[str, ProofPicture]:
+def _read_pixels(path: Path) -> dict[str, runs.ProofPicture]:
     """Read the samples of each operation, whose size nobody wrote down: as one row."""
     try:
         with zipfile.ZipFile(path) as archive:
             parts = ((name.partition("/"), archive.read(name)) for name in archive.namelist())
-            return {name: ProofPicture(mode, (len(samples), 1), samples) for (name, _, mode), samples in parts}
+            return {name: runs.ProofPicture(mode, (len(samples), 1), samples) for (name, _, mode), samples in parts}
     except (OSError, zipfile.BadZipFile) as error:
         raise UndeterminedError(f"{path}: no pixels to compare: {error}") from error
 
 
-def _compare_operation(operation: str, ours: ProofPicture | None, reference: ProofPicture) -> CaseDifference:
+def _compare_operation(operation: str, ours: runs.ProofPicture | None, reference: runs.ProofPicture) -> CaseDifference:
     allowed = next((bound for prefix, bound in _BOUNDS.items() if operation.startswith(prefix)), _USUAL_BOUND)
     if ours is None:
         return CaseDifference(case=operation, allowed=allowed, problem="it failed or is missing")

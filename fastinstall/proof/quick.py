@@ -18,24 +18,14 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Progressed, ignore
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
+from fastinstall.proof import runs
 from fastinstall.proof.cases import CaseDifference, Proof, ProofCheck, ProofSubject, check_of, skip_proof_check
 from fastinstall.proof.judge import StackComparison, exclude_known, exclude_undetermined, judge_results
 from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
-from fastinstall.proof.runs import (
-    DECODERS,
-    Outcomes,
-    ProofStack,
-    Results,
-    Work,
-    disturb_memory,
-    fill_fresh_memory,
-    is_death,
-    sample_cases,
-)
 
 
 def prove_matrix(
-    ours: ProofStack, reference: ProofStack, work: Work, results: Results, *, exact: bool
+    ours: runs.ProofStack, reference: runs.ProofStack, work: runs.Work, results: runs.Results, *, exact: bool
 ) -> tuple[CaseDifference, ...]:
     """Return the cases in which our stack is further from the official wheel than allowed, or reads a file worse.
 
@@ -53,25 +43,27 @@ def prove_matrix(
     return judge_results(comparison, work, results)
 
 
-def prove_survival(ours: ProofStack, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def prove_survival(ours: runs.ProofStack, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
     """Return the cases in which our stack dies or hangs: all that shows without an official wheel.
 
     Raises:
         FailedError: PIL cannot be imported there.
     """
-    outcomes = results.outcomes(fill_fresh_memory(ours), work)
-    return tuple(CaseDifference(case=case, problem=outcomes[case]) for case in work.cases if is_death(outcomes[case]))
+    outcomes = results.outcomes(runs.fill_fresh_memory(ours), work)
+    return tuple(
+        CaseDifference(case=case, problem=outcomes[case]) for case in work.cases if runs.is_death(outcomes[case])
+    )
 
 
 def prove_heap(
-    ours: ProofStack, reference: ProofStack | None, work: Work, results: Results
+    ours: runs.ProofStack, reference: runs.ProofStack | None, work: runs.Work, results: runs.Results
 ) -> tuple[CaseDifference, ...]:
     """Return the cases whose result depends on fresh memory or the CPU's VNNI, but not in the official wheel.
 
     Raises:
         FailedError: PIL cannot be imported there.
     """
-    one, other = (results.outcomes(how(ours), work) for how in (fill_fresh_memory, disturb_memory))
+    one, other = (results.outcomes(how(ours), work) for how in (runs.fill_fresh_memory, runs.disturb_memory))
     problem = "the result depends on uninitialised memory, or on VNNI"
     suspicious = [CaseDifference(case=case, problem=problem) for case in work.cases if one[case] != other[case]]
     return exclude_undetermined(suspicious, reference, work)
@@ -102,7 +94,7 @@ QUICK = ProofDepth(sizes=FEW_SIZES, cuts=7, flips=6, heads=4)
 
 
 @contextmanager
-def generate_damaged_files(reference: ProofStack, depth: ProofDepth) -> Iterator[Work]:
+def generate_damaged_files(reference: runs.ProofStack, depth: ProofDepth) -> Iterator[runs.Work]:
     """Have the reference write a file of every format that it knows; they last as long as the block.
 
     Yields:
@@ -111,14 +103,14 @@ def generate_damaged_files(reference: ProofStack, depth: ProofDepth) -> Iterator
     Raises:
         FailedError: the reference cannot write them.
     """
-    made = sample_cases(reference, Work(cases=(_MAKE,), operations=DECODERS)).get(_MAKE, ())
+    made = runs.sample_cases(reference, runs.Work(cases=(_MAKE,), operations=runs.DECODERS)).get(_MAKE, ())
     if not made:
         raise FailedError(f"{reference.label}: it cannot write the files to decode")
     with temporary_directories.temporary_directory("files") as directory:
         for sample in made:
             (directory / sample.mode.replace("/", "-")).write_bytes(sample.content)
         cases = tuple(case for sample in made for case in _list_decoder_cases(sample.mode, depth))
-        yield Work(cases=cases, operations=DECODERS, inputs=directory, seconds=_SECONDS)
+        yield runs.Work(cases=cases, operations=runs.DECODERS, inputs=directory, seconds=_SECONDS)
 
 
 def _list_decoder_cases(form: str, depth: ProofDepth) -> Iterator[str]:
@@ -147,8 +139,8 @@ class QuickProof:
     """
 
     subject: ProofSubject
-    levels: tuple[ProofStack, ...]
-    reference: ProofStack | None
+    levels: tuple[runs.ProofStack, ...]
+    reference: runs.ProofStack | None
     exact: bool
     known: Mapping[str, float] = field(default_factory=dict)
     emit: Emit = ignore
@@ -172,13 +164,13 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
         FailedError: PIL cannot be imported on one of the stacks.
     """
     checks: list[ProofCheck] = []
-    work = Work(cases=matrix_cases(sizes=depth.sizes))
+    work = runs.Work(cases=matrix_cases(sizes=depth.sizes))
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
-    with Results() as results:
+    with runs.Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):
-            results.start(fill_fresh_memory(stack), work)  # what is asked for first goes first
+            results.start(runs.fill_fresh_memory(stack), work)  # what is asked for first goes first
         for stack in trial.levels:
-            results.start(disturb_memory(stack), work)
+            results.start(runs.disturb_memory(stack), work)
         decoders = RunningProbe(lambda: _check_decoders(trial, depth, results))
         for check in _run_checks(trial, work, decoders, results):
             checks.append(check)
@@ -187,7 +179,7 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
 
 
 def _run_checks(
-    trial: QuickProof, work: Work, decoders: RunningProbe[ProofCheck], results: Results
+    trial: QuickProof, work: runs.Work, decoders: RunningProbe[ProofCheck], results: runs.Results
 ) -> Iterator[ProofCheck]:
     count, levels, reference = len(work.cases), trial.levels, trial.reference
     if reference is None:
@@ -206,15 +198,17 @@ def _run_checks(
     yield decoders.result()
 
 
-def _check_matrix(trial: QuickProof, reference: ProofStack, work: Work, results: Results) -> Iterator[ProofCheck]:
+def _check_matrix(
+    trial: QuickProof, reference: runs.ProofStack, work: runs.Work, results: runs.Results
+) -> Iterator[ProofCheck]:
     """Yield a check for each level; levels that gave the same to the bit are compared once."""
-    judged: list[tuple[Outcomes, Sequence[CaseDifference]]] = []
+    judged: list[tuple[runs.Outcomes, Sequence[CaseDifference]]] = []
     allowance = "to the bit" if trial.exact else "within their tolerances"
     if trial.exact and trial.known:
         allowance += f" but for {len(trial.known)} known to differ"
     for level in trial.levels:
         begun = time.monotonic()
-        outcomes = results.outcomes(fill_fresh_memory(level), work)
+        outcomes = results.outcomes(runs.fill_fresh_memory(level), work)
         found = next((differences for known, differences in judged if known == outcomes), None)
         if found is None:
             found = prove_matrix(level, reference, work, results, exact=trial.exact)
@@ -224,14 +218,14 @@ def _check_matrix(trial: QuickProof, reference: ProofStack, work: Work, results:
         yield check_of(f"matrix {level.label}", passed, found, time.monotonic() - begun)
 
 
-def _compare_levels(trial: QuickProof, work: Work, results: Results) -> tuple[CaseDifference, ...]:
+def _compare_levels(trial: QuickProof, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
     """Return the cases in which two CPU levels of one wheel, run on one host, are not the same to the bit."""
     first, *others = trial.levels
     pairs = (StackComparison(ours=level, standard=first, witness=trial.reference, exact=True) for level in others)
     return tuple(difference for pair in pairs for difference in judge_results(pair, work, results))
 
 
-def _check_decoders(trial: QuickProof, depth: ProofDepth, results: Results) -> ProofCheck:
+def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results) -> ProofCheck:
     """Check the best level only: no decoder has kernels."""
     ours, reference = trial.levels[-1], trial.reference
     if reference is None:

@@ -8,10 +8,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 from fastinstall.core import temporary_directories
 from fastinstall.core.codec import digest
@@ -205,7 +205,7 @@ each time, and something else with another byte. What the thread's cache hands o
 Allocation Tunables" in the manual of the GNU C Library."""
 
 
-class Results:
+class Results(AbstractContextManager["Results"]):
     """What stacks gave, computed when it is first asked for.
 
     Use it as a context: it ends when what was started has ended.
@@ -220,10 +220,6 @@ class Results:
         self._workers = ThreadPoolExecutor(processes or len(os.sched_getaffinity(0)))
         self._process_group = ProcessGroup()
         self._started: dict[str, Future[Outcomes]] = {}
-
-    def __enter__(self) -> Self:
-        """Do nothing: runs begin when they are asked for."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -19,7 +19,6 @@ from fastinstall.observe.session import Session
 NEARBY = "in this directory"
 """How an environment is known that lies where the person is."""
 
-
 _SHOWN = 12
 
 

@@ -56,12 +56,10 @@ def _examine_environment(
     """Return the report on one environment; None for the tool's own."""
     stranger = find_stranger(prefix)
     if stranger:
-        owner = quote(stranger)
-        return Unobservable(
-            prefix=prefix,
-            problem=f"{stranger} owns files there, and root runs no code of other users; examine it as that user: "
-            f"sudo -u {owner} fastinstall doctor --prefix {quote(prefix)}; or trust it, and name it with --prefix",
-        )
+        problem = f"{stranger} owns files there, and root runs no code of other users; examine it as that user"
+        command = f"sudo -u {quote(stranger)} fastinstall doctor --prefix {quote(prefix)}"
+        told = f"{problem}: {command}; or trust it, and name it with --prefix"
+        return Unobservable(prefix=prefix, problem=told)
     try:
         environment = locate(prefix, None, session.variables, session.tool_prefix)
         return examine(session, environment, examination)

@@ -107,10 +107,9 @@ def plan_restoration(session: Session, environment: Environment, receipt: Receip
     recipe = read_recorded_recipe(session, environment, receipt)
     compiling = not releases.prebuilt or environment.kind is EnvironmentKind.CONDA  # whose engine is a tool too
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe, toolchain=compiling))
-    situation = Situation(
-        facts=facts, recipe=recipe, request=receipt.request, releases=releases, receipt=receipt, restoring=True
-    )
-    return decide_plan(session, add_project(situation))
+    request = receipt.request
+    situation = Situation(facts=facts, recipe=recipe, request=request, releases=releases, receipt=receipt)
+    return decide_plan(session, add_project(replace(situation, restoring=True)))
 
 
 def name_target(plan: Plan) -> NamedTarget:

@@ -72,7 +72,9 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
         noted = find_noted_project(store.prefix)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
-        _discard_kept_wheels(session)
+        with suppress(OSError, RefusedError):  # a cache where that cannot be done fails no rollback
+            if has_kept_wheels(session.directories.cache):  # ready-made ones, which no setup may need any more
+                discard_unneeded_wheels(session.own_cache())
         unmet = _find_unmet_requirements(session, store.prefix, receipt)
         return (*locked.sentences, *done, *find_pin_left_behind(store, noted), *unmet)
 
@@ -197,13 +199,6 @@ def _undo_transactions(
     absent = explain_absence(Path(environment.python))
     if absent:
         yield f"{environment.python}: {absent}; the files are restored, but could not be tested"
-
-
-def _discard_kept_wheels(session: Session) -> None:
-    """Discard ready-made wheels that no setup needs any more; a cache where that cannot be done fails no rollback."""
-    with suppress(OSError, RefusedError):
-        if has_kept_wheels(session.directories.cache):
-            discard_unneeded_wheels(session.own_cache())
 
 
 def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | None) -> Iterator[str]:

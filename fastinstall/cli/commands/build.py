@@ -43,9 +43,7 @@ def run(arguments: Namespace, context: Context) -> int:
         return run_for_hosts(arguments, context)
     if arguments.set:
         return run_for_set(arguments, context)
-    session = open_working_session(context)
-    output = expand_home(arguments.output).absolute()
-    request = make_request(arguments, context)
+    session, output, request = _open(arguments, context)
     as_conda = arguments.format == "conda"
     if as_conda and _read_machine(arguments):
         raise UsageError("--machine makes wheels, not conda packages", hint="leave --format out")
@@ -65,6 +63,12 @@ def run(arguments: Namespace, context: Context) -> int:
     files = "\n".join(str(path) for path in (*_list_built_files(built), *brought))
     tell(context, "build", _report(built, tool), lambda _report, _page: files)
     return ExitCode.OK
+
+
+def _open(arguments: Namespace, context: Context) -> tuple[Session, Path, Request]:
+    """Return the session, the directory that is built into, and what is built."""
+    output = expand_home(arguments.output).absolute()
+    return open_working_session(context), output, make_request(arguments, context)
 
 
 @contextmanager
@@ -87,9 +91,8 @@ def _bring_tool(
     pythons, machines = zip(*served, strict=True)
     from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --with-tool)
 
-    with publish_tool(
-        session, fetch_tool(session, output, pythons=pythons, machines=machines, offline=request.offline)
-    ) as tool:
+    fetched = fetch_tool(session, output, pythons=pythons, machines=machines, offline=request.offline)
+    with publish_tool(session, fetched) as tool:
         yield tool
 
 
@@ -126,9 +129,7 @@ def _list_built_files(built: BuildOutcome) -> list[Path]:
 def run_for_hosts(arguments: Namespace, context: Context) -> int:
     """Build for the hosts of facts files, and write down which host takes which wheel."""
     _refuse_conda("--hosts", arguments)
-    session = open_working_session(context)
-    wheelhouse = expand_home(arguments.output).absolute()
-    request = make_request(arguments, context)
+    session, wheelhouse, request = _open(arguments, context)
     planned = plan_fleet(session, arguments, request)
     served = tuple((each.python, each.architecture) for each in planned.artefacts) if arguments.with_tool else ()
     with _bring_tool(session, wheelhouse, served, request):
@@ -141,9 +142,7 @@ def run_for_hosts(arguments: Namespace, context: Context) -> int:
 def run_for_set(arguments: Namespace, context: Context) -> int:
     """Build one wheel for each CPython in use; a Python that this machine does not have fails nothing."""
     _refuse_conda("--set", arguments)
-    session = open_working_session(context)
-    directory = expand_home(arguments.output).absolute()
-    request = make_request(arguments, context)
+    session, directory, request = _open(arguments, context)
     wanted = plan_set(session, target_of(arguments).python, request, _read_machine(arguments))
     built = [each for each in wanted if each.builder is not None and arguments.with_tool]
     with _bring_tool(session, directory, tuple((each.python, each.architecture) for each in built), request):

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of, tell
-from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, tell_report, tell_survey
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
 from fastinstall.core.home import expand_home
-from fastinstall.model.facts import Environment
+from fastinstall.core.messages import fix_command
+from fastinstall.model.facts import Environment, Facts
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.interpreter import ask_interpreter, use_pil
@@ -19,7 +19,6 @@ from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.elf.cpu import Host
-    from fastinstall.model.facts import Facts
     from fastinstall.plan.plan import Plan
     from fastinstall.verbs.examine import Examination
 
@@ -63,15 +62,8 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     # While the target's Python is at work:
     from fastinstall.verbs.examine import Examination, examine_facts  # noqa: PLC0415
 
-    examination = Examination(
-        checks=tuple(arguments.checks),
-        quick=arguments.quick,
-        started=started,
-        hosts=hosts,
-        interpreter=answer,
-    )
-    report, facts = examine_facts(session, environment, examination)
-    again = replace(examination, started=None, interpreter=None)
+    again = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=hosts)
+    report, facts = examine_facts(session, environment, replace(again, started=started, interpreter=answer))
     if arguments.fix and _is_repairable(report):
         if _recover_interrupted(session, environment, arguments, context):
             report, facts = examine_facts(session, environment, again)
@@ -80,8 +72,10 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
             report, facts = _examine_again(session, environment, again)
     context.closing.close()  # a line that is alive on the terminal goes first
     code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts)
-    if context.console.verbose and not arguments.checks:
-        _tell_speed(environment, context.console)
+    console, receipt = context.console, read_earlier_receipt(environment) if context.console.verbose else None
+    is_text = not (arguments.checks or console.json or console.quiet)
+    if receipt is not None and receipt.speed is not None and is_text:
+        console.data(render_speed_table(receipt.speed, console.out))
     return code
 
 
@@ -94,13 +88,6 @@ def _examine_again(
 
     with report_interruption_after_completion(environment.prefix, "doctor --fix"):
         return examine_facts(session, environment, examination)
-
-
-def _tell_speed(environment: Environment, console: Console) -> None:
-    """Print the speed table that the setup measured."""
-    receipt = read_earlier_receipt(environment)
-    if receipt is not None and receipt.speed is not None and not (console.json or console.quiet):
-        console.data(render_speed_table(receipt.speed, console.out))
 
 
 def _run_all(arguments: Namespace, session: Session, context: Context) -> int:
@@ -148,7 +135,6 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
     """Bring to its end what a dead run left; whether there was anything. That alone may make all well."""
     from fastinstall.apply.recovery import recover_environment  # noqa: PLC0415 (only with --fix)
     from fastinstall.cli.consent import refuse_without_yes  # noqa: PLC0415
-    from fastinstall.core.messages import fix_command  # noqa: PLC0415
 
     refuse_without_yes(arguments, context.console, f"{fix_command(environment.prefix)} --yes")
     return recover_environment(session.listening(progress_for(context)), environment)
@@ -157,7 +143,6 @@ def _recover_interrupted(session: Session, environment: Environment, arguments: 
 def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
     from fastinstall.apply.expectations import describe_expectations  # noqa: PLC0415
     from fastinstall.cli.consent import consent  # noqa: PLC0415
-    from fastinstall.core.messages import fix_command  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
 
     working = session.listening(progress_for(context))

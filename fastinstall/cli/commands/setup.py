@@ -36,7 +36,8 @@ def run(arguments: Namespace, context: Context) -> int:
     target, request = target_of(arguments), make_request(arguments, context)
     if arguments.yes and not arguments.dry_run:
         recover_first(session, target)
-    if _is_for_a_person(arguments, context):
+    is_told = arguments.yes or arguments.dry_run or context.console.json
+    if context.console.interactive and not is_told:
         from fastinstall.cli.wizard.wizard import ask_for_plan  # noqa: PLC0415 (questionary, only for a person)
 
         agreed = ask_for_plan(session, target, request, context.console)
@@ -82,10 +83,6 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
     text = outcome_text(agreed, receipt, report, console.out)
     console.data(text.partition("\n")[0] if console.quiet else text)
     return ExitCode.OK
-
-
-def _is_for_a_person(arguments: Namespace, context: Context) -> bool:
-    return context.console.interactive and not (arguments.yes or arguments.dry_run or context.console.json)
 
 
 def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from fastinstall.cli.console import SHOWN, Page, join_lines
 from fastinstall.elf.description import BuildTraces, ImagingCore, LoadedLibrary
@@ -22,9 +23,8 @@ def facts_text(facts: Facts, page: Page) -> str:
     rows = [*_list_environment_rows(facts), *_list_conda_rows(facts, page), *machine, *_list_stack_rows(facts)]
     rows = [row for row in rows if page.verbose or not _DETAIL.fullmatch(row[0])]
     width = max(len(name) for name, _ in rows) + 2
-    return join_lines(
-        line for name, value in rows for line in page.lines(value, first=f"{name:<{width}}", rest=" " * width)
-    )
+    shown = (page.lines(value, first=f"{name:<{width}}", rest=" " * width) for name, value in rows)
+    return join_lines(chain.from_iterable(shown))
 
 
 def _list_environment_rows(facts: Facts) -> Iterator[tuple[str, str]]:

@@ -53,10 +53,8 @@ def _judge(context: CheckContext, core: ImagingCore) -> Iterator[Finding]:
     told = _describe_provenance(context, core)
     codes = [("the core", core.path, core.unoptimised_share, True)]
     if core.levels:
-        codes = [
-            (f"{name_core_copy(core, copy)} of the core", copy.path, copy.unoptimised_share, copy.loaded)
-            for copy in list_whole_copies(core)
-        ]
+        named = ((f"{name_core_copy(core, copy)} of the core", copy) for copy in list_whole_copies(core))
+        codes = [(name, copy.path, copy.unoptimised_share, copy.loaded) for name, copy in named]
     for name, path, share, is_loaded in codes:
         if is_loaded and _is_recorded_good(core):
             continue

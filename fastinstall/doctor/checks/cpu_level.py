@@ -67,18 +67,15 @@ def _report_overtaxed(context: CheckContext) -> Iterator[Finding]:
     if rank(highest) > rank(offered):
         receipt = f"built for {' and '.join(built)}, according to the receipt"
         told = ((noted, f"the core's {_NOTE}: {noted}"), (built, receipt))
-        best = _find_best_level(context)
+        own = remedies.offer_setup(context, "set up the stack for this CPU", "--level", "auto")
+        note = remedies.show_note(owners.find_loaded_file(core)) if core is not None and noted else ""
         yield _SAY.error(
             f"the imaging core needs {highest}, this CPU offers {offered} only",
             evidence=(*(sentence for known, sentence in told if known), *_describe_cpu(context)),
             expected=f"at most {offered}",
             observed=highest,
-            remedy=remedies.offer_setup(context, "set up the stack for this CPU", "--level", "auto")
-            if best
-            else remedies.offer_stock(context),
-            verify=remedies.show_note(owners.find_loaded_file(core))
-            if core is not None and noted
-            else remedies.show_cpu(context),
+            remedy=own if _find_best_level(context) else remedies.offer_stock(context),
+            verify=note or remedies.show_cpu(context),
         )
 
 
@@ -135,12 +132,9 @@ def _judge_copies(context: CheckContext, core: ImagingCore) -> Iterator[Finding]
     python, copies = context.facts.interpreter, owners.list_core_copies(core)
     for copy in core.levels:
         if copy.problem:
-            yield _SAY.error(
-                f"{owners.name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}",
-                evidence=(str(copy.path),),
-                remedy=remedies.offer_repair(context),
-                verify=remedies.show_files(copy.path),
-            )
+            message = f"{owners.name_core_copy(core, copy)} of the imaging core cannot be used: {copy.problem}"
+            remedy, verify = remedies.offer_repair(context), remedies.show_files(copy.path)
+            yield _SAY.error(message, evidence=(str(copy.path),), remedy=remedy, verify=verify)
     # The baseline is always looked at, even where it is missing.
     for level in context.own_levels[1:]:
         if level not in {copy.level for copy in core.levels[1:]}:

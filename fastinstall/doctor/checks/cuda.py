@@ -66,13 +66,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     obstacle = next(_list_obstacles(gpu, wanted=wanted), None)
     if obstacle is not None:
         status, message, remedy, verify = obstacle
-        yield _SAY.say(
-            status if wanted else Status.HINT,
-            message,
-            evidence=_describe_gpu(gpu),
-            remedy=Remedy(text=remedy),
-            verify=verify,
-        )
+        shown = status if wanted else Status.HINT
+        yield _SAY.say(shown, message, evidence=_describe_gpu(gpu), remedy=Remedy(text=remedy), verify=verify)
         if status is Status.ERROR and wanted:
             return  # no program gets a GPU, so builds are not judged by it
     builds = tuple(_judge_builds(gpu))
@@ -99,10 +94,8 @@ def is_new_enough(gpu: Gpu, cuda: str) -> bool | None:
     wanted, offered = parse_numbers(cuda), parse_numbers(gpu.driver_cuda)
     if offered >= wanted or (offered[:1] == wanted[:1] and wanted[0] >= min(_MINIMUM_DRIVERS)):
         return True
-    required, driver = (
-        parse_numbers(find_required_driver(cuda)),
-        max(parse_numbers(gpu.driver), parse_numbers(gpu.compat)),
-    )
+    required = parse_numbers(find_required_driver(cuda))
+    driver = max(parse_numbers(gpu.driver), parse_numbers(gpu.compat))
     if not driver or not required:
         return None
     return driver[0] >= required[0] if gpu.wsl else driver >= required
@@ -120,10 +113,8 @@ def parse_numbers(version: str) -> tuple[int, ...]:
 
 def _report_success(gpu: Gpu) -> Finding:
     verify = _show_driver(*(build.source for build in gpu.frameworks))
-    builds = ", ".join(
-        f"{_name_build(build)} for {_name_kind(build)}" if build.known else _name_build(build)
-        for build in gpu.frameworks
-    )
+    named = ((_name_build(build), f" for {_name_kind(build)}" if build.known else "") for build in gpu.frameworks)
+    builds = ", ".join(map("".join, named))
     reachable = gpu.nodes or gpu.tegra or (gpu.devices and not gpu.container)  # /proc of a container is its host's
     if not reachable:
         none = "no NVIDIA GPU is available to programs here" if gpu.present else "no NVIDIA GPU"
@@ -141,9 +132,8 @@ def _list_obstacles(gpu: Gpu, *, wanted: bool) -> Iterator[tuple[Status, str, st
     driver, nodes, inside = _show_driver(), show_files(*_NODES), gpu.container
     if gpu.mismatch:
         versions = f": {gpu.driver} and {gpu.library}" if gpu.driver and gpu.library else ""
-        what = (
-            f"the driver's kernel module and its library are of different versions{versions}, so no program gets a GPU"
-        )
+        differ = f"the driver's kernel module and its library are of different versions{versions}"
+        what = f"{differ}, so no program gets a GPU"
         again = "restart the machine, or reload the module: the driver was updated since the last boot"
         yield Status.ERROR, what, "restart the container: the host's driver was updated" if inside else again, driver
     if gpu.nodes and gpu.libcuda is None:

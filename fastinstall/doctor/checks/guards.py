@@ -29,14 +29,13 @@ of a stack that was set up as a wheel.
 """
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from fastinstall.core.messages import pin_command
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import describe_removal
 from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, suggest_conda_reinstall, word_command
 from fastinstall.model.conda import Conda, CondaPackage
-from fastinstall.model.facts import Facts, PinKind, PinState
+from fastinstall.model.facts import Facts, PinKind
 from fastinstall.model.finding import Finding, FindingFactory, Remedy, shorten_evidence
 from fastinstall.model.receipt import Receipt
 
@@ -53,9 +52,8 @@ def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the guards."""
     receipt, conda = context.receipt, context.facts.conda
     if context.is_built_elsewhere:
-        yield _SAY.skipped(
-            "fastinstall built this stack, and another tool installed it: a guard is optional, and comes with a setup"
-        )
+        elsewhere = "fastinstall built this stack, and another tool installed it"
+        yield _SAY.skipped(f"{elsewhere}: a guard is optional, and comes with a setup")
         return
     if receipt is None:
         yield _SAY.skipped("no receipt: fastinstall has set up nothing here that needs a guard")
@@ -82,12 +80,9 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
         # Of the replacement `swapped` tells; the guard does what it is for.
         return _SAY.ok("the start-up guard is installed, and warns of the replaced core", verify=verify)
     if guard.problems:
-        return _SAY.warning(
-            f"the start-up guard is broken: {guard.problems[0]}",
-            evidence=guard.problems,
-            remedy=Remedy(text="install the guard again", command=word_command(context, "doctor --fix")),
-            verify=verify,
-        )
+        message = f"the start-up guard is broken: {guard.problems[0]}"
+        remedy = Remedy(text="install the guard again", command=word_command(context, "doctor --fix"))
+        return _SAY.warning(message, evidence=guard.problems, remedy=remedy, verify=verify)
     if guard.installed:
         return _SAY.ok("the start-up guard is installed and intact", observed=guard.version, verify=verify)
     if not receipt.request.guard:
@@ -100,20 +95,16 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
     pins, prefix = context.facts.pins, context.facts.environment.prefix
     again = Remedy(text="pin it again", command=word_command(context, "guard install --pin"))
     for pin in pins:
-        in_project = pin.kind not in (PinKind.PIP, PinKind.CONDA)
         if not pin.problems:
             yield _SAY.ok(f"pinned: {pin.requirement}", evidence=(str(pin.file),), verify=show_files(pin.file))
             continue
-        yield _SAY.warning(
-            f"the pin for {pin.kind} is broken: {pin.problems[0]}",
-            evidence=(*pin.problems, f"pinned: {pin.requirement}" if pin.requirement else "it pins nothing"),
-            remedy=offer_repair(context)
-            if pin.kind == PinKind.PIP
-            else _pin_project(pin, prefix)
-            if in_project
-            else again,
-            verify=show_files(pin.file),
-        )
+        remedy = offer_repair(context) if pin.kind == PinKind.PIP else again
+        if pin.kind not in (PinKind.PIP, PinKind.CONDA):
+            command = pin_command(pin.file.parent, prefix)
+            remedy = Remedy(text="print the change that pins the project again", command=command)
+        pinned = f"pinned: {pin.requirement}" if pin.requirement else "it pins nothing"
+        message = f"the pin for {pin.kind} is broken: {pin.problems[0]}"
+        yield _SAY.warning(message, evidence=(*pin.problems, pinned), remedy=remedy, verify=show_files(pin.file))
     if receipt.request.pin and not _is_pinned(context.facts, receipt):
         yield _SAY.warning(
             "the pin of the setup is missing: the next installation may replace this stack",
@@ -122,10 +113,6 @@ def _report_pins(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
             remedy=offer_repair(context),
             verify=show_files(prefix / "pip.conf" if context.facts.conda is None else prefix / "conda-meta/pinned"),
         )
-
-
-def _pin_project(pin: PinState, prefix: PurePath) -> Remedy:
-    return Remedy(text="print the change that pins the project again", command=pin_command(pin.file.parent, prefix))
 
 
 def _is_pinned(facts: Facts, receipt: Receipt) -> bool:

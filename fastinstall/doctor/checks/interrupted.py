@@ -72,14 +72,11 @@ def _report_conda(context: CheckContext) -> Iterator[Finding]:
         halves = [claim.dist for claim in conda.claims if claim.missing]
         but = f" while {halves[0]} was incomplete" if halves else ""
         first, more = conda.debris[0], f" and {len(conda.debris) - 1} more" if len(conda.debris) > 1 else ""
-        remedy = Remedy(
-            text="repeat conda's last command, then remove the leftovers by hand",
-            command=conda_command(context.facts, "list", "--revisions"),
-        )
+        text, command = "repeat conda's last command, then remove the leftovers by hand", "list --revisions"
         yield _SAY.say(
             Status.ERROR if halves else Status.WARNING,
             f"a conda transaction was interrupted{but}, and left {first}{more}",
             evidence=shorten_evidence(f"{prefix}/{name}" for name in conda.debris),
-            remedy=remedy,
+            remedy=Remedy(text=text, command=conda_command(context.facts, *command.split())),
             verify=show_files(*(prefix / name for name in conda.debris[:_SHOWN])),
         )

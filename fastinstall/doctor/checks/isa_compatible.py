@@ -237,11 +237,8 @@ def _report_bearable(context: CheckContext, host: Host, scans: tuple[IsaScan, ..
 def _report_success(context: CheckContext, host: Host, scans: tuple[IsaScan, ...]) -> Finding:
     required = _join_names(feature for scan in scans for feature in scan.requires)
     level = max((scan.level or "" for scan in scans), key=rank, default="")
-    what = (
-        f"what the code requires ({required})"
-        if required
-        else f"all that the code requires, no more than any {architecture_of(host.cpu.architecture).title}"
-    )
+    least = f"all that the code requires, no more than any {architecture_of(host.cpu.architecture).title}"
+    what = f"what the code requires ({required})" if required else least
     core, copy = context.facts.stack.core, _find_taken_copy(context, host)
     loads = f", of which it loads {name_core_copy(core, copy)}" if copy is not None and core is not None else ""
     shares = tuple(_describe_shares(context, scan) for scan in scans if scan.shares)

@@ -88,12 +88,8 @@ def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Findi
     users = shorten_evidence(f"needed by {need.needed_by}" for need in needs if "/" not in need.name)
     requirement = None if libraries.is_bundled(name) else _find_requirement(context, name)
     packages = (f"packages that contain it: {_name_packages(requirement)}",) if requirement is not None else ()
-    return _SAY.error(
-        _explain_failure(needs, name),
-        evidence=(*users, *packages),
-        remedy=_bring(context, requirement),
-        verify=libraries.show_lacking(context, first),
-    )
+    evidence, remedy, verify = (*users, *packages), _bring(context, requirement), libraries.show_lacking(context, first)
+    return _SAY.error(_explain_failure(needs, name), evidence=evidence, remedy=remedy, verify=verify)
 
 
 def _explain_failure(needs: list[MissingLibrary], name: str) -> str:
@@ -141,11 +137,8 @@ def _report_displaced(context: CheckContext, linkage: Linkage) -> Iterator[Findi
 
 
 def _report_disagreements(context: CheckContext, linkage: Linkage) -> Iterator[Finding]:
-    found = [
-        (name, simulated, mapped)
-        for name, simulated, mapped in find_disagreements(linkage, libraries.list_mapped_files(context))
-        if not _is_of_the_interpreter(context, name, mapped)
-    ]
+    every = find_disagreements(linkage, libraries.list_mapped_files(context))
+    found = [each for each in every if not _is_of_the_interpreter(context, each[0], each[2])]
     if found:
         names = ", ".join(name for name, *_ in found)
         yield _SAY.warning(
@@ -173,11 +166,8 @@ def find_disagreements(linkage: Linkage, mapped: tuple[PurePath, ...]) -> Iterat
     if not linkage.modules or linkage.modules[0] not in mapped:
         return
     simulated = {file.path for file in linkage.files}
-    wanted = [
-        (_name(file), str(file.path), {_name(file), file.soname, file.path.name})
-        for file in linkage.files
-        if file.path not in mapped
-    ]
+    unmapped = [file for file in linkage.files if file.path not in mapped]
+    wanted = [(_name(file), str(file.path), {_name(file), file.soname, file.path.name}) for file in unmapped]
     wanted += [(need.name, "nothing", {need.name}) for need in linkage.missing]
     for name, path, names in wanted:
         yield from ((name, path, other) for other in mapped if other.name in names and other not in simulated)
@@ -230,10 +220,8 @@ def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> 
     The interpreter's modules have brought it by then: its `zlib` module loads conda's libz before PIL's core asks for
     one. Without them the loader would take the system's; either will do.
     """
-    return (
-        libraries.strip_library_name(name) in _PROMISED
-        and libraries.place_of(context, path) is libraries.OwnedDirectory.ENVIRONMENT
-    )
+    is_own = libraries.place_of(context, path) is libraries.OwnedDirectory.ENVIRONMENT
+    return is_own and libraries.strip_library_name(name) in _PROMISED
 
 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:

@@ -67,16 +67,12 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     ran = runtime.core or (str(core.path) if core is not None else "unknown")
     reproduced = show(context.facts.environment.python, "-X", "faulthandler", "-c", _reproduce(runtime.during))
     cause = f"{short} is truncated" if short else _MEANING.get(runtime.signal, "the operation cannot be used")
+    done = f"operations completed before it: {len(runtime.operations)}"
+    own = offer_setup(context, "set up the stack for this CPU", "--level", "auto")
     return _SAY.error(
         f"{runtime.signal} killed the interpreter during {runtime.during or 'its operations'}: {cause}",
-        evidence=(
-            f"operations completed before it: {len(runtime.operations)}",
-            f"CPU level: {context.facts.cpu.level or 'unknown'}",
-            f"core: {ran}",
-        ),
-        remedy=offer_setup(context, "set up the stack for this CPU", "--level", "auto")
-        if runtime.signal == "SIGILL"
-        else offer_repair(context),
+        evidence=(done, f"CPU level: {context.facts.cpu.level or 'unknown'}", f"core: {ran}"),
+        remedy=own if runtime.signal == "SIGILL" else offer_repair(context),
         verify=show_files(context.facts.interpreter.site_packages / short) if short else reproduced,
     )
 

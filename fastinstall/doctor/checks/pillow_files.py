@@ -87,9 +87,8 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
     stack, packages = context.facts.stack, context.facts.interpreter.site_packages
     unclaimed, cores = _find_unclaimed_files(context), stack.foreign_cores
     suffix = context.facts.interpreter.extension_suffix
-    tagged = tuple(
-        name for name in unclaimed if _TAGGED.search(name) and not name.endswith(suffix) and name not in cores
-    )
+    passed = (name for name in unclaimed if not name.endswith(suffix) and name not in cores)
+    tagged = tuple(filter(_TAGGED.search, passed))
     modules, libraries, files = _divide(tuple(name for name in unclaimed if name not in (*tagged, *cores)))
     others = (*libraries, *files)
     other_python = "extension modules for another Python, which this one never loads"

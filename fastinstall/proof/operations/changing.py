@@ -10,10 +10,7 @@ def converting(big: Pictures, _small: Pictures) -> Calls:
     """Return conversions between modes; a source is made when it is first used, as a palette takes seconds."""
     rgb = big["RGB"]
     made: Calls = {
-        "RGB": lambda: rgb,
-        "L": lambda: big["L"],
-        "RGBA": lambda: big["RGBA"],
-        "CMYK": lambda: big["CMYK"],
+        **{mode: partial(big.get, mode) for mode in big},
         "YCbCr": lambda: rgb.convert("YCbCr"),
         "P": lambda: rgb.quantize(64),
         "RGBa": lambda: big["RGBA"].convert("RGBa"),
