@@ -7,25 +7,27 @@ for the report, `workload_comparison` measures it.
 import hashlib
 import json
 import os
+import re
+import shutil
 import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.bench.effort import BenchContext, sample_size
-from fastinstall.bench.filesystem import filesystem_of
 from fastinstall.bench.loading import Job, NotLoadedError, converse, explain_end, refuse
 from fastinstall.bench.photos import WORKLOADS, generate_photos
 from fastinstall.bench.report import Unmeasured, Workload
-from fastinstall.core import process
+from fastinstall.core import foreign, process
 from fastinstall.core.errors import FailedError, UndeterminedError, UsageError
 from fastinstall.core.events import Started
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
+from fastinstall.model.machine import Filesystem
 
 _QUICK_PHOTOS = {"500px": 12, "12mp": 2, "png": 6}
 _JUDGED_FOR_EACH = 3
@@ -376,3 +378,56 @@ def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
         by_kind.setdefault(each.suffix.lower(), []).append(each)
     placed = [((number + 0.5) / len(kind), each) for kind in by_kind.values() for number, each in enumerate(kind)]
     return tuple(each for _, each in sorted(placed, key=lambda each: each[0]))
+
+
+_NETWORK = (
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "panfs", "wekafs", "pvfs2"),
+    *("9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "gcsfuse", "mountpoint-s3"),
+)
+"""Names from the kernel. A virtual machine's host filesystems count: another machine is asked there too."""
+_FUSE = "fuse."
+_LOCAL = frozenset({"fuse.fuse-overlayfs", "fuse.mergerfs"})
+"""Of those whose names begin like `_FUSE`: nearly all others fetch files from elsewhere (sshfs, s3fs, rclone)."""
+_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+
+
+def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
+    """Return the filesystem of a path, or of its nearest existing parent. Source: proc_pid_mountinfo(5).
+
+    Args:
+        path: a file or directory; links are followed.
+        root: what stands for "/"; another directory holds the files of a captured machine.
+    """
+    real = path.resolve() if root == Path("/") else path
+    try:
+        mountinfo = foreign.read_text(root / "proc/self/mountinfo", errors="replace")
+    except OSError:
+        mountinfo = ""
+    point, kind = find_mount(real, mountinfo)
+    return Filesystem(
+        mount=point,
+        type=kind,
+        network=kind in _NETWORK or (kind.startswith(_FUSE) and kind not in _LOCAL),
+        memory=kind in _MEMORY,
+        free_bytes=shutil.disk_usage(next(each for each in (real, *real.parents) if each.exists())).free,
+    )
+
+
+def find_mount(path: PurePath, mountinfo: str) -> tuple[PurePath, str]:
+    """Return where a path is mounted, and the type: the longest, and of several in one place the last, which hides all.
+
+    >>> find_mount(PurePath("/data/photos"), "36 35 0:30 / /data rw - nfs4 nas:/export rw")[1]
+    'nfs4'
+
+    Args:
+        path: absolute, with symbolic links already resolved.
+        mountinfo: the text of /proc/self/mountinfo.
+    """
+    found = PurePath("/"), ""
+    for line in mountinfo.splitlines():
+        mount, _, filesystem = line.partition(" - ")
+        # the kernel writes space, tab, newline and backslash as octal numbers
+        point = PurePath(re.sub(r"\\([0-7]{3})", lambda escaped: chr(int(escaped[1], 8)), mount.split(" ")[4]))
+        if path.is_relative_to(point) and len(point.parts) >= len(found[0].parts):
+            found = point, filesystem.split(" ")[0]
+    return found

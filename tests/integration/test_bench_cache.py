@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.bench import _cache
-from fastinstall.bench.filesystem import filesystem_of
+from fastinstall.bench.workloads import filesystem_of
 
 
 class _Images:

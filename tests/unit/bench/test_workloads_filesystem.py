@@ -4,7 +4,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from fastinstall.bench.filesystem import filesystem_of, find_mount
+from fastinstall.bench.workloads import filesystem_of, find_mount
 
 CLUSTER = """\
 22 28 0:20 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
