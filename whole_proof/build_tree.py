@@ -10,7 +10,7 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import BuildContext
 from fastinstall.wheelbuild.headers.probe import probe_headers
 from fastinstall.wheelbuild.pipeline import BuildSite, prepare_build
-from fastinstall.wheelbuild.source_archive import NOT_COMPILED, extract_source
+from fastinstall.wheelbuild.prepare import NOT_COMPILED, extract_source
 from fastinstall.wheelbuild.variables import remove_stray_variables
 from whole_proof.recorded_build import CoreSteps, record_steps
 from whole_proof.variant import SanitizedVariant, compile_core, install_core_in_copy

@@ -19,7 +19,7 @@ from fastinstall.index.pip import argv_for, pip_environment
 from fastinstall.model.facts import Interpreter
 from fastinstall.proof.cases import ProofCheck, ProofStatus, skip_proof_check
 from fastinstall.proof.runs import ProofStack
-from fastinstall.wheelbuild.source_archive import extract_source
+from fastinstall.wheelbuild.prepare import extract_source
 from whole_proof.checks import finish_check
 
 NAME = "pillow's tests"

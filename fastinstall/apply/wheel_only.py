@@ -12,7 +12,7 @@ from pathlib import Path
 from fastinstall.apply.carry_out import make_execution_context, request_previous_version
 from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, make_proven_wheel
 from fastinstall.conda.channel import publish_packages
-from fastinstall.conda.microarchitectures import find_microarchitectures
+from fastinstall.conda.engines.choose import find_microarchitectures
 from fastinstall.conda.package import pack_stack
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import RefusedError, UnprovenError, UsageError

@@ -65,8 +65,7 @@ def refuse_unaccepted(plan: "Plan") -> None:
     Raises:
         RefusedError: names each.
     """
-    risks = _list_unaccepted_risks(plan)
-    if risks:
+    if risks := _list_unaccepted_risks(plan):
         raise RefusedError(
             "; ".join(plan_risk.summary for plan_risk in risks),
             hint=make_consent_hint(risks, plan.request.allow),

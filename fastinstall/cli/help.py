@@ -171,14 +171,10 @@ def format_argument(action: argparse.Action) -> str:
 def groups_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[argparse.Action]]]:
     """Yield the arguments by the titles of their groups, without those that ask for help."""
     for group in parser._action_groups:  # noqa: SLF001 (argparse has no other way to list them)
-        actions = [action for action in group._group_actions if not is_help(action)]  # noqa: SLF001 (likewise)
+        found = group._group_actions  # noqa: SLF001 (likewise)
+        actions = [action for action in found if action.default != argparse.SUPPRESS]
         if actions:
             yield str(group.title), actions
-
-
-def is_help(action: argparse.Action) -> bool:
-    """Tell whether it only asks for help or for the version."""
-    return bool(action.default == argparse.SUPPRESS)
 
 
 def _render_verbs(parser: argparse.ArgumentParser) -> Iterator[str]:

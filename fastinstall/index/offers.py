@@ -158,9 +158,9 @@ class PackageIndex:
                 yield replace(describe_file(path, path.parent.name), index=index)  # each lies where its sum says
 
     def _ask(self, names: Sequence[str], wanted: Callable[[str], bool]) -> tuple[Artefact, ...]:
-        from fastinstall.index import lookup  # noqa: PLC0415 (the HTTP client, only when an index is asked)
+        from fastinstall.index import client  # noqa: PLC0415 (the HTTP client, only when an index is asked)
 
-        offered = lookup.ask_indexes(self._read_settings(), names, wanted)
+        offered = client.ask_indexes(self._read_settings(), names, wanted)
         if self.cache is not None:
             downloads.record_offers(self.cache, offered)
         return offered

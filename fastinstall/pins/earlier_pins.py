@@ -109,17 +109,14 @@ def read_unpinned_files(directory: Path, record: PinRecord) -> dict[str, bytes |
     """
     found: dict[str, bytes | None] = {}
     for file in record.files:
-        now, original = (foreign.bytes_if_there(place / file.name) for place in (directory, _originals(directory)))
+        places = (directory, directory / HOME / "originals")
+        now, original = (foreign.bytes_if_there(place / file.name) for place in places)
         if _digest(now) == file.after and _digest(original) == file.before:
             now = original
         elif now is not None and file is record.files[0] and _digest(now) != file.before:
             now = _cut_pieces(directory / file.name, now.decode("utf-8"), record).encode("utf-8")
         found[file.name] = now
     return found
-
-
-def _originals(directory: Path) -> Path:
-    return directory / HOME / "originals"
 
 
 def _cut_pieces(file: Path, text: str, record: PinRecord) -> str:

@@ -164,8 +164,7 @@ def _describe_costs(request: PinRequest, tool: PinTool[Any], pinned: PinnedBuild
             f"{request.project.manifest.name} will name {pinned.directory}, which other machines do not have; "
             f"to share it, keep the build in the project: add --wheels {quote(directory / 'wheels')}"
         )
-    caution = tool.describe_caution(directory, pinned)
-    if caution:
+    if caution := tool.describe_caution(directory, pinned):
         yield caution
     if (directory / earlier_pins.RECORD).is_file():
         yield f"replaces the pin of an earlier fastinstall; then delete: rm -r {quote(directory / earlier_pins.HOME)}"
@@ -372,8 +371,7 @@ class LockTrial:
                 f"grep -n {build.name} {quote(self.project.manifest)}",
                 self._by_hand,
             )
-        backwards = find_downgrades(before, after, but=build.name)
-        if backwards:
+        if backwards := find_downgrades(before, after, but=build.name):
             raise self._refuse(
                 f"with the pin, {self.tool.name} would downgrade {listing(backwards)}",
                 f"see what requires another {build.name}: {self.locking.why}",

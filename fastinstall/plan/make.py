@@ -11,8 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from fastinstall.compilers.compiler import TOOLCHAINS
-from fastinstall.conda.engines.choose import CondaTools, open_engine
-from fastinstall.conda.microarchitectures import find_microarchitectures
+from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started

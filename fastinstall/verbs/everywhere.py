@@ -54,8 +54,7 @@ def _examine_environment(
     session: Session, examination: Examination, prefix: Path
 ) -> EnvironmentReport | Unobservable | None:
     """Return the report on one environment; None for the tool's own."""
-    stranger = find_stranger(prefix)
-    if stranger:
+    if stranger := find_stranger(prefix):
         problem = f"{stranger} owns files there, and root runs no code of other users; examine it as that user"
         command = f"sudo -u {quote(stranger)} fastinstall doctor --prefix {quote(prefix)}"
         told = f"{problem}: {command}; or trust it, and name it with --prefix"

@@ -1,6 +1,6 @@
 """Compare the recipes by version, advisories and measured speed. Changes nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from fastinstall.core import foreign
@@ -9,7 +9,7 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.advisories import Advisory, select_applicable_advisories
 from fastinstall.model.artefact import Releases
-from fastinstall.model.facts import Facts, Interpreter
+from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
@@ -59,7 +59,9 @@ def compare_recipes(session: Session, target: NamedTarget, facts: Facts, request
             print(preview.recipe.name, preview.problem or preview.choice.version)
     """
     recipes = sorted(load_recipes(session.recipe_directories).values(), key=lambda recipe: not recipe.recommended)
-    releases = _find_releases(session, target, recipes, facts.interpreter, request)
+    python = target.python or base_python(session) if target.new else Path(find_environment(session, target).python)
+    index = make_index(session, request, defer_pip_settings(session, python))
+    releases = index.releases_for(recipes, facts.interpreter)  # everything is looked up at the same time
     speeds = tuple(_read_measured_tables(session.directories.cache, facts.cpu.name))
     plain = Request(recipe=request.recipe, dist_name=request.dist_name)
     return tuple(_offer(recipe, releases[recipe.name], facts, plain, speeds) for recipe in recipes)
@@ -88,15 +90,3 @@ def _read_measured_tables(cache: Path, cpu: str) -> Iterator[SpeedTable]:
     tables = (foreign.read_kept(SpeedTable, "speed", path) for path in (cache / "speed").glob("*.json"))
     found = (table for table in tables if table is not None and table.cpu == cpu)
     yield from sorted(found, key=lambda table: table.measured_at, reverse=True)
-
-
-def _find_releases(
-    session: Session, target: NamedTarget, recipes: Sequence[Recipe], interpreter: Interpreter, request: Request
-) -> dict[str, Releases]:
-    """Return what there is for each of several recipes, by their names; everything is looked up at the same time.
-
-    Raises:
-        FailedError: the index cannot be reached.
-    """
-    python = target.python or base_python(session) if target.new else Path(find_environment(session, target).python)
-    return make_index(session, request, defer_pip_settings(session, python)).releases_for(recipes, interpreter)

@@ -161,7 +161,11 @@ def _plan_following(
         except (UsageError, RefusedError, FailedError) as error:
             reasons[error.message] = None
         else:
-            return _explain_plan(made, intent)
+            why = f", and {listing(intent.unmet)}" if intent.unmet else ""
+            story = f"{intent.story}{why}: that version stays and gets the kernels"
+            # Like any repair, it measures no speed.
+            steps = tuple(replace(step, timed=False) if isinstance(step, Prove) else step for step in made.steps)
+            return replace(made, steps=steps, warnings=(story, *made.warnings))
     return tuple(reasons)
 
 
@@ -188,14 +192,6 @@ def _refuse_unless_offered(session: Session, environment: Environment, request: 
     versions = {base_version(artefact.version) for artefact in (*offered.sources, *offered.prebuilt)}
     if request.version not in versions:
         raise UsageError(f"{offered.origin} has no {recipe.source.pypi} {request.version}")
-
-
-def _explain_plan(made: Plan, intent: Intent) -> Plan:
-    """Return the plan with its story and, like any repair, without measuring speed."""
-    why = f", and {listing(intent.unmet)}" if intent.unmet else ""
-    story = f"{intent.story}{why}: that version stays and gets the kernels"
-    steps = tuple(replace(step, timed=False) if isinstance(step, Prove) else step for step in made.steps)
-    return replace(made, steps=steps, warnings=(story, *made.warnings))
 
 
 def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:

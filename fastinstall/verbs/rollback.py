@@ -196,8 +196,7 @@ def _undo_transactions(
         details = (*error.details, _describe_installed_stack(prefix))
         raise EnvironmentDamagedError(error.message, hint=error.hint, details=details) from error
     yield from _describe_rollback(prefix, done)
-    absent = explain_absence(Path(environment.python))
-    if absent:
+    if absent := explain_absence(Path(environment.python)):
         yield f"{environment.python}: {absent}; the files are restored, but could not be tested"
 
 

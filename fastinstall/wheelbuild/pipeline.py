@@ -25,10 +25,9 @@ from fastinstall.wheelbuild.core_placement import plan_core_placements
 from fastinstall.wheelbuild.headers.probe import Headers, matching_headers, probe_headers
 from fastinstall.wheelbuild.linking import find_linked_libraries, linking
 from fastinstall.wheelbuild.plain_paths import plain_directory, plain_path
-from fastinstall.wheelbuild.prepare import prepare_source
+from fastinstall.wheelbuild.prepare import NOT_COMPILED, extract_source, prepare_source
 from fastinstall.wheelbuild.ready_wheels import list_known_inputs
 from fastinstall.wheelbuild.requirements import describe_given_wheels, fetch_requirements, install_requirements
-from fastinstall.wheelbuild.source_archive import NOT_COMPILED, extract_source
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static, list_static_orders, static_inputs
 from fastinstall.wheelbuild.variables import remove_stray_variables
 

@@ -1,4 +1,4 @@
-"""Prepare an unpacked source for compiling: put our kernels into it, and tune it; and say which C files of ours go in.
+"""Unpack a source and prepare it for compiling: with our kernels and tuned; and say which C files of ours go in.
 
 It is changed by text. Kernels stand in place of its functions. GCC's pragma and our macros stand before a file or
 around single functions: unlike command-line flags they reach only that code, through any build backend.
@@ -9,11 +9,12 @@ line. What is not found, or found twice (in branches of an #if), is left alone.
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fastinstall.core import files
+from fastinstall.core.archives import unpack_tar
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Noted
@@ -21,6 +22,34 @@ from fastinstall.core.messages import listing
 from fastinstall.model.recipe import SOURCE_SUFFIX, Kernel, Recipe, Tuning
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
+
+NOT_COMPILED = ("Tests", "docs")  # they are 19/20 of Pillow's sdist
+
+
+def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), only: Collection[str] = ()) -> Path:
+    """Unpack an sdist.
+
+    Args:
+        sdist: a tar archive, compressed with gzip.
+        directory: the destination; created if missing.
+        but: entries of the top directory to leave out ("Tests").
+        only: the only entries of the top directory to unpack; empty for all.
+
+    Returns:
+        The one top directory of the archive.
+
+    Raises:
+        FailedError: it is not such an archive, is damaged, or holds a member that no sdist needs: an absolute path,
+            "..", a link, a device, or a second top directory. Then nothing is unpacked.
+        OSError: as the kernel says.
+    """
+    return directory / unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
+
+
+def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str]) -> bool:
+    below = path.parts[1:2]
+    return not below or (below[0] not in but and (not only or below[0] in only))
+
 
 _FUNCTION = (
     r"^[ \t]*[A-Za-z_][\w \t*]*(?:\n[ \t]*)?(?<!\w)(?P<name>{name})\s*\([^;{{}}]*\)\s*"  # its head

@@ -26,7 +26,7 @@ from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import StaticSource
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.plain_paths import path_flags, plain_directory
-from fastinstall.wheelbuild.source_archive import extract_source
+from fastinstall.wheelbuild.prepare import extract_source
 
 _NAME = "Makefile"
 

@@ -24,7 +24,7 @@ from support.sandbox import ONE_LEVEL, STOCK, NewSandbox, Result, Sandbox, Venv,
 
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.events import ignore
-from fastinstall.index.lookup import ask_indexes
+from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.index.selection import parse_filename

@@ -15,7 +15,7 @@ from fastinstall.core.events import ignore
 from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.lookup import read_versions
 from fastinstall.elf.symbols import compiler_switches
-from fastinstall.index.lookup import ask_indexes
+from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.model.facts import Compiler

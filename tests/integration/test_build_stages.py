@@ -22,7 +22,7 @@ from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.headers.probe import matching_headers, probe_headers
 from fastinstall.wheelbuild.pipeline import build_wheel
 from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
-from fastinstall.wheelbuild.source_archive import extract_source
+from fastinstall.wheelbuild.prepare import extract_source
 from fastinstall.wheelbuild.wheel_cache import entries
 
 

@@ -16,7 +16,7 @@ from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed, ignore
-from fastinstall.index.lookup import ask_indexes
+from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.observe.recipes import load_recipe

@@ -37,7 +37,7 @@ from fastinstall.core.debian_packages import unpack_deb
 from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.index.wheelhouse import read_wheelhouse, require_stack_alone
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.wheelbuild.source_archive import extract_source
+from fastinstall.wheelbuild.prepare import extract_source
 from fastinstall.wheelbuild.staging import stage_wheel
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 

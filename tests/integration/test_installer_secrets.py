@@ -12,7 +12,7 @@ from support.index.server import SimpleIndex, content_answer, serving, status_an
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.core.secrets import redact_text
-from fastinstall.index.lookup import ask_indexes
+from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
 

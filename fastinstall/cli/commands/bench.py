@@ -21,7 +21,10 @@ def run(arguments: Namespace, context: Context) -> int:
     if arguments.list:
         return _list(context)
     if arguments.print_code:
-        return _print_code(arguments, context)
+        from fastinstall.bench.printed_code import render_code  # noqa: PLC0415 (only with --print-code)
+
+        context.console.data(render_code(arguments.print_code, pipeline_of(arguments)))
+        return ExitCode.OK
     from fastinstall.verbs.measure_loading import bench  # noqa: PLC0415 (not for --list and what is refused)
 
     request = make_bench_request(arguments)
@@ -40,13 +43,6 @@ def _list(context: Context) -> int:
     from fastinstall.cli.text.bench_page import candidates_text  # noqa: PLC0415 (likewise)
 
     tell(context, "bench-candidates", {"candidates": known}, lambda _, page: candidates_text(known, page))
-    return ExitCode.OK
-
-
-def _print_code(arguments: Namespace, context: Context) -> int:
-    from fastinstall.bench.printed_code import render_code  # noqa: PLC0415 (only with --print-code)
-
-    context.console.data(render_code(arguments.print_code, pipeline_of(arguments)))
     return ExitCode.OK
 
 

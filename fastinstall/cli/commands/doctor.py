@@ -10,7 +10,7 @@ from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, t
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
 from fastinstall.core.home import expand_home
 from fastinstall.core.messages import fix_command
-from fastinstall.model.facts import Environment, Facts
+from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.interpreter import ask_interpreter, use_pil
@@ -20,7 +20,6 @@ from fastinstall.observe.session import Session
 if TYPE_CHECKING:
     from fastinstall.elf.cpu import Host
     from fastinstall.plan.plan import Plan
-    from fastinstall.verbs.examine import Examination
 
 _NOT_BESIDE_COLLECT = ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags")
 
@@ -69,7 +68,10 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
             report, facts = examine_facts(session, environment, again)
         if _is_repairable(report):
             _fix(session, environment, arguments, context)
-            report, facts = _examine_again(session, environment, again)
+            from fastinstall.apply.late_interrupts import report_interruption_after_completion  # noqa: PLC0415
+
+            with report_interruption_after_completion(environment.prefix, "doctor --fix"):
+                report, facts = examine_facts(session, environment, again)
     context.closing.close()  # a line that is alive on the terminal goes first
     code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts)
     console, receipt = context.console, read_earlier_receipt(environment) if context.console.verbose else None
@@ -77,17 +79,6 @@ def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     if receipt is not None and receipt.speed is not None and is_text:
         console.data(render_speed_table(receipt.speed, console.out))
     return code
-
-
-def _examine_again(
-    session: Session, environment: Environment, examination: "Examination"
-) -> "tuple[EnvironmentReport, Facts]":
-    """Examine what a repair has come to."""
-    from fastinstall.apply.late_interrupts import report_interruption_after_completion  # noqa: PLC0415 (likewise)
-    from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415 (only with --fix)
-
-    with report_interruption_after_completion(environment.prefix, "doctor --fix"):
-        return examine_facts(session, environment, examination)
 
 
 def _run_all(arguments: Namespace, session: Session, context: Context) -> int:

@@ -21,7 +21,7 @@ from fastinstall.core.messages import quote
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
-from fastinstall.model.facts import Environment, GuardEvent, PinKind, PinState
+from fastinstall.model.facts import Environment, PinKind, PinState
 from fastinstall.model.finding import Status
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv
@@ -208,12 +208,8 @@ def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
             yield describe_pin_for_uv(pin.file.parent)
     problems = (*guards.problems, *(problem for pin in guards.pins for problem in pin.problems))
     yield from (page.paint(f"problem: {problem}", "warning") for problem in problems)
-    yield from (f"told {_describe_event(event)}" for event in guards.events)
-
-
-def _describe_event(event: GuardEvent) -> str:
-    by = f" by {event.tool}" if event.tool else ""
-    return f"{event.at}: {event.stack} {event.change}{by}"
+    for event in guards.events:
+        yield f"told {event.at}: {event.stack} {event.change}{f' by {event.tool}' if event.tool else ''}"
 
 
 def locks_text(report: LockReport, page: Page) -> str:

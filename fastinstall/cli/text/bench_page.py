@@ -105,9 +105,9 @@ class _Writer:
 
     def render_workload(self, result: WorkloadResult) -> Iterator[str]:
         yield from _render_verdict(result, self.page)
-        refused = sum(each.count for each in result.workload.unmeasured)
-        if refused and not self.page.verbose:
-            yield from self._indent(f"left out: {describe_reasons(result.workload)}")
+        reasons = ", ".join(f"{each.count} {each.reason}" for each in result.workload.unmeasured if each.count)
+        if reasons and not self.page.verbose:
+            yield from self._indent(f"left out: {reasons}")
         yield from _add_gap(list(self._render_candidates(result)))
         details = (
             self._render_images(result),
@@ -337,11 +337,6 @@ def describe_left_out_images(unmeasured: Unmeasured) -> str:
     names = ", ".join(unmeasured.examples[:_EXAMPLES])
     more = ", ..." if unmeasured.count > min(len(unmeasured.examples), _EXAMPLES) and names else ""
     return f"{unmeasured.count} {unmeasured.reason}" + (f": {names}{more}" if names else "")
-
-
-def describe_reasons(workload: Workload) -> str:
-    """Return how many images were left out for which reason: "4 truncated, 1 CMYK"."""
-    return ", ".join(f"{each.count} {each.reason}" for each in workload.unmeasured)
 
 
 def pipeline_words(pipeline: ImagePipeline) -> str:

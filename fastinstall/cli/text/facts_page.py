@@ -7,7 +7,7 @@ from itertools import chain
 from fastinstall.cli.console import SHOWN, Page, join_lines
 from fastinstall.elf.description import BuildTraces, ImagingCore, LoadedLibrary
 from fastinstall.elf.isa.scan import Confidence
-from fastinstall.model.conda import CondaClash, CondaTool
+from fastinstall.model.conda import CondaClash
 from fastinstall.model.facts import Facts, FrameworkBuild, Gpu
 
 _DETAIL = re.compile(
@@ -46,7 +46,8 @@ def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
     base = ", conda's own (base)" if conda.is_base else ""
     yield "conda packages", f"{len(conda.packages)}{base}"
     if conda.tool is not None:
-        yield "conda", _format_conda_tool(conda.tool)
+        tool, solver = conda.tool, f", {conda.tool.solver} solver" if conda.tool.solver else ""
+        yield "conda", f"{tool.version or 'version unknown'}{solver}, {' '.join(tool.command)} (by {tool.found_by})"
     claimants = {claim.dist for claim in conda.claims}
     for package in conda.packages:
         if package.dist in claimants:
@@ -59,11 +60,6 @@ def _list_conda_rows(facts: Facts, page: Page) -> Iterator[tuple[str, str]]:
     yield from (("unreadable", f"{name}: {reason}") for name, reason in sorted(conda.unreadable.items()))
     lists = {"pinned": conda.pins, "channels": conda.channels, "stale": conda.stale, "left over": conda.debris}
     yield from ((name, _shorten_items(items, page)) for name, items in lists.items() if items)
-
-
-def _format_conda_tool(tool: CondaTool) -> str:
-    solver = f", {tool.solver} solver" if tool.solver else ""
-    return f"{tool.version or 'version unknown'}{solver}, {' '.join(tool.command)} (by {tool.found_by})"
 
 
 def _group_clashes(clashes: Iterable[CondaClash]) -> dict[str, list[str]]:

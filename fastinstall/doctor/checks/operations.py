@@ -62,7 +62,10 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
-    short, core = _find_truncated_file(context, runtime), context.facts.stack.core
+    core = context.facts.stack.core
+    # A SIGBUS is due to code that RECORD has with other contents.
+    recorded = (path for owner in context.facts.stack.owners for path in owner.mismatched if ".so" in path)
+    short = next(recorded, "") if runtime.signal == "SIGBUS" else ""
     # The core on disk may be another than ran, or a stub before it.
     ran = runtime.core or (str(core.path) if core is not None else "unknown")
     reproduced = show(context.facts.environment.python, "-X", "faulthandler", "-c", _reproduce(runtime.during))
@@ -75,12 +78,6 @@ def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
         remedy=own if runtime.signal == "SIGILL" else offer_repair(context),
         verify=show_files(context.facts.interpreter.site_packages / short) if short else reproduced,
     )
-
-
-def _find_truncated_file(context: CheckContext, runtime: Runtime) -> str:
-    """Find the file that a SIGBUS is due to: code that RECORD has with other contents; empty if there is none."""
-    recorded = (path for owner in context.facts.stack.owners for path in owner.mismatched if ".so" in path)
-    return next(recorded, "") if runtime.signal == "SIGBUS" else ""
 
 
 def _reproduce(operation: str) -> str:

@@ -85,7 +85,9 @@ def _report_recorded(context: CheckContext, record: "Recorded | None") -> Iterat
 def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[Finding]:
     """Report files that nobody claims, and modules that this Python passes over."""
     stack, packages = context.facts.stack, context.facts.interpreter.site_packages
-    unclaimed, cores = _find_unclaimed_files(context), stack.foreign_cores
+    claims = (claimant.claim for claimant in owners.list_claimants(context.facts) if claimant.claim is not None)
+    known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
+    unclaimed, cores = tuple(name for name in stack.unclaimed if name not in known), stack.foreign_cores
     suffix = context.facts.interpreter.extension_suffix
     passed = (name for name in unclaimed if not name.endswith(suffix) and name not in cores)
     tagged = tuple(filter(_TAGGED.search, passed))
@@ -102,13 +104,6 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
         if names and is_told:
             status = Status.ERROR if names is modules else Status.WARNING
             yield _report(context, message, names, show_files(*(packages / name for name in names[:_LISTED])), status)
-
-
-def _find_unclaimed_files(context: CheckContext) -> tuple[str, ...]:
-    """Find the files below `PIL/` that neither a RECORD nor a record of conda's names."""
-    claims = (claimant.claim for claimant in owners.list_claimants(context.facts) if claimant.claim is not None)
-    known = {path for claim in claims for path in _list_record_paths(context, claim.files)}
-    return tuple(name for name in context.facts.stack.unclaimed if name not in known)
 
 
 def _report(

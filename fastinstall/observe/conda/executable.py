@@ -9,7 +9,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.surroundings import find_program, refuse_planted
 from fastinstall.model.conda import CondaTool
-from fastinstall.observe.conda.condarc import read_settings
+from fastinstall.observe.conda.channels import read_settings
 
 _RECORD = re.compile(r"conda-(\d[^-]*)-[^-]+\.json")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from support.values.builders import changed, healthy_facts
 
 from fastinstall.conda.channel import write_repodata
-from fastinstall.conda.microarchitectures import find_microarchitectures
+from fastinstall.conda.engines.choose import find_microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files
 from fastinstall.model.artefact import LevelTarget

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from support.elf.jpeg_libraries import compile_all, gcc
 
-from fastinstall.wheelbuild.source_archive import extract_source
+from fastinstall.wheelbuild.prepare import extract_source
 
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 LIKE_CONDA = "$ORIGIN/../../.."

@@ -8,7 +8,7 @@ from pathlib import Path
 from fastinstall.compilers.clang import COMPILER
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.events import ignore
-from fastinstall.index.lookup import ask_indexes
+from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 

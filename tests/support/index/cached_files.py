@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core.events import ignore
-from fastinstall.index.lookup import ask_indexes
+from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from support.elf.writer import PLAIN, Elf
 
-from fastinstall.elf.code_constants import freetype_version, read_returned_number
-from fastinstall.elf.libraries import identify
+from fastinstall.elf.libraries import freetype_version, identify, read_returned_number
 
 SINGLY = "c7400802000000 488b45f8 c7400c0d000000 488b45f8 c7401003000000 c3"
 TOGETHER = "488b050b000000 c7421003000000 48894208 02000000 0d000000 c3"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fastinstall.core.errors import FailedError
-from fastinstall.wheelbuild.source_archive import extract_source
+from fastinstall.wheelbuild.prepare import extract_source
 
 
 def sdist(path: Path, *members: tarfile.TarInfo) -> Path:

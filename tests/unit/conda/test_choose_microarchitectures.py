@@ -1,6 +1,6 @@
 from archspec import cpu
 
-from fastinstall.conda.microarchitectures import find_microarchitectures
+from fastinstall.conda.engines.choose import find_microarchitectures
 
 
 def test_a_level_has_itself_and_every_processor_that_descends_from_it() -> None:
