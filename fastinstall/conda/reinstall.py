@@ -1,15 +1,43 @@
-"""Whose the files of conda packages should be, what one lacks, and whether our channel is registered. Pure."""
+"""Which conda packages must be reinstalled so that the files that matter to PIL are theirs again. Pure.
+
+A repair also gives other packages back the files that were taken from them, in the right order.
+
+Packages that are required and not installed are included. conda removes libraries that nothing requires: while the
+stack has its own, those of the previous Pillow. When that Pillow comes back, they have to as well.
+"""
 
 from collections.abc import Collection, Iterator
 from pathlib import PurePath
 
 from fastinstall.core.messages import listing, quote
 from fastinstall.model.conda import Conda, CondaClaim, CondaClash, CondaPackage, CondaStack
-from fastinstall.model.conda_packages import CHANNEL, TURBO
+from fastinstall.model.conda_packages import CHANNEL, GUARD, IJG, TURBO
 from fastinstall.model.dependants import name_of_spec as name_of_conda_specs
 
 _FOREIGN = frozenset({"libtiff-libjpeg-turbo"})
 """Packages that write their files over those of another one, and never get their place back from us."""
+_NEVER = _FOREIGN | {GUARD}
+
+
+def list_packages_to_reinstall(conda: Conda) -> tuple[CondaPackage, ...]:
+    """Return the packages to be reinstalled, in this order; libjpeg-turbo comes last, so that its files win.
+
+    Those that provide PIL, and our guard package, are left to the setup that replaces them. Where `jpeg` and
+    `libjpeg-turbo` are both installed, each claims the other's headers: only libjpeg-turbo gets them back.
+    """
+    contested = {clash.path for clash in conda.clashes}
+    taken = {find_rightful_owner(clash) for clash in conda.clashes if is_taken(clash)}
+    wanting = {
+        claim.dist
+        for claim in conda.claims
+        if not provides_pil(claim)
+        and (claim.dist in taken or not contested.issuperset((*claim.missing, *claim.altered)))
+    }
+    packages = [package for package in conda.packages if package.dist in wanting and package.name not in _NEVER]
+    turbo = conda.named(TURBO)
+    if turbo is not None and turbo not in packages and any(package.name == IJG for package in packages):
+        packages.append(turbo)
+    return tuple(sorted(packages, key=lambda package: (package.name == TURBO, package.name)))
 
 
 def is_taken(clash: CondaClash) -> bool:

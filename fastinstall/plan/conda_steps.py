@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from fastinstall.compilers.conda import make_extra_command
 from fastinstall.conda.changes import apply_conda_change, explain_change, find_change_risks
+from fastinstall.conda.reinstall import list_packages_to_reinstall
 from fastinstall.core.errors import RefusedError, UsageError
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
@@ -21,12 +22,12 @@ from fastinstall.model.request import LinkMode, PlanRisk, Request
 from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
 from fastinstall.plan import conda_advice
 from fastinstall.plan.decision import decide_build, make_build_step
-from fastinstall.plan.plan import Skipped
+from fastinstall.plan.plan import Plan, Skipped
 from fastinstall.plan.protection import refuse_if_protected
 from fastinstall.plan.situation import Situation
 from fastinstall.steps.build import Build
 from fastinstall.steps.change_conda_packages import ChangeCondaPackages
-from fastinstall.steps.kinds import Step
+from fastinstall.steps.kinds import Step, find_step
 from fastinstall.steps.make_conda_packages import MakeCondaPackages
 from fastinstall.steps.pin import Pin
 
@@ -311,3 +312,29 @@ def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
     rattler = facts.toolchain is not None and facts.toolchain.rattler
     found = ((CondaInstaller.CONDA, conda), (CondaInstaller.RATTLER, rattler))
     return tuple(engine for engine, there in found if there)
+
+
+def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
+    """Return the plan of a repair, with packages to reinstall so that libraries and headers are intact.
+
+    Unchanged if there is nothing to do, or if no engine can do it; `doctor` then keeps reporting it. libjpeg-turbo has
+    its own step: the engine chooses the order within a transaction, and the last package keeps its files.
+    """
+    making = find_step(plan.steps, MakeCondaPackages)
+    if making is None:
+        return plan
+    changed = [step.change for step in plan.steps if isinstance(step, ChangeCondaPackages)]
+    planned = {each.name for change in changed for each in (*change.linked, *change.unlinked)}
+    again = [package for package in list_packages_to_reinstall(conda) if package.name not in planned]
+    turbo = tuple(package for package in again if package.name == conda_packages.TURBO)
+    others = tuple(package for package in again if package.name != conda_packages.TURBO)
+    changes: list[Step] = []
+    for packages, order in ((others, ""), (turbo, " last, so that its headers remain")):
+        if packages:
+            names = listing(package.name for package in packages)
+            reason = f"files of {names} were overwritten or lost: reinstalled{order}"
+            change = CondaChange(linked=packages, unlinked=packages)
+            changes.append(ChangeCondaPackages(engine=making.engine, change=change, reason=reason))
+    at = plan.steps.index(making)
+    skipped = tuple(each for each in plan.skipped if each.step != "change-conda-packages" or not changes)
+    return replace(plan, steps=(*plan.steps[:at], *changes, *plan.steps[at:]), skipped=skipped)

@@ -17,15 +17,16 @@ from fastinstall.core.messages import fix_command, listing, quote
 from fastinstall.core.version_numbers import base_version
 from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
 from fastinstall.model.artefact import Artefact, Releases
-from fastinstall.model.facts import Environment, Facts
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import PlanRisk, Request, Risk
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import receipt_of, recorded_facts
+from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recorded_facts
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
+from fastinstall.plan.conda_steps import add_reinstallations
 from fastinstall.plan.make import defer_pip_settings, make_index
 from fastinstall.plan.plan import Plan
 from fastinstall.plan.risks import find_vulnerability_risk
@@ -54,7 +55,7 @@ def plan_repair(session: Session, environment: Environment, request: Request) ->
     Example:
         plan = plan_repair(session, environment, Request())
     """
-    return replace(_plan_repair(session, environment, request), verb=_VERB)
+    return replace(_add_reinstalls(session, _plan_repair(session, environment, request)), verb=_VERB)
 
 
 def _plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
@@ -110,7 +111,7 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
         if intent.unmet:
             raise make_repair_refusal(intent, (error.message,), facts.environment.prefix) from error
         restored = _plan_restoring_wheel(session, facts, receipt)
-        back = make_return_plan(restored, intent, (error.message,), request.allow)
+        back = _add_reinstalls(session, make_return_plan(restored, intent, (error.message,), request.allow))
         return carry_out(session, agree(replace(back, verb=_VERB))).receipt
 
 
@@ -135,6 +136,16 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> P
         recipe = recipe_named(session, receipt.recipe)
         releases = make_index(session, receipt.request, settings).releases(recipe, facts.interpreter)
     return plan_restoration(session, facts.environment, receipt, releases)
+
+
+def _add_reinstalls(session: Session, planned: Plan) -> Plan:
+    """Add to a plan, in a conda environment, the packages whose files were overwritten, to be reinstalled with it."""
+    environment = planned.environment
+    if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
+        return planned
+    request = ObservationRequest(recipe=recipe_named(session, planned.request.recipe))
+    conda = facts_of(session, environment, request).conda
+    return add_reinstallations(planned, conda) if conda is not None else planned
 
 
 def _plan_following(

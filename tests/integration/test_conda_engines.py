@@ -270,6 +270,23 @@ def test_a_change_removes_without_dependants_and_installs_again(
 
 
 @both
+def test_who_comes_last_has_the_files_that_two_packages_bring(
+    engine: CondaEngine, sandbox: Sandbox, conda_environment: NewEnvironment, channel: CondaChannel
+) -> None:
+    prefix = conda_environment(sandbox.root / "env", "python", "pip", "libjpeg-turbo=2.1.5.1")
+    turbo, jpeg = offered(channel.url, "libjpeg-turbo-2.1.5.1"), offered(channel.url, "jpeg-9e")
+    header = prefix / "include/jpeglib.h"
+    first = header.read_bytes()
+    engine.change(prefix, CondaChange(linked=(jpeg,)))
+    assert header.read_bytes() != first
+    engine.change(prefix, CondaChange(linked=(turbo,), unlinked=(turbo,)))
+    assert header.read_bytes() == first
+    assert not (prefix / "__clobbers__").exists()
+    for package in (turbo, jpeg):
+        assert "include/jpeglib.h" in json.loads((prefix / f"conda-meta/{package.record}").read_text())["files"]
+
+
+@both
 def test_contents_are_what_linking_brings(
     engine: CondaEngine, sandbox: Sandbox, channel: CondaChannel, conda_environment: NewEnvironment
 ) -> None:

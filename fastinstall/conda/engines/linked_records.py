@@ -1,16 +1,24 @@
 """Records in `conda-meta`: read installed ones, and correct those that an engine just wrote."""
 
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from fastinstall.conda.history_file import make_requested_spec
 from fastinstall.core.errors import FailedError
-from fastinstall.core.files import write_text
+from fastinstall.core.files import discard, write_bytes, write_text
 from fastinstall.core.secrets import public_text
 from fastinstall.index.pip_indexes import local_path
 from fastinstall.model.conda import CondaChange, CondaPackage
-from fastinstall.observe.conda.records import Fields, UnreadableRecordError, package_from_record, read_all_fields
+from fastinstall.observe.conda.records import (
+    Fields,
+    UnreadableRecordError,
+    package_from_record,
+    parse_fields,
+    read_all_fields,
+)
 
 
 def read_linked_records(prefix: Path) -> dict[str, Fields]:
@@ -65,6 +73,55 @@ def finalize_changed_records(prefix: Path, change: CondaChange, before: Mapping[
     left = {package.name for package in change.unlinked} - {package.name for package in change.linked}
     for name in sorted(left & now.keys()):
         raise FailedError(f"{prefix}: {name} should have been removed, but is present")
+
+
+def give_files_to_later(prefix: Path, linked: Collection[str], before: Mapping[str, bytes]) -> None:
+    """Give files that two packages bring to the package that came later, as conda does, after py-rattler's work.
+
+    py-rattler decides by names, and puts the other's file below `__clobbers__/PACKAGE/`; a package installed for those
+    files would then be installed in vain.
+
+    Args:
+        prefix: the environment, after py-rattler's work.
+        linked: the records' names of what came.
+        before: every record as it was.
+    """
+    records = prefix / "conda-meta"
+    for name, text in before.items():
+        if (records / name).is_file() and name not in linked:
+            # What was put aside of a package that was there goes, and it has its record back.
+            fresh = _find_asides(read_linked_record(records / name)).keys() - _find_asides(parse_fields(text)).keys()
+            for aside in fresh:
+                discard(prefix / aside)
+            if fresh:
+                write_bytes(records / name, text, durable=False)
+    for name in linked:
+        _take_places(prefix, records / name)
+    directory = prefix / "__clobbers__"
+    for each in (*sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True), directory):
+        with suppress(OSError):  # files of somebody are in it, or it is not there
+            each.rmdir()
+
+
+def _take_places(prefix: Path, path: Path) -> None:
+    """Put a package's files where they belong, and say so in its record."""
+    document = read_linked_record(path)
+    moved = _find_asides(document)
+    for aside, place in moved.items():
+        if os.path.lexists(prefix / aside):
+            (prefix / place).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(prefix / aside, prefix / place)
+    if moved:
+        for entry in document["paths_data"]["paths"]:
+            entry["_path"] = entry.pop("original_path", None) or entry["_path"]
+        document["files"] = [moved.get(file, file) for file in document.get("files", [])]
+        write_record(path, document)
+
+
+def _find_asides(document: Fields) -> dict[str, str]:
+    """Map the paths of files that lie aside to the places that their package wants for them."""
+    entries = document.get("paths_data", {}).get("paths", [])
+    return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}
 
 
 def hide_credentials(prefix: Path) -> None:

@@ -85,11 +85,13 @@ class Rattler:
         """Install what is there, less what goes, with what comes."""
         failures.refuse_protected(prefix)
         before = linked_records.read_linked_records(prefix)
+        texts = {path.name: foreign.read_bytes(path) for path in sorted((prefix / "conda-meta").glob("*.json"))}
         names = [each.name for each in change.unlinked]
         tagged = (prefix / _TAG).exists()
         self._ask_worker("change", prefix, packages=self._list_packages(prefix, change.linked), removed=names)
         if not tagged:
             discard(prefix / _TAG)
+        linked_records.give_files_to_later(prefix, [each.record for each in change.linked], texts)
         linked_records.finalize_changed_records(prefix, change, before)
         # What conda would have written into the history.
         present = tuple(package_from_record(before[name]) for name in names if name in before)
