@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.model.conda import CondaPackage, CondaStack
-from fastinstall.wheelbuild.output_directory import explain_write_errors
+from fastinstall.wheelbuild.output_directory import discard_halves, explain_write_errors, restore_on_failure
 
 SUBDIRS = (architecture_of(os.uname().machine).conda_subdir, "noarch")
 
@@ -45,7 +46,7 @@ def write_repodata(channel: Path) -> None:
 def publish_packages(
     pack: Callable[[int, Path], CondaPackage], plan_guard: Callable[[CondaPackage], CondaPackage] | None, channel: Path
 ) -> CondaStack:
-    """Put a package, and the guard that goes with it, into a channel and its index.
+    """Put a package, and the guard that goes with it, into a channel and its index: all of it, or nothing.
 
     Args:
         pack: makes the package with a number, in a channel's directory. It gets the first number under which nothing
@@ -54,14 +55,16 @@ def publish_packages(
         channel: the directory, made where it is missing. What lies there stays.
 
     Raises:
-        FailedError: the channel cannot be written, or a package in it cannot be read.
+        FailedError: the channel cannot be written, or a package in it cannot be read; then nothing there has changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
     """
     with temporary_directories.temporary_directory("channel") as scratch:
         packed = _pack_unlike_others(pack, channel, scratch)
         file = f"{packed.subdir}/{packed.dist}.conda"
         package = replace(packed, channel=channel.absolute().as_uri(), url=(channel / file).absolute().as_uri())
         planned = plan_guard(package) if plan_guard is not None else None
-        with explain_write_errors(channel):
+        with explain_write_errors(channel), restore_on_failure(channel, partial(_is_written, package, planned)):
+            discard_halves(channel, (".conda", INDEX))
             if not (channel / file).exists():
                 files.write_bytes(channel / file, (scratch / file).read_bytes())
             guard = pack_guard(planned, channel) if planned is not None else None
@@ -76,6 +79,12 @@ def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path
         if not target.exists() or files.sha256(target) == package.sha256:
             return package
     raise AssertionError("numbers do not end")
+
+
+def _is_written(package: CondaPackage, guard: CondaPackage | None, path: Path) -> bool:
+    """Return whether publishing may have written a file: one of the packages, an index, half of one."""
+    ours = (f"{package.dist}.conda", INDEX, *((f"{guard.name}-{guard.version}-",) if guard is not None else ()))
+    return path.parent.name in SUBDIRS and path.name.removeprefix(".").startswith(ours)
 
 
 def _make_record(package: Path) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
-from fastinstall.wheelbuild.output_directory import explain_write_errors
+from fastinstall.wheelbuild.output_directory import explain_write_errors, restore_on_failure
 from fastinstall.wheelbuild.package_index.publish import SUMS
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
 from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags
@@ -123,24 +123,26 @@ def publish_tool(session: Session, tool: FetchedTool) -> Iterator[ToolWheels]:
     Intact files stay; files of an earlier run that are no longer needed are removed; other files are left alone.
 
     Raises:
-        FailedError: something cannot be written.
+        FailedError: something cannot be written; then nothing there has changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
         DocumentError: the SHA256SUMS there cannot be read.
     """
     directory, there = tool.directory, read_sums(tool.directory / SUMS)
     sums = {name: files.sha256(path) for name, path in sorted(tool.files.items())}
-    with explain_write_errors(directory):
-        for name, path in tool.files.items():
-            _keep(session, path, directory / name, sums[name], there.get(name))
-        files.write_text(directory / SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
-    parsed = parse_filename(tool.wheel.name)
-    yield ToolWheels(
-        directory=directory,
-        wheel=tool.wheel.name,
-        version=str(parsed.version) if parsed is not None else "",
-        pythons=tool.pythons,
-        files=sums,
-        left_out=tool.left_out,
-    )
+    with restore_on_failure(directory, lambda path: path.name.removeprefix(".").startswith((*sums, SUMS))):
+        with explain_write_errors(directory):
+            for name, path in tool.files.items():
+                _keep(session, path, directory / name, sums[name], there.get(name))
+            files.write_text(directory / SUMS, "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items()))
+        parsed = parse_filename(tool.wheel.name)
+        yield ToolWheels(
+            directory=directory,
+            wheel=tool.wheel.name,
+            version=str(parsed.version) if parsed is not None else "",
+            pythons=tool.pythons,
+            files=sums,
+            left_out=tool.left_out,
+        )
     for name in sorted(there.keys() - sums.keys()):
         _remove_needless(session, directory / name)
 

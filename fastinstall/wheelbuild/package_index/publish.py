@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.parser import HeaderParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,13 @@ from fastinstall.core.values import immutable
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.output_directory import explain_write_errors, lock_directory, require_writable
+from fastinstall.wheelbuild.output_directory import (
+    discard_halves,
+    explain_write_errors,
+    lock_directory,
+    require_writable,
+    restore_on_failure,
+)
 from fastinstall.wheelbuild.package_index.front_page import MARK, IndexedFile, front_page, index_pages
 
 PAGES = "simple"
@@ -69,12 +76,15 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
         The wheel in its place.
 
     Raises:
-        FailedError: another wheel of that name exists or an existing wheel is damaged; then nothing was changed. Or
-            the directory is not writable.
+        FailedError: another wheel of that name exists, an existing wheel is damaged, or the directory is not writable;
+            then nothing was changed.
+        EnvironmentDamagedError: it could be written in part only, and that not be taken back.
         DocumentError: its SHA256SUMS cannot be read.
     """
     target = directory / wheel.name
-    with lock_directory(session, directory), explain_write_errors(directory):
+    is_ours = partial(_is_written, directory, target)
+    with lock_directory(session, directory), explain_write_errors(directory), restore_on_failure(directory, is_ours):
+        discard_halves(directory, (".whl", FRONT_PAGE, "index.json", METADATA, SUMS))
         _survey(directory, ignore)
         _refuse_another(target, sha256)
         if not target.exists():
@@ -87,6 +97,15 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
         if _may_write_front_page(directory / FRONT_PAGE):
             _write(directory / FRONT_PAGE, front_page(listed))
     return target
+
+
+def _is_written(directory: Path, target: Path, path: Path) -> bool:
+    """Return whether publishing may have written a file: the wheel, what is said of wheels, pages, half of one."""
+    inside = path.relative_to(directory)
+    if inside.parts[0] == FRONT_PAGE:
+        return _may_write_front_page(path)
+    half = path.name.startswith(".") and not path.is_dir()
+    return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
 
 
 def _refuse_another(target: Path, sha256: str) -> None:
