@@ -83,16 +83,16 @@ def report(**values: object) -> None:
 
 
 def mapped_files() -> list[str]:
-    """List the program and its shared objects, each once, from the loader's list.
+    """List the program and its shared objects, each once, from the loader's list or else from the kernel's.
 
     Returns:
-        Paths as the loader names them, in its order, with `..` resolved if that names the same file. Empty if the list
-        cannot be read.
+        Paths as the loader names them, in its order, with `..` resolved if that names the same file. Without
+        `dl_iterate_phdr(3)`: real paths, ordered by address. Empty if neither list can be read.
     """
     try:
         names = _list_loaded_objects()
     except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without the function)
-        names = []
+        names = _list_mapped_code()
     return list(dict.fromkeys(_tidy(name) for name in names if "/" in name))
 
 
@@ -108,7 +108,9 @@ def core_file(module: str) -> str:
     try:
         return _find_entry_file(module)
     except Exception:  # noqa: BLE001 (an interpreter without ctypes, a C library without dladdr)
-        return ""
+        found = {os.path.basename(path): path for path in sorted(_list_mapped_code(), reverse=True)}
+    cores = (name for start in ("lib_imaging_core-", "_imaging.") for name in found if name.startswith(start))
+    return next((found[name] for name in cores), "")
 
 
 def _find_entry_file(module: str) -> str:
@@ -148,6 +150,17 @@ def _list_loaded_objects() -> list[str]:
     if ctypes.CDLL(None).dl_iterate_phdr(visitor(visit), None) or not names:
         raise OSError("the loader's list cannot be walked")
     return [os.path.realpath("/proc/self/exe"), *names[1:]]
+
+
+def _list_mapped_code() -> list[str]:
+    """List files with mapped code, and those named like shared objects. Source: proc_pid_maps(5)."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as stream:
+            fields = [line.rstrip("\n").split(None, 5) for line in stream]
+    except OSError:
+        return []
+    files = [(parts[5], parts[1]) for parts in fields if len(parts) > 5]  # noqa: PLR2004 (the path is the sixth)
+    return [path for path, mode in files if "x" in mode or ".so" in os.path.basename(path)]
 
 
 def _tidy(name: str) -> str:
