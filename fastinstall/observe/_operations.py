@@ -12,7 +12,7 @@ defect makes Pillow-SIMD compute something else than Pillow.
   "NAME/MODE" each.
 """
 
-# ruff: noqa: PTH109, PTH113, PTH118, PTH120, PTH121 (importing pathlib takes time that doctor waits for)
+# ruff: noqa: PTH109, PTH113, PTH118, PTH119, PTH120, PTH121, PTH123 (importing pathlib takes time that doctor waits for)
 
 from __future__ import annotations
 
