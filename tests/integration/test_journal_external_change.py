@@ -261,7 +261,7 @@ def test_a_wreck_over_which_a_user_installed_is_refused_and_named(
         change_in(store, transaction, FakeEngine(fails=True))
     later = FakeEngine(contents_of={"turbo-4.0-0": {"lib/libjpeg.so": "turbo 4"}})
     later.bring(store.prefix, OLD.__class__(name="turbo", version="4.0", build="0"))
-    with pytest.raises(RefusedError, match=r"turbo-4\.0-0\.json, lib/libjpeg\.so"):
+    with pytest.raises(RefusedError, match=r"turbo-4\.0-0\.json and lib/libjpeg\.so"):
         recover(store)
     assert (store.prefix / "lib/libjpeg.so").read_text() == "turbo 4"
 
