@@ -24,6 +24,15 @@ _FRAMES = 4
 _BAR = 20
 _MEGABYTE = 1_000_000
 
+_WORK = {
+    **dict.fromkeys(("toolchain", "download", "headers", "packages", "library"), "preparing the sources"),
+    **dict.fromkeys(("compile", "bundle"), "compiling"),
+    "prove": "comparing with the official wheel",
+    **dict.fromkeys(("stage", "measure"), "testing it and measuring its speed"),
+    **dict.fromkeys(("swap", "verify"), "installing and checking it"),
+}
+"""The stages of a setup in words, several by the same: lines that stay say where it stands, not all it does."""
+
 
 class ProgressLines:
     """A line when a stage begins, and where nothing is heard for a while, one that says how it stands.
@@ -38,6 +47,7 @@ class ProgressLines:
         self._console = console
         self._patience = patience
         self._state = ProgressState()
+        self._told: set[str] = set()
         self._lock = threading.RLock()
         self._news = threading.Event()
         self._over = False
@@ -64,10 +74,13 @@ class ProgressLines:
             self._thread.join()
 
     def _show(self, event: Event) -> None:
-        if isinstance(event, Started):
-            self._tell(event.message)
-        else:
+        if not isinstance(event, Started):
             self._tell_lasting(event)
+        elif self._console.verbose or not self._state.end:
+            self._tell(event.message)
+        elif (work := _WORK.get(event.stage, event.message)) not in self._told:
+            self._told.add(work)
+            self._tell(work)
 
     def _tell_lasting(self, event: Event) -> None:
         """Print what stays to be read when the work is over."""

@@ -48,11 +48,6 @@ class ElfError(ValueError):
         self.path = path
         self.problem = problem
 
-    @property
-    def is_short(self) -> bool:
-        """Whether the file ends before what its headers speak of."""
-        return self.problem.startswith(("truncated", "empty"))
-
 
 class ForeignElfError(ElfError):
     """An ELF file for 32-bit or big-endian machines: the loader passes it over and searches on."""

@@ -3,7 +3,9 @@
 import pytest
 from support.suite.golden import Golden
 
+from fastinstall.cli.console import Console
 from fastinstall.cli.progress import (
+    ProgressLines,
     ProgressState,
     advance_state,
     describe_state,
@@ -64,3 +66,13 @@ def test_the_end_of_another_stage_leaves_what_goes_on() -> None:
     assert (
         advance_state(_after((0.0, COMPILING)), Finished(stage="compile", message="done", seconds=1.0), 1.0).stage == ""
     )
+
+
+def test_lines_say_each_work_of_a_setup_once_and_name_no_files(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressLines(Console()) as show:
+        show(RemainingTime(seconds=60.0))
+        for stage in ("toolchain", "library", "compile", "prove", "stage", "prove", "measure", "swap", "verify"):
+            show(Started(stage=stage, message="about a-1.0-py3-none-any.whl"))
+    told = capsys.readouterr().err
+    assert len(told.splitlines()) == 5
+    assert ".whl" not in told
