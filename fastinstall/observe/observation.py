@@ -18,7 +18,8 @@ from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
-from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Gpu, Interpreter, Runtime, Toolchain
+from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Interpreter, Runtime, Toolchain
+from fastinstall.model.gpu import Gpu
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.guard_files import observe_guard

@@ -31,7 +31,8 @@ from fastinstall.core import foreign
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.conda import CondaPackage
-from fastinstall.model.facts import Dependant, Distribution, FrameworkBuild, InstalledStack, Interpreter, Owner
+from fastinstall.model.facts import Dependant, Distribution, InstalledStack, Interpreter, Owner
+from fastinstall.model.gpu import FrameworkBuild
 
 _PACKAGE = "PIL"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*(['"])(.*?)\1""", re.MULTILINE)

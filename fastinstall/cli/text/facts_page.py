@@ -8,7 +8,8 @@ from fastinstall.cli.console import SHOWN, Page, join_lines
 from fastinstall.elf.description import BuildTraces, ImagingCore, LoadedLibrary
 from fastinstall.elf.isa.scan import Confidence
 from fastinstall.model.conda import CondaClash
-from fastinstall.model.facts import Facts, FrameworkBuild, Gpu
+from fastinstall.model.facts import Facts
+from fastinstall.model.gpu import FrameworkBuild, Gpu
 
 _DETAIL = re.compile(
     "libc|pip|channels|headers|gpu driver|built for|core|core for|SIMD symbols|compiled by|loads with|packaged as|"

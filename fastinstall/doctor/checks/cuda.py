@@ -29,8 +29,8 @@ from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import show_files, show_text
-from fastinstall.model.facts import FrameworkBuild, Gpu, Nvml
 from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
+from fastinstall.model.gpu import FrameworkBuild, Gpu, Nvml
 
 ORDER = 210
 SETUP_REPAIRS = False

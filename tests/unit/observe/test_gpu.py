@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fastinstall.core.codec import encode
-from fastinstall.model.facts import Gpu
+from fastinstall.model.gpu import Gpu
 from fastinstall.observe.gpu import join_gpu_facts, observe_hardware
 
 MACHINES = sorted((Path(__file__).parents[2] / "cases" / "gpus").glob("*.json"))
