@@ -247,9 +247,12 @@ class EnvironmentChooser:
             if answer == new:
                 return NamedTarget(new=Path(new))
             question = "Directory of an environment, or of a new one"
-            typed = ask_text_or_go_back(self.asker, question, self._read_target, self.console.talk)
+            typed = ask_text_or_go_back(self.asker, question, self._read_target, self._complain)
             if typed:
                 return self._read_target(typed)
+
+    def _complain(self, text: str) -> None:
+        self.console.talk("\n".join(self.console.err.lines(text)))
 
     def shorten(self, prefix: Path) -> str:
         """Return the shortest way to write a path."""
