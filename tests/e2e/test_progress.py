@@ -25,7 +25,7 @@ with progress_listener(Console(err=page, lines_only=is_dumb(os.environ))) as sho
     show(Progressed(stage="compile", done=84, total=84))
     show(Finished(stage="compile", message="compiled it", seconds=3.25))
 """
-LINES = "compiling it\nwarning: something is odd"
+LINES = "compiling\nwarning: something is odd"
 SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 
 
