@@ -134,16 +134,18 @@ static void filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, co
 /* Of 64 bytes: the products of each row are added up apart, as in Pillow; what is not weighed would add zeros. */
 INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Kernel *kernel, Four used) {
     const Values none = {0}, offset = none + kernel->offset;
-    Values sums[4] = {offset, offset, offset, offset}, row[4] = {0};
-    for (int tap = 0; tap < kernel->count; tap++) {
+    Values sums[4] = {offset, offset, offset, offset}, row[4];
+    for (int first = 0, end; first < kernel->count; first = end) {
         for (int i = 0; i < 4; i++) {
-            row[i] += LOAD(Values, from[tap] + x + i * LANES) * kernel->weight[tap];
+            row[i] = LOAD(Values, from[first] + x + i * LANES) * kernel->weight[first];
         }
-        if (tap + 1 == kernel->count || kernel->row[tap] != kernel->row[tap + 1]) {
+        for (end = first + 1; end < kernel->count && kernel->row[end] == kernel->row[first]; end++) {
             for (int i = 0; i < 4; i++) {
-                sums[i] += row[i];
-                row[i] = none;
+                row[i] += LOAD(Values, from[end] + x + i * LANES) * kernel->weight[end];
             }
+        }
+        for (int i = 0; i < 4; i++) {
+            sums[i] += row[i];
         }
     }
     for (int i = 0; i < 4; i++) {

@@ -22,7 +22,8 @@ static void rgbA2rgba(UINT8 *out, const UINT8 *in, int xsize) {
 }
 
 /* Values above alpha are alpha: their quotients are 255. The reciprocal, of 255 times 65536, is cut off, but by 254 / alpha
-   too large: never too small, and too large for no value and alpha. */
+   too large: never too small, and too large for no value and alpha. Of what it has before the point, the product with a value
+   is a byte, so two values are multiplied at once. No quotient is below its value, but where alpha is 0. */
 static void rgba2rgbA(UINT8 *out, const UINT8 *in, int xsize) {
     int x = 0;
     for (; x <= xsize - PIXELS; x += PIXELS) {
@@ -31,11 +32,9 @@ static void rgba2rgbA(UINT8 *out, const UINT8 *in, int xsize) {
         Floats quotients = ((255 << 16) + 254) / __builtin_convertvector((Numbers)((Pairs)pixels >> 24), Floats);
         Wide reciprocal = (Wide)__builtin_convertvector(quotients, Numbers);
         Halves whole = (Halves)SHUFFLE_EACH(reciprocal, 2, 3, 2, 3), fraction = (Halves)SHUFFLE_EACH(reciprocal, 0, 1, 0, 1);
-        Halves even = (Halves)values & 255, odd = (Halves)values & 0xff00; /* times 256 */
-        even = even * whole + multiply_high(even, fraction);
-        odd = odd * whole + multiply_high(odd, fraction);
-        Wide divided = (Wide)CHOOSE(EVEN, (Pairs)even, (Pairs)odd);
-        STORE(out + 4 * x, CHOOSE((Wide)(alphas == 0), pixels, divided));
+        Halves even = multiply_high((Halves)values & 255, fraction), odd = multiply_high((Halves)values & 0xff00, fraction);
+        Wide divided = (Wide)((Halves)values * whole + (Halves)CHOOSE(EVEN, (Pairs)even, (Pairs)odd));
+        STORE(out + 4 * x, MAXIMUM(divided, pixels));
     }
     rgba2rgbA__source(out + 4 * x, in + 4 * x, xsize - x);
 }
