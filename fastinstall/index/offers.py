@@ -213,10 +213,7 @@ class PackageIndex:
             for filename, built_by in local
             if built_by not in ("", recipe.name)
         )
-        urls: tuple[str, ...] = ()
-        if not self.offline:
-            settings = self._read_settings()
-            urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
+        urls = () if self.offline else self._read_settings().urls
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
         return FailedError(
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): "
