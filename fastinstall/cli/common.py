@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import key_of, read_request
+from fastinstall.cli.options import read_request, setting_of
 from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Event, Finished, Noted, Started
 from fastinstall.core.home import expand_home
@@ -98,10 +98,10 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
     Raises:
         UsageError: one of them was given too.
     """
-    if not getattr(arguments, key_of(flag)):
+    if not getattr(arguments, setting_of(flag)):
         return
     for other in others:
-        if getattr(arguments, key_of(other), None):
+        if getattr(arguments, setting_of(other), None):
             raise UsageError(f"{flag} and {other} exclude each other", hint=f"give one of the two, {flag} or {other}")
 
 

@@ -89,7 +89,7 @@ def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (
         raise UsageError(f"{where}: {error}", hint="fastinstall setup --help") from None
 
 
-def key_of(flag: str) -> str:
+def setting_of(flag: str) -> str:
     """Return the key of a flag in fastinstall.toml, by which argparse too knows its value: "fail_on" of "--fail-on"."""
     return flag.removeprefix("--").replace("-", "_")
 
@@ -100,7 +100,7 @@ def variable_of(flag: str) -> str:
     >>> variable_of("--fail-on")
     'FASTINSTALL_FAIL_ON'
     """
-    return f"FASTINSTALL_{key_of(flag).upper()}"
+    return f"FASTINSTALL_{setting_of(flag).upper()}"
 
 
 def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str]]) -> Settings:

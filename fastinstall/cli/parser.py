@@ -156,13 +156,13 @@ def _list_settable_flags(verb: argparse.ArgumentParser) -> Iterator[tuple[str, a
 def _list_keys() -> set[str]:
     verbs = verbs_of(build_parser())
     return {option.field for option in REQUEST_OPTIONS} | {
-        options.key_of(flag) for verb in verbs for flag, _ in _list_settable_flags(verb)
+        options.setting_of(flag) for verb in verbs for flag, _ in _list_settable_flags(verb)
     }
 
 
 def _set_defaults(sources: Sources, verb: argparse.ArgumentParser) -> None:
     for flag, action in _list_settable_flags(verb):
-        for value in sources.find(options.key_of(flag), options.variable_of(flag), _choose_reader(action)):
+        for value in sources.find(options.setting_of(flag), options.variable_of(flag), _choose_reader(action)):
             action.default, action.required = value, False
 
 
