@@ -228,7 +228,7 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     Raises:
         FailedError: the wheel is not whole, brings more than PIL, or has files that name a place of this machine.
     """
-    minor = ".".join(interpreter.version.split(".")[:2]) + ("t" if interpreter.free_threaded else "")
+    minor = interpreter.minor + ("t" if interpreter.free_threaded else "")
     site = root / "lib" / f"python{minor}" / "site-packages"
     site.mkdir(parents=True)
     require_stack_alone(wheel)

@@ -203,5 +203,5 @@ def _make_marker_environment(interpreter: Interpreter) -> dict[str, str]:
         "extra": "",
         "implementation_name": interpreter.implementation,
         "python_full_version": interpreter.version,
-        "python_version": ".".join(interpreter.version.split(".")[:2]),
+        "python_version": interpreter.minor,
     }

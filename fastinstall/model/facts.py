@@ -83,6 +83,11 @@ class Interpreter:
     pip_version: str | None = None
 
     @property
+    def minor(self) -> str:
+        """Its version without the last number: "3.12"."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
     def machine(self) -> str:
         """The machines that it runs on, as their kernels name them: "x86_64" of "linux-x86_64"."""
         return self.platform.partition("-")[2]
