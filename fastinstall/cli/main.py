@@ -1,12 +1,11 @@
 """The program: arguments to a verb, failures to messages and exit codes."""
 
-import contextlib
 import importlib
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import field
 from errno import EACCES, EDQUOT, EIO, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOSPC, EPERM, EROFS
 from pathlib import Path
@@ -40,7 +39,6 @@ from fastinstall.core.errors import (
 )
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import find_secret_values
-from fastinstall.core.signals import handle_interruptions
 from fastinstall.core.surroundings import restrict_surroundings
 from fastinstall.core.values import immutable
 
@@ -87,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only where a shell asks)
 
         answer_shell(os.environ)
-    with handle_interruptions():
+    with signals.handle_interruptions():
         try:
             return _parse_and_run(words, dict(os.environ))
         except KeyboardInterrupt:
@@ -112,7 +110,7 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
     log = open_log(variables, words)
     context = Context(words=words, variables=variables, sources=sources, console=console, log=log, closing=ExitStack())
     outcome = _run_command(arguments, context)
-    with contextlib.suppress(KeyboardInterrupt), signals.defer_signals():  # what has happened is told as it is
+    with suppress(KeyboardInterrupt), signals.defer_signals():  # what has happened is told as it is
         code = _report_outcome(outcome, arguments, context)
         log.write(f"exit code {code}")
         log.close()

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from fastinstall import __version__
 from fastinstall.cli import options
-from fastinstall.cli.options import REQUEST_OPTIONS, Reader, Sources, add_request_options, load_settings, variable_of
+from fastinstall.cli.options import REQUEST_OPTIONS, Reader, Sources, add_request_options, load_settings
 from fastinstall.core.errors import UsageError
 from fastinstall.core.surroundings import refuse_planted
 
@@ -156,17 +156,13 @@ def _list_settable_flags(verb: argparse.ArgumentParser) -> Iterator[tuple[str, a
 def _list_keys() -> set[str]:
     verbs = verbs_of(build_parser())
     return {option.field for option in REQUEST_OPTIONS} | {
-        _make_key(flag) for verb in verbs for flag, _ in _list_settable_flags(verb)
+        options.setting_of(flag) for verb in verbs for flag, _ in _list_settable_flags(verb)
     }
-
-
-def _make_key(flag: str) -> str:
-    return flag.removeprefix("--").replace("-", "_")
 
 
 def _set_defaults(sources: Sources, verb: argparse.ArgumentParser) -> None:
     for flag, action in _list_settable_flags(verb):
-        for value in sources.find(_make_key(flag), variable_of(flag), _choose_reader(action)):
+        for value in sources.find(options.setting_of(flag), options.variable_of(flag), _choose_reader(action)):
             action.default, action.required = value, False
 
 

@@ -53,9 +53,8 @@ def pin_project(
             f"{prefix} lies in no project of a tool that can be pinned",
             hint=f"name it: fastinstall guard pin --prefix {quote(prefix)} --project DIR",
         )
-    by_packages = tools()[found.manager].takes_packages
     wheel = Path(receipt.wheel)
-    if not by_packages:
+    if not tools()[found.manager].takes_packages:
         wheel = find_installed_wheel_of(session, prefix, receipt, rebuilt_by="--upgrade")
     directory = wheels.absolute() if wheels is not None else session.directories.data / "wheels"
     refuse_homeless(directory)

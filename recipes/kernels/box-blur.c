@@ -79,11 +79,8 @@ static int is_ours(Imaging out, Imaging in, float xradius, float yradius, int pa
 
 Imaging ImagingBoxBlur(Imaging imOut, Imaging imIn, float xradius, float yradius, int n) {
     ImagingSectionCookie cookie;
-    Bytes *lanes = NULL;
-    int pixel = imIn->pixelsize;
-    if (is_ours(imOut, imIn, xradius, yradius, n)) {
-        lanes = malloc(2 * sizeof(Bytes) * larger(imIn->xsize, imIn->ysize));
-    }
+    int pixel = imIn->pixelsize, longer = larger(imIn->xsize, imIn->ysize);
+    Bytes *lanes = is_ours(imOut, imIn, xradius, yradius, n) ? malloc(2 * sizeof(Bytes) * longer) : NULL;
     if (!lanes || (xradius == 0 && yradius == 0)) {
         free(lanes);
         return ImagingBoxBlur__source(imOut, imIn, xradius, yradius, n);

@@ -77,8 +77,7 @@ static void look_up_row(UINT32 *out, const UINT32 *in, int width, const Table *t
         find_places(&places, table, pixels);
         for (int x = 0; 4 * x < bytes; x += 4) {
             Four made = (Four)clip_entries(look_up(table, &places, x));
-            made = CHOOSE(keep, LOAD(Four, pixels + x), made);
-            memcpy(pixels + x, &made, sizeof(made));
+            STORE(pixels + x, CHOOSE(keep, LOAD(Four, pixels + x), made));
         }
         memcpy(out + first, pixels, bytes);
     }

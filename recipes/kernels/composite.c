@@ -46,8 +46,7 @@ INLINE int is_translucent(const UINT32 *from) {
 INLINE void copy_block(UINT32 *restrict out, const UINT32 *restrict onto, const UINT32 *restrict from) {
     for (int x = 0; x < BLOCK; x += PIXELS) {
         Pairs above = LOAD(Pairs, from + x), opaque = (Pairs)((Numbers)above >> 31);
-        above = CHOOSE(opaque, above, LOAD(Pairs, onto + x));
-        memcpy(out + x, &above, sizeof(above));
+        STORE(out + x, CHOOSE(opaque, above, LOAD(Pairs, onto + x)));
     }
 }
 
@@ -60,8 +59,7 @@ INLINE void blend_block(UINT32 *restrict out, const UINT32 *restrict onto, const
     }
     for (int i = 0; i < BLOCK / PIXELS; i++) {
         Pairs above = LOAD(Pairs, from + i * PIXELS), below = LOAD(Pairs, onto + i * PIXELS);
-        above = blend_pixels(above, below, wholes[i], shares[i]);
-        memcpy(out + i * PIXELS, &above, sizeof(above));
+        STORE(out + i * PIXELS, blend_pixels(above, below, wholes[i], shares[i]));
     }
 }
 

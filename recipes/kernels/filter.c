@@ -111,9 +111,9 @@ INLINE void filter_integers(UINT8 *out, const UINT8 *const *from, int x, const I
     }
     for (int i = 0; i < 2; i++) {
         Wide low = divide_sums(sums[2 * i], kernel), high = divide_sums(sums[2 * i + 1], kernel);
-        low = used & SHUFFLE(Wide, low, high, 0, 2, 4, 6, 8, 10, 12, 14, 32, 34, 36, 38, 40, 42, 44, 46, 16, 18, 20, 22,
+        Wide bytes = SHUFFLE(Wide, low, high, 0, 2, 4, 6, 8, 10, 12, 14, 32, 34, 36, 38, 40, 42, 44, 46, 16, 18, 20, 22,
                              24, 26, 28, 30, 48, 50, 52, 54, 56, 58, 60, 62);
-        memcpy(out + x + 32 * i, &low, sizeof(low));
+        STORE(out + x + 32 * i, bytes & used);
     }
 }
 
@@ -149,8 +149,8 @@ INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Ke
     for (int i = 0; i < 4; i++) {
         Levels positive = (Levels)sums[i] & (sums[i] > none); /* numbers above 0 are ordered as their bits */
         Values clipped = (Values)MINIMUM(positive, (Levels)(none + 255));
-        Bytes bytes = __builtin_convertvector(__builtin_convertvector(clipped, Levels), Bytes) & (Bytes)used;
-        memcpy(out + x + i * LANES, &bytes, LANES);
+        Bytes bytes = __builtin_convertvector(__builtin_convertvector(clipped, Levels), Bytes);
+        STORE(out + x + i * LANES, bytes & (Bytes)used);
     }
 }
 

@@ -245,12 +245,10 @@ INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digi
     return NAME(narrow)(sums, 1);
 }
 
-INLINE void
-NAME(weigh_few)(UINT8 *out, const UINT8 *const *rows, int width, const UINT32 *digits, int pairs, UINT32 used) {
+INLINE void NAME(weigh_few)(UINT8 *out, const UINT8 *const *rows, int width, const UINT32 *digits, int pairs, UINT32 used) {
     for (int x = 0; x < width; x += WIDTH) { /* the last bytes together with some before */
         int from = smaller(x, width - WIDTH);
-        Part values = (Part)((Word)NAME(weigh_rows)(rows, from, digits, pairs) & used);
-        memcpy(out + from, &values, WIDTH);
+        STORE(out + from, (Word)NAME(weigh_rows)(rows, from, digits, pairs) & used);
     }
 }
 

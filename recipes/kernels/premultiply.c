@@ -16,8 +16,7 @@ static void rgbA2rgba(UINT8 *out, const UINT8 *in, int xsize) {
         Pairs pixels = LOAD(Pairs, in + 4 * x), alpha = pixels >> 24; /* itself is multiplied by 255 */
         Pairs even = multiply_bytes(pixels & EVEN, alpha | alpha << 16);
         Pairs odd = multiply_bytes(pixels >> 8 & EVEN, alpha | 255 << 16);
-        pixels = CHOOSE(EVEN, even >> 8, odd);
-        memcpy(out + 4 * x, &pixels, sizeof(pixels));
+        STORE(out + 4 * x, CHOOSE(EVEN, even >> 8, odd));
     }
     rgbA2rgba__source(out + 4 * x, in + 4 * x, xsize - x);
 }
@@ -36,8 +35,7 @@ static void rgba2rgbA(UINT8 *out, const UINT8 *in, int xsize) {
         even = even * whole + multiply_high(even, fraction);
         odd = odd * whole + multiply_high(odd, fraction);
         Wide divided = (Wide)CHOOSE(EVEN, (Pairs)even, (Pairs)odd);
-        pixels = CHOOSE((Wide)(alphas == 0), pixels, divided);
-        memcpy(out + 4 * x, &pixels, sizeof(pixels));
+        STORE(out + 4 * x, CHOOSE((Wide)(alphas == 0), pixels, divided));
     }
     rgba2rgbA__source(out + 4 * x, in + 4 * x, xsize - x);
 }

@@ -62,10 +62,9 @@ Imaging ImagingRankFilter(Imaging im, int size, int rank) {
         return ImagingRankFilter__source(im, size, rank);
     }
     Imaging out = ImagingNewDirty(im->mode, im->xsize - 2 * margin, im->ysize - 2 * margin);
-    if (!out) {
-        return NULL;
+    if (out) {
+        EITHER(size, 3, 5, rank_rows(out, im, size, rank));
+        ImagingCopyPalette(out, im);
     }
-    EITHER(size, 3, 5, rank_rows(out, im, size, rank));
-    ImagingCopyPalette(out, im);
     return out;
 }

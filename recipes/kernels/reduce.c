@@ -20,8 +20,8 @@ INLINE void add_some(UINT16 *sums, UINT8 *const *rows, int left, int count, int 
     for (int j = 0; j < STEP / 32; j++) {
         Halves low = SHUFFLE(Halves, even[j], odd[j], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
         Halves high = SHUFFLE(Halves, even[j], odd[j], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-        memcpy(sums + j * 32, &low, sizeof(low));
-        memcpy(sums + j * 32 + 16, &high, sizeof(high));
+        STORE(sums + j * 32, low);
+        STORE(sums + j * 32 + 16, high);
     }
 }
 
@@ -50,8 +50,7 @@ static int reduce_squares(UINT8 *restrict out, const UINT8 *above, const UINT8 *
                 SHUFFLE(Pairs, a, b, 0, 2, 8, 10, 4, 6, 12, 14) + SHUFFLE(Pairs, a, b, 1, 3, 9, 11, 5, 7, 13, 15);
             made |= ((sums + 0x20002) >> 2 & 0xff00ff) << shift;
         }
-        made = SHUFFLE(Pairs, made, made, 0, 1, 4, 5, 2, 3, 6, 7);
-        memcpy(out + 4 * x, &made, sizeof(made));
+        STORE(out + 4 * x, (SHUFFLE(Pairs, made, made, 0, 1, 4, 5, 2, 3, 6, 7)));
     }
     return x;
 }
@@ -70,7 +69,7 @@ INLINE void add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, in
             for (int i = 1; i < factor; i++) {
                 sum += LOAD(Pixel, sums + (x * factor + i) * 4);
             }
-            memcpy(out + x * 4, &sum, sizeof(sum));
+            STORE(out + x * 4, sum);
         }
     }
 }

@@ -141,10 +141,9 @@ static int prepare(Job *job, const Pass *across, const Pass *down) {
     job->step = job->in->image8 ? 4 * ROWS : ROWS;
     job->block = bytes;
     job->used = used_bytes(job->in);
-    job->across.stride = job->down.stride = 4;
-    if (DIGITS == 3 && !find_vnni() && down && down->ksize <= FEW && job->out->xsize * pixel >= 32) {
-        job->down.stride = 1;
-    }
+    int few = DIGITS == 3 && !find_vnni() && down && down->ksize <= FEW && job->out->xsize * pixel >= 32;
+    job->across.stride = 4;
+    job->down.stride = few ? 1 : 4;
     if (across) {
         if (!make_weights(&job->across, across, job->out->xsize, 16 / pixel)) {
             return 0;

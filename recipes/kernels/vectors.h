@@ -40,6 +40,7 @@ INLINE int larger(int a, int b) {
 #define CALL_WITH(name, value, call) { const int name = (value); call; }
 
 #define LOAD(type, from) ({ type value; memcpy(&value, from, sizeof(value)); value; })
+#define STORE(to, value) ({ __typeof__(value) stored = value; memcpy(to, &stored, sizeof(stored)); })
 
 /* At most `most` bytes: a constant, with which no function is called. */
 INLINE void copy_some(void *to, const void *from, int count, int most) {
@@ -76,8 +77,7 @@ INLINE Bytes load_bytes(const UINT8 *from, int count) {
 #define SHUFFLE_PIXELS(function, before, after, ...)                                          \
     void function(UINT8 *out, const UINT8 *in, int pixels) {                                  \
         for (; pixels >= 6; pixels -= 4, in += 4 * before, out += 4 * after) {                \
-            Bytes four = SHUFFLE(Bytes, LOAD(Bytes, in), ~(Bytes){0}, __VA_ARGS__);           \
-            memcpy(out, &four, LANES);                                                        \
+            STORE(out, (SHUFFLE(Bytes, LOAD(Bytes, in), ~(Bytes){0}, __VA_ARGS__)));          \
         }                                                                                     \
         function##__source(out, in, pixels);                                                  \
     }

@@ -8,10 +8,9 @@
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import open_target_to_change, open_target_to_read, tell
+from fastinstall.cli.common import open_target_to_change, open_target_to_read, parse_path, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
@@ -30,7 +29,6 @@ from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.verbs.guard_install import accept, find_replacement, guards_of, install_guard, remove_guard
 from fastinstall.verbs.project_pin import pin_project, unpin_project
 
-_CHANNEL = "file:///path/of/the/channel"
 _ALSO = """\
 where the environment is made of an environment.yml, that file needs the same, and a channel that outlives the
 environment (fastinstall build --format conda -o ./channel):"""
@@ -57,7 +55,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     if removes and not arguments.project and _tell_nothing_to_remove(session, environment, context):
         return ExitCode.OK
     _ask_consent(arguments, context, str(environment.prefix))
-    project = _find_named_project(arguments)
+    project = parse_path(arguments.project)
     if arguments.action == "install":
         guards = install_guard(session, environment, pin=arguments.pin)
     elif removes:
@@ -113,19 +111,15 @@ def _advise(pins: tuple[PinState, ...], context: Context) -> None:
     """Say what else a pin of conda's needs, for environments that are made from a file."""
     for pin in pins:
         if pin.kind == PinKind.CONDA:
-            lines = environment_lines(_CHANNEL, pin.requirement)
+            lines = environment_lines("file:///path/of/the/channel", pin.requirement)
             context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))
-
-
-def _find_named_project(arguments: Namespace) -> Path | None:
-    return expand_home(arguments.project) if arguments.project else None
 
 
 def run_pin(arguments: Namespace, context: Context) -> int:
     """Print the change that pins the project; nothing of it is written."""
     session, environment = open_target_to_read(arguments, context)
-    wheels = expand_home(arguments.wheels) if arguments.wheels else None
-    change = pin_project(session, environment, project=_find_named_project(arguments), wheels=wheels)
+    project, wheels = parse_path(arguments.project), parse_path(arguments.wheels)
+    change = pin_project(session, environment, project=project, wheels=wheels)
     if context.console.json:
         tell(context, "pin", change, lambda each, _page: each.diff)
     _tell_change(change, context)

@@ -14,7 +14,6 @@ from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.cli.text.reports import count_passed, finding_lines, render_speed_table, report_text
-from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import quote
 from fastinstall.model.finding import EnvironmentReport, Status
@@ -66,11 +65,8 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
     """Print what came of a plan: the receipt as JSON, or what is in place; doctor's report and all timings if asked."""
     context.closing.close()  # a line that is alive on the terminal goes first
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
-    if console.json:
-        console.data(dump(document("receipt", receipt)))
-        return ExitCode.OK
-    if not agreed.steps:
-        console.data(agreed.summary)
+    if console.json or not agreed.steps:
+        tell(context, "receipt", receipt, lambda *_: agreed.summary)
         return ExitCode.OK
     report = examine_result(session, outcome)
     if wizard:
