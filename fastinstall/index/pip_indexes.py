@@ -44,6 +44,11 @@ class PipSettings:
         return (self.index_url or _find_default_index(), *self.extra_index_urls)
 
     @property
+    def urls(self) -> tuple[str, ...]:
+        """All that is named, as it is written."""
+        return (self.index_url, *self.extra_index_urls, *self.find_links)
+
+    @property
     def places(self) -> tuple[str, ...]:
         """Names of all places whose files pip would take, in its order; also where it must not ask them now."""
         return tuple(dict.fromkeys(map(name_place, (*self.indexes, *self.find_links))))
