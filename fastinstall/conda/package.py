@@ -117,7 +117,7 @@ def _make_information(
     index = {
         **package.index,
         "subdir": package.subdir,
-        "arch": None if noarch else architecture_of_subdir(package.subdir).archspec_family,
+        "arch": None if noarch else architecture_of_subdir(package.subdir).machine,
         "platform": None if noarch else "linux",
         "timestamp": MOMENT * 1000,
         **({"license": str(about["license"])} if about.get("license") else {}),

@@ -118,8 +118,7 @@ def preprocess(request: BuildRequest, directories: Iterable[Path], program: str)
     Raises:
         FailedError: the preprocessor refuses it.
     """
-    python = (request.interpreter.include,)
-    include = include_flags((*directories, *map(Path, python)))
+    include = include_flags((*directories, Path(request.interpreter.include)))
     last = tuple(f"-idirafter{directory}" for directory in _list_header_directories(request, directories))
     flags = ("-pthread", *request.step.targets[0].cflags, *include, *last)
     argv = (*request.compiler.command, *flags, "-E", "-P", "-dD", "-x", "c", "-")
