@@ -178,7 +178,7 @@ def source_of(job: Dict[str, Any]) -> Any:
         storage, kind = sibling("_storage"), job["store"]["kind"]
         if storage.missing(kind):
             raise Unsuited({"missing": storage.missing(kind)})
-        return storage.open_store(kind, job["store"]["path"])
+        return storage.Store(kind, job["store"]["path"])
     return Files(job["images"])
 
 

@@ -44,11 +44,6 @@ def main() -> None:
     answers.flush()
 
 
-def open_store(kind: str, path: str) -> Store:
-    """Return a store to read from; its package must be installed, see `missing`."""
-    return Store(kind, path)
-
-
 def missing(kind: str) -> str:
     """Return the missing module that this kind needs; empty if there is none."""
     absent = (
@@ -58,7 +53,10 @@ def missing(kind: str) -> str:
 
 
 class Store:
-    """Images by their index among all measured images. Pickled by kind and path: every process opens it anew."""
+    """Images by their index among all measured images; the kind's package must be installed, see `missing`.
+
+    Pickled by kind and path: every process opens it anew.
+    """
 
     def __init__(self, kind: str, path: str) -> None:
         self.place = kind, path
