@@ -14,8 +14,8 @@ from fastinstall.cli.common import open_target_to_change, open_target_to_read, p
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import format_count, quote
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.files import check_locks
