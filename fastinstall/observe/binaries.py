@@ -21,14 +21,6 @@ from fastinstall.model.facts import InstalledStack, Interpreter
 _CORE, _DOCUMENT = "_imaging", "isa"
 
 
-def observe_binaries(
-    interpreter: Interpreter, stack: InstalledStack, settings: ProcessSettings, *, cache: Path, scan: bool
-) -> tuple[Linkage | None, tuple[IsaScan, ...]]:
-    """Return what `observe_linkage` and `observe_isa` find; arguments as there. No linkage without a PIL."""
-    linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
-    return linkage, observe_isa(stack, cache=cache, scan=scan)
-
-
 def observe_linkage(interpreter: Interpreter, stack: InstalledStack, settings: ProcessSettings) -> Linkage:
     """Simulate a process of the interpreter that opens PIL's extension modules, the core first.
 

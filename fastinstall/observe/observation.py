@@ -93,10 +93,11 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     stack = observe_stack(interpreter, names, symbols, distributions, settings=settings, thorough=thorough)
     linkage, isa = None, tuple[IsaScan, ...]()
     if request.binaries is not Binaries.CORE:
-        from fastinstall.observe.binaries import observe_binaries
+        from fastinstall.observe.binaries import observe_isa, observe_linkage
 
+        linkage = observe_linkage(interpreter, stack, settings) if stack.directory is not None else None
         cache, decode = session.directories.cache / SCANS, request.binaries is not Binaries.LINKED
-        linkage, isa = observe_binaries(interpreter, stack, settings, cache=cache, scan=decode)
+        isa = observe_isa(stack, cache=cache, scan=decode)
     if request.binaries is Binaries.DESCRIBED and stack.core is not None:
         from fastinstall.elf.build_traces import describe_making
 

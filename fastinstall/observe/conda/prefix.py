@@ -77,7 +77,6 @@ _ASIDE = ".c~"
 _TRASH = ".conda_trash"
 _TRASH_DIRECTORY = ".trash"
 _PLACES = ("", "conda-meta", "bin", "lib", "include")
-_SITE_PACKAGES = "site-packages"
 
 
 def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
@@ -88,7 +87,7 @@ def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
     """
     found = []
     for name in foreign.list_names(prefix / "lib"):
-        place = f"lib/{name}/{_SITE_PACKAGES}"
+        place = f"lib/{name}/site-packages"
         if name.startswith("python") and place != site and not (prefix / "lib" / name).is_symlink():
             held = foreign.list_names(prefix / place)
             found += [place] if any(each == "PIL" or each.endswith(".dist-info") for each in held) else []

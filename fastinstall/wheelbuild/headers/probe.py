@@ -211,10 +211,9 @@ def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> F
 
 def missing_python_headers(request: BuildRequest) -> FailedError:
     """Return the error that Python.h is missing from the interpreter's include directory."""
-    minor = ".".join(request.interpreter.version.split(".")[:2])
     return FailedError(
         f"{request.interpreter.include}/Python.h is missing: {request.interpreter.executable} has no C headers",
-        hint=explain_packages(request, BuildNeeds(python=minor)),
+        hint=explain_packages(request, BuildNeeds(python=request.interpreter.minor)),
     )
 
 
