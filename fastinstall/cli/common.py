@@ -9,9 +9,9 @@ from typing import TypeVar
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_request, setting_of
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Event, Finished, Noted, Started
-from fastinstall.core.home import expand_home
 from fastinstall.model.facts import Environment
 from fastinstall.model.recipe import describe_renaming, find_current_name
 from fastinstall.model.request import Request

@@ -20,9 +20,6 @@ from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource
 
-VARIABLE = "_ARGCOMPLETE"
-"""Set by the script where it asks."""
-
 Words = Mapping[str, str]
 """Each with what it means, or with nothing."""
 

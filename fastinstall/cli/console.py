@@ -29,8 +29,7 @@ _ESCAPED = "fastinstall.escaped"
 
 def open_closed_streams() -> None:
     """Lead what the caller has closed (`>&-`) to nowhere: else the next file to be opened would take its place."""
-    names = ("stdin", "stdout", "stderr")
-    for descriptor, name in enumerate(names):
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
         except OSError:

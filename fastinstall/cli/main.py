@@ -45,8 +45,6 @@ from fastinstall.core.values import immutable
 _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE, ENAMETOOLONG, ELOOP})
 """What the kernel says of a machine, and not of a program that is wrong."""
 
-_CREATING = frozenset({"setup", "plan"})
-_LOOKING = frozenset({"doctor", "inspect"})
 _FAILED = (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
@@ -81,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         name_files_in_utf8()
     words = sys.argv[1:] if argv is None else list(argv)
-    if "_ARGCOMPLETE" in os.environ and argv is None:
+    if "_ARGCOMPLETE" in os.environ and argv is None:  # set by the script that a shell has read
         from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only where a shell asks)
 
         answer_shell(os.environ)
@@ -171,7 +169,7 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
     from fastinstall.core.refused_writes import explain_refusal  # noqa: PLC0415 (only of a failure)
 
     explained = explain_refusal(error, user_directories(context.variables).cache, (place,))
-    if verb not in _LOOKING:
+    if verb not in ("doctor", "inspect"):
         return explained
     return UndeterminedError(explained.message, hint=explained.hint)
 
@@ -181,7 +179,7 @@ def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
     command = _repeat_command(words)
     if nearby:
         return f"name it: {command} --prefix {quote(nearby[0])}"
-    if words[0] in _CREATING:
+    if words[0] in ("setup", "plan"):
         return f"make one: {command} --new-env ./fast-env"
     return f"name one: {command} --prefix DIR"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import DocumentError, UsageError
-from fastinstall.core.home import expand_home
 from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller

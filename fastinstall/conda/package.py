@@ -117,7 +117,7 @@ def _make_information(
     index = {
         **package.index,
         "subdir": package.subdir,
-        "arch": None if noarch else architecture_of_subdir(package.subdir).archspec_family,
+        "arch": None if noarch else architecture_of_subdir(package.subdir).machine,
         "platform": None if noarch else "linux",
         "timestamp": MOMENT * 1000,
         **({"license": str(about["license"])} if about.get("license") else {}),
@@ -232,7 +232,7 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     Raises:
         FailedError: the wheel is not whole, brings more than PIL, or has files that name a place of this machine.
     """
-    minor = ".".join(interpreter.version.split(".")[:2]) + ("t" if interpreter.free_threaded else "")
+    minor = interpreter.minor + ("t" if interpreter.free_threaded else "")
     site = root / "lib" / f"python{minor}" / "site-packages"
     site.mkdir(parents=True)
     require_stack_alone(wheel)

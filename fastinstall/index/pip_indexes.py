@@ -5,8 +5,8 @@ from dataclasses import field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.core.home import expand_home
 from fastinstall.core.secrets import remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.observe.pip_settings import list_pip_settings

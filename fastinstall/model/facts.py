@@ -83,6 +83,11 @@ class Interpreter:
     pip_version: str | None = None
 
     @property
+    def minor(self) -> str:
+        """Its version without the last number: "3.12"."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
     def machine(self) -> str:
         """The machines that it runs on, as their kernels name them: "x86_64" of "linux-x86_64"."""
         return self.platform.partition("-")[2]
@@ -92,7 +97,7 @@ class Interpreter:
         """The values of environment markers in its requirements, no extra being asked for (PEP 508)."""
         names = {"cpython": "CPython", "pypy": "PyPy"}
         return {
-            "python_version": ".".join(self.version.split(".")[:2]),
+            "python_version": self.minor,
             "python_full_version": self.version,
             "implementation_version": self.version,
             "implementation_name": self.implementation,

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import expand_home, find_home
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.home import expand_home, find_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable

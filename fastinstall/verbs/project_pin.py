@@ -5,8 +5,8 @@ The project's own tool tries the pin on a copy. What comes of it is a diff; noth
 
 from pathlib import Path
 
+from fastinstall.core.directories import refuse_homeless
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.home import refuse_homeless
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.guard.pinning import find_installed_wheel_of
 from fastinstall.model.facts import Environment

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fastinstall.cli.common import make_request, parse_path, progress_for, refuse_together, session_of, target_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, tell_report, tell_survey
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import fix_command
 from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport, Status

@@ -14,9 +14,9 @@ from fastinstall.cli.common import open_target_to_change, open_target_to_read, p
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.core.home import expand_home
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import format_count, quote
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
@@ -209,10 +209,9 @@ def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
 def locks_text(report: LockReport, page: Page) -> str:
     """Return two or three lines a finding, and how many files were judged."""
     lines = [line for finding in report.findings for line in _render_lock_finding(finding, page)]
-    number = len(report.files)
-    files = f"{number} file{'s' if number != 1 else ''} checked, {len(report.findings) or 'no'} finding"
-    plural = "" if len(report.findings) == 1 else "s"
-    return join_lines([*lines, page.paint(f"{report.status}: {files}{plural}", report.status)])
+    found = format_count(len(report.findings), "finding") if report.findings else "no findings"
+    told = f"{report.status}: {format_count(len(report.files), 'file')} checked, {found}"
+    return join_lines([*lines, page.paint(told, report.status)])
 
 
 def _render_lock_finding(finding: LockFinding, page: Page) -> Iterator[str]:

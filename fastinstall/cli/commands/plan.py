@@ -20,8 +20,8 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.core import files, refused_writes
 from fastinstall.core.codec import document, dump
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, FailedError
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.model.request import Request

@@ -102,10 +102,6 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
 
 
 _FEW = 3
-_KEPT = (
-    "guarded: conda keeps this build (security updates: `fastinstall setup --upgrade`); "
-    "a start-up hook warns when pip or uv replaces it"
-)
 _MATTER = {
     "decode-256-224 500 px": "decode, resize and crop a 500 px photo",
     "decode-256-224 1080p": "decode, resize and crop a 1080p photo",
@@ -137,7 +133,10 @@ def _describe_guard(plan: Plan, receipt: Receipt) -> str:
     if not plan.request.guard:
         return "not guarded: run fastinstall doctor from time to time"
     if receipt.conda is not None and receipt.conda.guard is not None:
-        return _KEPT
+        return (
+            "guarded: conda keeps this build (security updates: `fastinstall setup --upgrade`); "
+            "a start-up hook warns when pip or uv replaces it"
+        )
     return "guarded: a start-up hook warns when another tool replaces it"
 
 
