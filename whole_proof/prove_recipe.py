@@ -12,7 +12,6 @@ from fastinstall.index.execution import ExecutionContext
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget
-from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import Proof
@@ -42,7 +41,7 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, request: Requ
     plan, interpreter = plan_build(session, target, replace(request, recipe=name), anew=True)
     for warning in plan.warnings:
         session.emit(Noted(message=warning, warning=True))
-    context = make_execution_context(session, plan, recipe_named(session, name))
+    context = make_execution_context(session, plan)
     step = get_required_step(plan.steps, Build)
     if step.prebuilt is not None:
         raise RefusedError(

@@ -22,7 +22,6 @@ from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaEngine
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.environments import remember_environment
@@ -77,18 +76,15 @@ def carry_out(session: Session, plan: Plan) -> SetupOutcome:
     session.emit(RemainingTime(seconds=estimate_seconds(plan)))
     with report_late_interruptions(prefix, plan.verb):
         if is_for_guard_alone(plan):
-            outcome = SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
-        else:
-            refuse_noexec(prefix, "choose another directory for the environment: --new-env DIR")
-            recipe = recipe_named(session, plan.request.recipe)
-            from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
+            return SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
+        refuse_noexec(prefix, "choose another directory for the environment: --new-env DIR")
+        from fastinstall.apply.orchestrator import execute_plan  # noqa: PLC0415 (not where nothing is to be done)
 
-            context = make_execution_context(session, plan, recipe)
-            receipt, after = execute_plan(plan, context, session)
-            remember_environment(session, plan.environment)
-            _keep_ready_made_wheel(plan, context)
-            outcome = SetupOutcome(plan=plan, receipt=receipt, after=after)
-        return outcome
+        context = make_execution_context(session, plan)
+        receipt, after = execute_plan(plan, context, session)
+        remember_environment(session, plan.environment)
+        _keep_ready_made_wheel(plan, context)
+        return SetupOutcome(plan=plan, receipt=receipt, after=after)
 
 
 def request_previous_version(session: Session, request: Request, error: UnprovenError) -> Request:
@@ -106,7 +102,7 @@ def request_previous_version(session: Session, request: Request, error: Unproven
     return replace(request, avoid=(*request.avoid, error.version))
 
 
-def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> ExecutionContext:
+def make_execution_context(session: Session, plan: Plan) -> ExecutionContext:
     """Make the tools for a plan.
 
     Raises:
@@ -117,7 +113,7 @@ def make_execution_context(session: Session, plan: Plan, recipe: Recipe) -> Exec
     create = find_step(plan.steps, CreateEnvironment)
     python = Path(create.python if create is not None else plan.environment.python)
     return ExecutionContext(
-        recipe=recipe,
+        recipe=recipe_named(session, plan.request.recipe),
         index=make_index(session, plan.request, defer_pip_settings(session, python)),
         cache=cache,
         variables=session.variables,

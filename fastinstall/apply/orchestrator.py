@@ -57,8 +57,6 @@ from fastinstall.wheelbuild.staging import compile_meanwhile, stage_wheel
 if TYPE_CHECKING:
     from fastinstall.conda.stage import LinkedPackages
 
-_AGAIN = "make a new plan: fastinstall plan"
-
 
 @immutable
 class _Work:
@@ -289,7 +287,7 @@ def _refuse_other_owners(plan: Plan, before: Facts) -> None:
     if planned != found:
         there, then = (listing(sorted(names)) or "no Pillow" for names in (found, planned))
         message = f"{plan.environment.prefix}: {there} is there now, but the plan was made for {then}"
-        raise RefusedError(message, hint=_AGAIN)
+        raise RefusedError(message, hint="make a new plan: fastinstall plan")
 
 
 def _builds_upon_changes(steps: Iterable[Step]) -> bool:

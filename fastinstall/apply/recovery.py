@@ -11,9 +11,9 @@ from typing import Protocol
 
 from fastinstall.apply.exclusive import hold_environment_lock
 from fastinstall.apply.late_interrupts import report_late_interruptions
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.journal import creation_note

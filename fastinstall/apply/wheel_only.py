@@ -184,7 +184,7 @@ def build_proven_wheel(
 def _build_wheel(session: Session, target: NamedTarget, request: Request, emulation: Emulation) -> BuiltWheel:
     plan, interpreter = plan_build(session, target, request)
     proving: Interpreter | None = interpreter
-    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
+    context = make_execution_context(session, plan)
     if target.machine and interpreter.machine != os.uname().machine:
         context = replace(context, cpu=describe_cpu(context.cpu, architecture_of(interpreter.machine)))
         proving = find_emulated_python(emulation, interpreter)
@@ -195,9 +195,8 @@ def _build_wheel(session: Session, target: NamedTarget, request: Request, emulat
     if proving is None:
         session.emit(Noted(message="--unproven: nothing is compared with the official wheel", warning=True))
         return BuiltWheel(result=step.make(interpreter, fetched, context), step=step, interpreter=interpreter)
-    proof_context = ProofContext(interpreter=proving, cpu=context.cpu, reference=step.base_wheel)
-    if proving is not interpreter:
-        proof_context = replace(proof_context, cpu=describe_emulated_cpu(context.cpu))
+    cpu = context.cpu if proving is interpreter else describe_emulated_cpu(context.cpu)
+    proof_context = ProofContext(interpreter=proving, cpu=cpu, reference=step.base_wheel)
     result = make_proven_wheel(step, lambda each: each.make(interpreter, fetched, context), proof_context, context)
     return BuiltWheel(result=result, step=step, interpreter=interpreter)
 
@@ -216,8 +215,7 @@ def find_emulated_python(emulation: Emulation, interpreter: Interpreter) -> Inte
     """
     if emulation.unproven:
         return None
-    title = architecture_of(interpreter.machine).title
-    minor = ".".join(interpreter.version.split(".")[:2])
+    title, minor = architecture_of(interpreter.machine).title, interpreter.minor
     if not emulation.pythons:
         raise RefusedError(
             f"nothing proves a wheel for {title}: no Python {minor} for {title} is named that this machine can start",

@@ -178,7 +178,7 @@ def source_of(job: Dict[str, Any]) -> Any:
         storage, kind = sibling("_storage"), job["store"]["kind"]
         if storage.missing(kind):
             raise Unsuited({"missing": storage.missing(kind)})
-        return storage.open_store(kind, job["store"]["path"])
+        return storage.Store(kind, job["store"]["path"])
     return Files(job["images"])
 
 
@@ -215,10 +215,9 @@ def measure(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
 
 def arrays(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
     """Load the images that a request names and describe each result: its shape, its data in base64."""
-    described = sibling("_values").described
-    if pipeline.batches:
-        return {"arrays": [described(each) for each in pipeline.batches.pictures(request["indexes"])]}
-    return {"arrays": [described(pipeline.load(index)) for index in request["indexes"]]}
+    indexes = request["indexes"]
+    pictures = pipeline.batches.pictures(indexes) if pipeline.batches else map(pipeline.load, indexes)
+    return {"arrays": list(map(sibling("_values").described, pictures))}
 
 
 def own_stdin() -> Any:

@@ -44,11 +44,6 @@ def main() -> None:
     answers.flush()
 
 
-def open_store(kind: str, path: str) -> Store:
-    """Return a store to read from; its package must be installed, see `missing`."""
-    return Store(kind, path)
-
-
 def missing(kind: str) -> str:
     """Return the missing module that this kind needs; empty if there is none."""
     absent = (
@@ -58,7 +53,10 @@ def missing(kind: str) -> str:
 
 
 class Store:
-    """Images by their index among all measured images. Pickled by kind and path: every process opens it anew."""
+    """Images by their index among all measured images; the kind's package must be installed, see `missing`.
+
+    Pickled by kind and path: every process opens it anew.
+    """
 
     def __init__(self, kind: str, path: str) -> None:
         self.place = kind, path
@@ -73,18 +71,15 @@ class Store:
 
     def read(self, index: int) -> bytes:
         """Return the bytes of an image's file."""
-        found: bytes = self.reader.read(self.positions[index])
-        return found
+        return bytes(self.reader.read(self.positions[index]))
 
     def path(self, index: int) -> str:
         """Return the file of an image, in a store with one for each."""
-        found: str = self.reader.path(self.positions[index])
-        return found
+        return str(self.reader.path(self.positions[index]))
 
     def suffix(self, index: int) -> str:
         """Return what separates images read by different code: the extension of the name."""
-        name: str = self.reader.name(self.positions[index])
-        return os.path.splitext(name)[1].lower()
+        return os.path.splitext(str(self.reader.name(self.positions[index])))[1].lower()
 
     def files(self) -> List[str]:
         """Return the files on disk, closed, so that they can be dropped from the page cache."""

@@ -48,7 +48,7 @@ def prepared() -> Dict[str, Any]:
     except ModuleNotFoundError as error:
         return {"missing": error.name}
     except Exception as error:  # noqa: BLE001 (whatever a broken PIL raises is an answer)
-        return {"error": text_of(error)}
+        return {"error": "%s: %s" % (type(error).__name__, error)}
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
@@ -143,11 +143,6 @@ def say(answers: Any, value: Dict[str, Any]) -> None:
     """Write a value as a line of JSON, at once."""
     answers.write(json.dumps(value) + "\n")
     answers.flush()
-
-
-def text_of(error: BaseException) -> str:
-    """Describe an error by class and text."""
-    return "%s: %s" % (type(error).__name__, error)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import read_request
+from fastinstall.cli.options import read_request, setting_of
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Event, Finished, Noted, Started
-from fastinstall.core.home import expand_home
 from fastinstall.model.facts import Environment
 from fastinstall.model.recipe import describe_renaming, find_current_name
 from fastinstall.model.request import Request
@@ -40,8 +40,8 @@ def target_of(arguments: Namespace) -> NamedTarget:
     if new and arguments.prefix:
         hint = "--new-env makes an environment, --prefix names one"
         raise UsageError("--new-env and --prefix exclude each other", hint=hint)
-    prefix, python = _parse_path(arguments.prefix), _find_interpreter(arguments.python)
-    return NamedTarget(prefix=prefix, python=python, new=_parse_path(new))
+    prefix, python = parse_path(arguments.prefix), _find_interpreter(arguments.python)
+    return NamedTarget(prefix=prefix, python=python, new=parse_path(new))
 
 
 def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
@@ -98,10 +98,10 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
     Raises:
         UsageError: one of them was given too.
     """
-    if not getattr(arguments, _parse_field(flag)):
+    if not getattr(arguments, setting_of(flag)):
         return
     for other in others:
-        if getattr(arguments, _parse_field(other)):
+        if getattr(arguments, setting_of(other), None):
             raise UsageError(f"{flag} and {other} exclude each other", hint=f"give one of the two, {flag} or {other}")
 
 
@@ -121,17 +121,14 @@ def tell_renaming(name: str, context: Context) -> str:
 def _find_interpreter(text: str | None) -> Path | None:
     """Return the path of an interpreter; a name without a slash is looked up on PATH, as a shell does."""
     if not text or "/" in text:
-        return _parse_path(text)
+        return parse_path(text)
     import shutil  # noqa: PLC0415 (only for a bare name)
 
     return Path(shutil.which(text) or text)
 
 
-def _parse_field(flag: str) -> str:
-    return flag.removeprefix("--").replace("-", "_")
-
-
-def _parse_path(text: str | None) -> Path | None:
+def parse_path(text: str | None) -> Path | None:
+    """Return the path that a flag has, with the home directory for "~"; None where the flag was not given."""
     return expand_home(text) if text else None
 
 

@@ -16,11 +16,9 @@ from argcomplete.shell_integration import shellcode
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.parser import VERBS, build_parser, verbs_of
 from fastinstall.core.directories import user_directories
+from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource
-
-VARIABLE = "_ARGCOMPLETE"
-"""Set by the script where it asks."""
 
 Words = Mapping[str, str]
 """Each with what it means, or with nothing."""
@@ -60,21 +58,19 @@ def add_completers(parser: argparse.ArgumentParser, variables: Mapping[str, str]
                 action.completer = completer  # type: ignore[attr-defined]  # where argcomplete looks for it
 
 
-class WordsCompleter(BaseCompleter):
+@immutable
+class WordsCompleter:
     """Offers words.
 
-    Args:
+    Attributes:
         look_up: finds the words when a shell asks for them.
         several: whether several words may follow, with commas between.
         besides: offers paths, where these may stand there too.
     """
 
-    def __init__(
-        self, look_up: Callable[[], Words], *, several: bool = False, besides: BaseCompleter | None = None
-    ) -> None:
-        self.look_up = look_up
-        self.several = several
-        self.besides = besides
+    look_up: Callable[[], Words]
+    several: bool = False
+    besides: BaseCompleter | None = None
 
     def __call__(self, *, prefix: str, **others: Any) -> Words:  # noqa: ANN401 (what argcomplete gives)
         """Return the words that may follow what is typed."""
@@ -87,7 +83,9 @@ class WordsCompleter(BaseCompleter):
         return {f"{before},{word}": says for word, says in words.items() if word not in before.split(",")}
 
 
-def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, str]) -> BaseCompleter | None:
+def _find_completer(
+    verb: str, action: argparse.Action, variables: Mapping[str, str]
+) -> BaseCompleter | WordsCompleter | None:
     """Return the completer of an argument, or None if argparse knows the words or nothing can be offered."""
     name, paths = action.dest, _path_completer(action)
     if name == "names":  # each verb's own
@@ -95,11 +93,11 @@ def _find_completer(verb: str, action: argparse.Action, variables: Mapping[str, 
     if action.choices or action.nargs == 0:
         return None
     if name in _LOOK_UP:
-        return WordsCompleter(partial(_LOOK_UP[name], name, variables), several=name in _LISTS, besides=paths)
+        return WordsCompleter(look_up=partial(_LOOK_UP[name], name, variables), several=name in _LISTS, besides=paths)
     if name in _FIXED:
-        return WordsCompleter(partial(_bare, _FIXED[name]))
+        return WordsCompleter(look_up=partial(_bare, _FIXED[name]))
     if name == "request_allow":
-        return WordsCompleter(partial(_bare, _RISKS.get(verb, Risk)), several=True)
+        return WordsCompleter(look_up=partial(_bare, _RISKS.get(verb, Risk)), several=True)
     return paths
 
 

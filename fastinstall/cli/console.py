@@ -29,8 +29,7 @@ _ESCAPED = "fastinstall.escaped"
 
 def open_closed_streams() -> None:
     """Lead what the caller has closed (`>&-`) to nowhere: else the next file to be opened would take its place."""
-    names = ("stdin", "stdout", "stderr")
-    for descriptor, name in enumerate(names):
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
         except OSError:
@@ -89,22 +88,25 @@ def write_lines(stream: TextIO, text: str) -> None:
     Raises:
         OSError: as the kernel says; nothing is written there any more.
     """
+    line = text if text.endswith("\n") else text + "\n"
+    with _writing_to(stream):
+        try:
+            stream.write(line)
+        except UnicodeEncodeError:  # a path that is no text, or a locale that is poor
+            encoding = stream.encoding or "ascii"
+            stream.write(line.encode(encoding, _ESCAPED).decode(encoding))
+
+
+@contextlib.contextmanager
+def _writing_to(stream: TextIO) -> Iterator[None]:
+    """Flush what the block writes; if that fails, nothing more is written, and a reader who has left is no failure."""
     try:
-        _write(stream, text if text.endswith("\n") else text + "\n")
+        yield
         stream.flush()
-    except BrokenPipeError:
+    except OSError as error:
         _redirect_to_null(stream)
-    except OSError:
-        _redirect_to_null(stream)
-        raise
-
-
-def _write(stream: TextIO, line: str) -> None:
-    try:
-        stream.write(line)
-    except UnicodeEncodeError:  # a path that is no text, or a locale that is poor
-        encoding = stream.encoding or "ascii"
-        stream.write(line.encode(encoding, _ESCAPED).decode(encoding))
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def _redirect_to_null(stream: TextIO) -> None:
@@ -311,12 +313,9 @@ class Console:
             self.data(text)
             return
         try:
-            sys.stdout.buffer.write(text.encode("utf-8"))
-            sys.stdout.flush()
-        except BrokenPipeError:
-            _redirect_to_null(sys.stdout)
+            with _writing_to(sys.stdout):
+                sys.stdout.buffer.write(text.encode("utf-8"))
         except OSError as error:
-            _redirect_to_null(sys.stdout)
             raise UnwrittenError(error.strerror or str(error)) from error
 
     def talk(self, text: str) -> None:

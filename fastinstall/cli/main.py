@@ -1,12 +1,11 @@
 """The program: arguments to a verb, failures to messages and exit codes."""
 
-import contextlib
 import importlib
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import field
 from errno import EACCES, EDQUOT, EIO, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOSPC, EPERM, EROFS
 from pathlib import Path
@@ -40,15 +39,12 @@ from fastinstall.core.errors import (
 )
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import find_secret_values
-from fastinstall.core.signals import handle_interruptions
 from fastinstall.core.surroundings import restrict_surroundings
 from fastinstall.core.values import immutable
 
 _REFUSALS = frozenset({EACCES, EPERM, ENOSPC, EDQUOT, EROFS, EIO, EMFILE, ENFILE, ENAMETOOLONG, ELOOP})
 """What the kernel says of a machine, and not of a program that is wrong."""
 
-_CREATING = frozenset({"setup", "plan"})
-_LOOKING = frozenset({"doctor", "inspect"})
 _FAILED = (ExitCode.FAILED_UNCHANGED, ExitCode.FAILED_CHANGED)
 _CHANGING = frozenset({"setup", "apply", "rollback", "guard"})
 
@@ -83,11 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         name_files_in_utf8()
     words = sys.argv[1:] if argv is None else list(argv)
-    if "_ARGCOMPLETE" in os.environ and argv is None:
+    if "_ARGCOMPLETE" in os.environ and argv is None:  # set by the script that a shell has read
         from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only where a shell asks)
 
         answer_shell(os.environ)
-    with handle_interruptions():
+    with signals.handle_interruptions():
         try:
             return _parse_and_run(words, dict(os.environ))
         except KeyboardInterrupt:
@@ -112,7 +108,7 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
     log = open_log(variables, words)
     context = Context(words=words, variables=variables, sources=sources, console=console, log=log, closing=ExitStack())
     outcome = _run_command(arguments, context)
-    with contextlib.suppress(KeyboardInterrupt), signals.defer_signals():  # what has happened is told as it is
+    with suppress(KeyboardInterrupt), signals.defer_signals():  # what has happened is told as it is
         code = _report_outcome(outcome, arguments, context)
         log.write(f"exit code {code}")
         log.close()
@@ -173,7 +169,7 @@ def _explain_system_error(error: OSError, verb: str, context: Context) -> Fastin
     from fastinstall.core.refused_writes import explain_refusal  # noqa: PLC0415 (only of a failure)
 
     explained = explain_refusal(error, user_directories(context.variables).cache, (place,))
-    if verb not in _LOOKING:
+    if verb not in ("doctor", "inspect"):
         return explained
     return UndeterminedError(explained.message, hint=explained.hint)
 
@@ -183,7 +179,7 @@ def _name_environment(nearby: Sequence[str], words: Sequence[str]) -> str:
     command = _repeat_command(words)
     if nearby:
         return f"name it: {command} --prefix {quote(nearby[0])}"
-    if words[0] in _CREATING:
+    if words[0] in ("setup", "plan"):
         return f"make one: {command} --new-env ./fast-env"
     return f"name one: {command} --prefix DIR"
 

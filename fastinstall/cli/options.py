@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import DocumentError, UsageError
-from fastinstall.core.home import expand_home
 from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller
@@ -89,13 +89,18 @@ def read_from(words: object, where: str, read: Reader) -> Any:  # noqa: ANN401 (
         raise UsageError(f"{where}: {error}", hint="fastinstall setup --help") from None
 
 
+def setting_of(flag: str) -> str:
+    """Return the key of a flag in fastinstall.toml, by which argparse too knows its value: "fail_on" of "--fail-on"."""
+    return flag.removeprefix("--").replace("-", "_")
+
+
 def variable_of(flag: str) -> str:
     """Return the environment variable of a flag: that of "--fail-on" is FASTINSTALL_FAIL_ON.
 
     >>> variable_of("--fail-on")
     'FASTINSTALL_FAIL_ON'
     """
-    return "FASTINSTALL_" + flag.removeprefix("--").replace("-", "_").upper()
+    return f"FASTINSTALL_{setting_of(flag).upper()}"
 
 
 def load_settings(candidates: Iterable[Path], known: Callable[[], Collection[str]]) -> Settings:
@@ -255,9 +260,13 @@ _LEVELS = "several levels in one wheel: x86-64-v2,x86-64-v3; the loader takes th
 _TOOLCHAIN = (
     "compiler: auto (default), clang, system or conda; clang comes from the package index, conda's goes into a cache"
 )
+_REQUIRE = "fail if the build would lack one of these libraries"
 _ENGINE = "in conda: auto (default), conda, rattler, or pip; pip installs a plain wheel"
 _CHANNELS = "conda channels for other packages; default: as conda is configured"
 _PIN = "keep other tools from replacing it; this delays security updates of Pillow, too"
+_DIST_NAME = f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}"
+_WHEELHOUSE = "take wheels and sdists from this directory first"
+_SYSTEM = "install missing system packages; needs root"
 
 _NEWEST = "The newest has all security fixes."
 _VERSION_ASKED = Question("Version", "Version, empty for the newest", empty="newest", note=_NEWEST)
@@ -278,6 +287,7 @@ _LINK_ASKED = Question(
         LinkMode.SYSTEM: "those of the operating system; it may lack formats",
     },
 )
+_REQUIRE_ASKED = Question("Required libraries", empty="as in the recipe")
 _CHANNELS_ASKED = Question(
     "Conda channels",
     "Channels, separated by commas",
@@ -323,41 +333,13 @@ REQUEST_OPTIONS: tuple[Option, ...] = (
     Option("level", "--level", "LEVEL", _LEVEL, text, Question("CPU level")),
     Option("levels", "--levels", "LEVEL,...", _LEVELS, name_list),
     Option("link", "--link", "MODE", "libraries: bundle (default), env or system", one_of(LinkMode), _LINK_ASKED),
-    Option(
-        "require",
-        "--require",
-        "LIB,...",
-        "fail if the build would lack one of these libraries",
-        name_list,
-        Question("Required libraries", empty="as in the recipe"),
-    ),
+    Option("require", "--require", "LIB,...", _REQUIRE, name_list, _REQUIRE_ASKED),
     Option("engine", "--engine", "ENGINE", _ENGINE, one_of(CondaInstaller), Question("Installed by", conda_only=True)),
     Option("channels", "--channel", "CHANNEL,...", _CHANNELS, channels, _CHANNELS_ASKED),
-    Option(
-        "dist_name",
-        "--dist-name",
-        "NAME",
-        f"{DIST_NAMES[0]} (default) or {DIST_NAMES[1]}",
-        word_of(DIST_NAMES),
-        _DIST_NAME_ASKED,
-    ),
+    Option("dist_name", "--dist-name", "NAME", _DIST_NAME, word_of(DIST_NAMES), _DIST_NAME_ASKED),
     Option("offline", "--offline", "", "never use the network", switch, _OFFLINE_ASKED),
-    Option(
-        "wheelhouse",
-        "--wheelhouse",
-        "DIR",
-        "take wheels and sdists from this directory first",
-        directory,
-        _WHEELHOUSE_ASKED,
-    ),
-    Option(
-        "with_system_deps",
-        "--with-system-deps",
-        "",
-        "install missing system packages; needs root",
-        switch,
-        _SYSTEM_ASKED,
-    ),
+    Option("wheelhouse", "--wheelhouse", "DIR", _WHEELHOUSE, directory, _WHEELHOUSE_ASKED),
+    Option("with_system_deps", "--with-system-deps", "", _SYSTEM, switch, _SYSTEM_ASKED),
     Option("toolchain", "--toolchain", "SOURCE", _TOOLCHAIN, one_of(ToolchainSource), Question("Compiler")),
     Option("jobs", "--jobs", "N", "parallel compile jobs; default: one per CPU", positive_number, _JOBS_ASKED),
     Option("upgrade", "--upgrade", "", "look for a later version even if all is well", switch, _UPGRADE_ASKED),

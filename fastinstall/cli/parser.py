@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from fastinstall import __version__
 from fastinstall.cli import options
-from fastinstall.cli.options import REQUEST_OPTIONS, Reader, Sources, add_request_options, load_settings, variable_of
+from fastinstall.cli.options import REQUEST_OPTIONS, Reader, Sources, add_request_options, load_settings
 from fastinstall.core.errors import UsageError
 from fastinstall.core.surroundings import refuse_planted
 
@@ -156,17 +156,13 @@ def _list_settable_flags(verb: argparse.ArgumentParser) -> Iterator[tuple[str, a
 def _list_keys() -> set[str]:
     verbs = verbs_of(build_parser())
     return {option.field for option in REQUEST_OPTIONS} | {
-        _make_key(flag) for verb in verbs for flag, _ in _list_settable_flags(verb)
+        options.setting_of(flag) for verb in verbs for flag, _ in _list_settable_flags(verb)
     }
-
-
-def _make_key(flag: str) -> str:
-    return flag.removeprefix("--").replace("-", "_")
 
 
 def _set_defaults(sources: Sources, verb: argparse.ArgumentParser) -> None:
     for flag, action in _list_settable_flags(verb):
-        for value in sources.find(_make_key(flag), variable_of(flag), _choose_reader(action)):
+        for value in sources.find(options.setting_of(flag), options.variable_of(flag), _choose_reader(action)):
             action.default, action.required = value, False
 
 
@@ -195,8 +191,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     _add(group, "-q --quiet", "only results and errors")
     _add(group, "-v --verbose", "more, and tracebacks")
     _add(group, "--no-color", "no colours (also NO_COLOR)")
-    everything = "show every flag"
-    parser.add_argument("--help-all", action=_Everything, nargs=0, default=argparse.SUPPRESS, help=everything)
+    parser.add_argument("--help-all", action=_Everything, nargs=0, default=argparse.SUPPRESS, help="show every flag")
 
 
 class _Everything(argparse.Action):
@@ -212,7 +207,7 @@ class _Everything(argparse.Action):
 def _add_setup_flags(parser: argparse.ArgumentParser) -> None:
     add_target_flags(parser, creates=True)
     add_request_options(parser)
-    _add_consent_flags(parser, dry=True)
+    _add(_add_consent_flags(parser), "--dry-run", "show the plan and stop")
 
 
 def _plan(parser: argparse.ArgumentParser) -> None:
@@ -350,11 +345,10 @@ def add_target_flags(parser: argparse.ArgumentParser, *, creates: bool = False) 
         _add(group, "--new-env DIR", "make a virtual environment in DIR; by --python if given")
 
 
-def _add_consent_flags(parser: argparse.ArgumentParser, *, dry: bool = False) -> None:
+def _add_consent_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("consent")
     _add(group, "-y --yes", "accept the plan, but no risk")
-    if dry:
-        _add(group, "--dry-run", "show the plan and stop")
+    return group
 
 
 def _add_max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:

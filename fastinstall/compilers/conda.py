@@ -54,8 +54,7 @@ COMPILER = CondaCompiler()
 
 
 def _list_packages(missing: MissingInputs) -> tuple[str, ...]:
-    minor = ".".join(missing.facts.interpreter.version.split(".")[:2])
-    specs = {"compiler": PACKAGE, "Python.h": f"python {minor}.*"}
+    specs = {"compiler": PACKAGE, "Python.h": f"python {missing.facts.interpreter.minor}.*"}
     of_libraries = (package for packages in missing.libraries.values() for package in packages)
     return tuple(dict.fromkeys((*(specs[tool] for tool in missing.tools), *of_libraries)))
 

@@ -8,12 +8,11 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.package import pack_guard
+from fastinstall.conda.package import pack_guard, place_package
 from fastinstall.core import files, temporary_directories
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.errors import FailedError
@@ -61,7 +60,7 @@ def publish_packages(
     with temporary_directories.temporary_directory("channel") as scratch:
         packed = _pack_unlike_others(pack, channel, scratch)
         file = f"{packed.subdir}/{packed.dist}.conda"
-        package = replace(packed, channel=channel.absolute().as_uri(), url=(channel / file).absolute().as_uri())
+        package = place_package(packed, channel)
         planned = plan_guard(package) if plan_guard is not None else None
         with explain_write_errors(channel), restore_on_failure(channel, partial(_is_written, package, planned)):
             discard_halves(channel, (".conda", INDEX))
@@ -77,8 +76,8 @@ def _pack_unlike_others(pack: Callable[[int, Path], CondaPackage], channel: Path
         package = pack(number, scratch)
         target = channel / package.subdir / f"{package.dist}.conda"
         if not target.exists() or files.sha256(target) == package.sha256:
-            return package
-    raise AssertionError("numbers do not end")
+            break
+    return package
 
 
 def _is_written(package: CondaPackage, guard: CondaPackage | None, path: Path) -> bool:

@@ -92,9 +92,13 @@ def write_archive(
             for name in made.namelist():
                 fixed.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), made.read(name))
     files.write_bytes(target, undated.getvalue())
-    return replace(
-        package, channel=channel.absolute().as_uri(), url=target.absolute().as_uri(), sha256=files.sha256(target)
-    )
+    return replace(place_package(package, channel), sha256=files.sha256(target))
+
+
+def place_package(package: CondaPackage, channel: Path) -> CondaPackage:
+    """Return a package as it is found in a channel, with that one's address and its own."""
+    file = channel.absolute() / package.subdir / f"{package.dist}.conda"
+    return replace(package, channel=file.parent.parent.as_uri(), url=file.as_uri())
 
 
 def _make_information(
@@ -113,7 +117,7 @@ def _make_information(
     index = {
         **package.index,
         "subdir": package.subdir,
-        "arch": None if noarch else architecture_of_subdir(package.subdir).archspec_family,
+        "arch": None if noarch else architecture_of_subdir(package.subdir).machine,
         "platform": None if noarch else "linux",
         "timestamp": MOMENT * 1000,
         **({"license": str(about["license"])} if about.get("license") else {}),
@@ -228,7 +232,7 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     Raises:
         FailedError: the wheel is not whole, brings more than PIL, or has files that name a place of this machine.
     """
-    minor = ".".join(interpreter.version.split(".")[:2]) + ("t" if interpreter.free_threaded else "")
+    minor = interpreter.minor + ("t" if interpreter.free_threaded else "")
     site = root / "lib" / f"python{minor}" / "site-packages"
     site.mkdir(parents=True)
     require_stack_alone(wheel)

@@ -6,18 +6,17 @@ every environment, and the guard's.
 """
 
 import os
-from dataclasses import replace
 from pathlib import Path, PurePath
 
 from fastinstall.conda.channel import write_repodata
-from fastinstall.conda.package import pack_guard, pack_stack
+from fastinstall.conda.package import pack_guard, pack_stack, place_package
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
 from fastinstall.core.values import immutable
 from fastinstall.index.execution import ExecutionContext
 from fastinstall.journal.transaction import Transaction
-from fastinstall.model.conda import Conda, CondaPackage, CondaStack
+from fastinstall.model.conda import Conda, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
 from fastinstall.model.facts import Facts, Interpreter
 from fastinstall.model.move import Move, MoveKind
@@ -104,13 +103,7 @@ def pack_channel(planned: CondaStack, built: BuildResult, interpreter: Interpret
     write_repodata(staged)
     channel = Path(planned.channel)
     return CondaStack(
-        package=_place_package(package, channel),
-        guard=_place_package(guard, channel) if guard is not None else None,
+        package=place_package(package, channel),
+        guard=place_package(guard, channel) if guard is not None else None,
         channel=channel,
     )
-
-
-def _place_package(package: CondaPackage, channel: Path) -> CondaPackage:
-    """Return the package as it is found once its channel is in place."""
-    file = channel / package.subdir / f"{package.dist}.conda"
-    return replace(package, channel=channel.as_uri(), url=file.as_uri())

@@ -100,11 +100,6 @@ class Architecture:
         """The loader's soname."""
         return self.loader.rpartition("/")[2]
 
-    @property
-    def archspec_family(self) -> str:
-        """What archspec and conda's index call it."""
-        return self.machine
-
 
 # x86-64 psABI, section 3.1.1. The kernel shows SSE3 as "pni" and LZCNT as "abm"; OSXSAVE has no name in
 # /proc/cpuinfo, and "xsave" stands for it there.

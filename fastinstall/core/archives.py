@@ -89,7 +89,7 @@ class Unpacking:
         if name and name not in self._made:
             self.directory(name.rpartition("/")[0])
             (self._root / name).mkdir(0o755)
-            self._note_top(name)
+            self._tops.add(name.partition("/")[0])
             self._made.add(name)
 
     def file(self, name: str, content: Iterable[bytes], *, executable: bool, mtime: int | None = None) -> None:
@@ -106,7 +106,7 @@ class Unpacking:
         """
         self.directory(name.rpartition("/")[0])
         descriptor = os.open(self._root / name, _NO_FOLLOWING, 0o755 if executable else 0o644)
-        self._note_top(name)
+        self._tops.add(name.partition("/")[0])
         with os.fdopen(descriptor, "wb") as stream:
             stream.writelines(content)
         if mtime is not None:
@@ -127,9 +127,6 @@ class Unpacking:
             files.discard(self._root / name)
         if self._outermost is not None:
             files.discard(self._outermost)
-
-    def _note_top(self, name: str) -> None:
-        self._tops.add(name.partition("/")[0])
 
 
 class SoundZip:
@@ -339,10 +336,6 @@ def open_bounded_tar(unpacked: BinaryIO) -> tarfile.TarFile:
     return tarfile.TarFile(fileobj=cast("BinaryIO", _Bounded(unpacked)), mode="r", encoding="utf-8")
 
 
-def _open_tar(packed: BinaryIO) -> tarfile.TarFile:
-    return open_bounded_tar(cast("BinaryIO", gzip.GzipFile(fileobj=packed, mode="rb")))
-
-
 def _read_tar(
     archive: Path,
     packed: BinaryIO,
@@ -359,7 +352,7 @@ def _read_tar(
                 return
 
     try:
-        with _open_tar(packed) as opened:
+        with open_bounded_tar(cast("BinaryIO", gzip.GzipFile(fileobj=packed, mode="rb"))) as opened:
             objection = explain_archive_objection(list_members(opened), os.fstat(packed.fileno()).st_size)
             if objection is None and not is_enough():
                 _require_end_of_tar(opened)

@@ -11,7 +11,6 @@ import hashlib
 import json
 import types
 import typing
-from dataclasses import fields
 from datetime import date
 from enum import Enum
 from pathlib import PurePath, PurePosixPath
@@ -29,7 +28,8 @@ _SHOWN = 80
 def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON is what it is; one return for each of its kinds)
     """Turn a value of the model into dicts, lists, strings and numbers."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _encode_fields(value)
+        items = {get_key(each): encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return {"kind": tag_of(type(value)), **items} if is_tagged(type(value)) else items
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, PurePath):
@@ -92,13 +92,6 @@ def format_value(value: object) -> str:
 
 def _name_schema(name: str) -> str:
     return f"fastinstall.{name}/1"
-
-
-def _encode_fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
-    items = {get_key(each): encode(getattr(value, each.name)) for each in fields(value)}
-    if is_tagged(type(value)):
-        return {"kind": tag_of(type(value)), **items}
-    return items
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,15 +1,15 @@
-"""Where fastinstall's own things lie: the user's directories, and the recipes and hooks that come with the package.
+"""Where the user's things and our own lie: the home directory, our directories there, and what comes with the package.
 
-The latter lie in the installed package, or at the top of a checkout. Source: XDG Base Directory Specification 0.8.
+Containers and daemons run users that have no home directory. Recipes and hooks lie in the installed package, or at the
+top of a checkout. Source: XDG Base Directory Specification 0.8.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from fastinstall.core.home import find_home
+from fastinstall.core.errors import RefusedError
 from fastinstall.core.values import immutable
-
-_NAME = "fastinstall"
 
 
 @immutable
@@ -45,7 +45,37 @@ def user_directories(environment: Mapping[str, str]) -> Directories:
 
 def _find_directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
     named = environment.get(variable, "")
-    return (Path(named) if named.startswith("/") else find_home(environment) / default) / _NAME
+    return (Path(named) if named.startswith("/") else find_home(environment) / default) / "fastinstall"
+
+
+_NOWHERE = Path(os.devnull)
+"""Below it nothing is, and nothing can be made, not even by root."""
+
+
+def find_home(variables: Mapping[str, str]) -> Path:
+    """Return the home directory: HOME, or what passwd(5) says; a place below which nothing can be if neither does."""
+    try:
+        return Path(variables.get("HOME") or Path.home())
+    except RuntimeError:  # no entry for this user
+        return _NOWHERE
+
+
+def refuse_homeless(path: Path) -> None:
+    """Refuse to write below a home directory that the user does not have.
+
+    Raises:
+        RefusedError: names the variables.
+    """
+    if _NOWHERE in path.parents:
+        raise RefusedError(
+            f"user {os.geteuid()} has no home directory: HOME is not set, and /etc/passwd does not name the user",
+            hint="name a directory for the cache: XDG_CACHE_HOME=DIR fastinstall ...; or set HOME",
+        )
+
+
+def expand_home(path: str | Path) -> Path:
+    """Replace "~" and "~user" at the beginning of a path; one that leads to no home directory stays as it is."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 (pathlib raises where there is no such user)
 
 
 _PACKAGE = Path(__file__).resolve().parent.parent

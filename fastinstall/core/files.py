@@ -80,11 +80,7 @@ def append_line(path: Path, line: str) -> None:
 
 def sync_directory(directory: Path) -> None:
     """Force a directory's entries to the disk."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    _sync(directory, os.O_DIRECTORY)
 
 
 def sync_tree(tree: Path) -> None:
@@ -232,8 +228,8 @@ def _to_sync(tree: str) -> Iterator[str]:
     yield tree
 
 
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def _sync(path: Path | str, flags: int = os.O_NONBLOCK) -> None:
+    descriptor = os.open(path, os.O_RDONLY | flags | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

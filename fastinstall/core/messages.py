@@ -36,6 +36,11 @@ def listing(items: Iterable[str], most: int | None = None) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def format_count(number: int, noun: str) -> str:
+    """Format a number with its noun: "1 image", "3 images"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def recover_command(prefix: PurePath) -> str:
     """Return the command that brings an interrupted run to its end, and changes nothing where none was interrupted."""
     return f"fastinstall rollback --interrupted --yes --prefix {quote(prefix)}"

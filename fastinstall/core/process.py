@@ -49,6 +49,11 @@ class Completed:
         except ValueError:
             return f"signal {-self.exit_code}"
 
+    @property
+    def ending(self) -> str:
+        """How it ended, for people: "killed by SIGILL", "exit code 2"."""
+        return f"killed by {self.signal_name}" if self.signal_name else f"exit code {self.exit_code}"
+
 
 class CommandError(FailedError):
     """A command failed, timed out or could not be started."""
@@ -128,7 +133,7 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     if expired.is_set():
         raise CommandError(f"{shlex.join(words)}: no answer within {timeout:g} s", completed, timed_out=True)
     if check and completed.exit_code != 0:
-        raise CommandError(f"{shlex.join(words)}: {_describe_exit(completed)}", completed)
+        raise CommandError(f"{shlex.join(words)}: {completed.ending}", completed)
     return completed
 
 
@@ -170,7 +175,7 @@ class Conversation:
         if line.endswith("\n"):
             return line
         completed = Completed(argv=self._words, exit_code=self._child.wait(), stdout=line, stderr=self._read_errors())
-        ending = f"no answer within {timeout:g} s" if expired.is_set() else _describe_exit(completed)
+        ending = f"no answer within {timeout:g} s" if expired.is_set() else completed.ending
         raise CommandError(f"{shlex.join(self._words)}: {ending}", completed, timed_out=expired.is_set())
 
     def _read_errors(self) -> str:
@@ -286,12 +291,6 @@ def _kill_group(child: "subprocess.Popen[str]") -> None:
     if child.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
-
-
-def _describe_exit(completed: Completed) -> str:
-    if completed.signal_name:
-        return f"killed by {completed.signal_name}"
-    return f"exit code {completed.exit_code}"
 
 
 def _list_last_lines(completed: Completed) -> tuple[str, ...]:

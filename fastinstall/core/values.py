@@ -7,7 +7,6 @@ result is a dataclass: `fields`, `replace`, `field` and `is_dataclass` work on i
 `ClassVar` and no inheritance, which none of our values needs.
 """
 
-import dataclasses
 import typing
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
@@ -38,7 +37,7 @@ def is_tagged(cls: type) -> bool:
 def get_hints(cls: type) -> dict[str, Any]:
     """Return the types of the fields of a class, by their names in the program."""
     hints = typing.get_type_hints(cls)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+    return {field.name: hints[field.name] for field in fields(cls)}
 
 
 @cache
@@ -47,9 +46,9 @@ def get_keys(cls: type) -> dict[str, str]:
     return {get_key(each): each.name for each in fields(cls)}
 
 
-def is_required(field: "dataclasses.Field[Any]") -> bool:
+def is_required(field: "Field[Any]") -> bool:
     """Return whether a field has no default."""
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 _assign = object.__setattr__

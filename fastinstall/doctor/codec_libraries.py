@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.owners import find_owning_package, is_unclaimed
+from fastinstall.doctor.owners import find_owning_package, is_unclaimed, list_linked_prefixes
 from fastinstall.doctor.remedies import IMPORT_CORE, run_python, show_needed, trace_search
 from fastinstall.elf.description import Codec, ImagingCore, LoadedFile, LoadedLibrary, MissingLibrary
 from fastinstall.model.facts import EnvironmentKind
@@ -102,9 +102,10 @@ def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
     """Tell whose directory a file lies in; that of the base interpreter counts as this environment's."""
     facts = context.facts
     homes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
+    homes.update(list_linked_prefixes(path, facts.environment.prefix))
     if path.is_relative_to(facts.interpreter.site_packages):
         return OwnedDirectory.PACKAGES
-    if any(path.is_relative_to(home) for home in homes) or _is_same_environment(path, facts.environment.prefix):
+    if any(path.is_relative_to(home) for home in homes):
         return OwnedDirectory.ENVIRONMENT
     if any(path.is_relative_to(directory) for directory in _SYSTEM):
         return OwnedDirectory.SYSTEM
@@ -130,12 +131,6 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
     package = find_owning_package(context, path)
     unclaimed = ", and none of conda's packages claims it" if is_unclaimed(context, path) else ""
     return f"this {conda}environment's{f' {package}' if package else unclaimed}"
-
-
-def _is_same_environment(path: PurePath, prefix: PurePath) -> bool:
-    """Tell whether the path goes through a directory that ends as the prefix does ("envs/fast"), by another link."""
-    end = prefix.parts[-2:]
-    return any(directory.parts[-2:] == end for directory in path.parents if len(directory.parts) > len(end))
 
 
 def list_mapped_files(context: CheckContext) -> tuple[PurePath, ...]:

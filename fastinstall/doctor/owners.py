@@ -5,9 +5,8 @@ one copy per CPU level, conda's records of files that matter to PIL, and what ke
 guard package, and the channel that has ours.
 """
 
-import base64
-import binascii
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -125,16 +124,16 @@ def list_core_copies(core: ImagingCore | None) -> tuple[str, ...]:
 
 
 def relative_to_prefix(facts: Facts, path: PurePath) -> str:
-    """Give a path as records have it, relative to the prefix; empty for one outside.
-
-    A prefix that is reached by a link may stand in a path as the directory that it is in truth: then the last two of
-    its parts tell.
-    """
+    """Give a path as records have it, relative to the prefix; empty for one outside."""
     prefix = facts.environment.prefix
-    end = prefix.parts[-_TAIL:]
-    linked = (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
-    homes = (prefix, facts.interpreter.prefix, *linked)
+    homes = (prefix, facts.interpreter.prefix, *list_linked_prefixes(path, prefix))
     return next((str(path.relative_to(home)) for home in homes if path.is_relative_to(home) and path != home), "")
+
+
+def list_linked_prefixes(path: PurePath, prefix: PurePath) -> Iterator[PurePath]:
+    """Yield the directories above a path that may be the prefix, by another link: they end as it does ("envs/fast")."""
+    end = prefix.parts[-_TAIL:]
+    return (parent for parent in path.parents if parent.parts[-_TAIL:] == end and len(parent.parts) > len(end))
 
 
 def find_owning_package(context: CheckContext, path: PurePath) -> str:
@@ -258,11 +257,6 @@ def list_claimants(facts: Facts) -> tuple[Claimant, ...]:
     return (*found, *(each for each in packages if each.package is not None and each.package.dist not in taken))
 
 
-def claimant_of(facts: Facts, owner: Owner) -> Claimant:
-    """Give the claimant that a distribution is."""
-    return _make_claimant(facts, owner, _find_packages_of_pil(facts))
-
-
 def holds_core(claimant: Claimant, facts: Facts) -> bool:
     """Tell whether the core on disk is the one that a claimant brought."""
     core, claim, owner = facts.stack.core, claimant.claim, claimant.owner
@@ -271,11 +265,9 @@ def holds_core(claimant: Claimant, facts: Facts) -> bool:
         return name in claim.files and name not in (*claim.altered, *claim.missing)
     if core is None or not core.sha256 or owner is None or owner.recorded_core is None:
         return False
-    _algorithm, _, digest = owner.recorded_core.partition("=")
-    try:  # URL-safe base64 without padding
-        return base64.urlsafe_b64decode(digest + "=" * (-len(digest) % 4)).hex() == core.sha256
-    except (binascii.Error, ValueError):
-        return False
+    from fastinstall.observe.stack import decode_digest  # noqa: PLC0415 (only where there are several owners)
+
+    return decode_digest(owner.recorded_core) == core.sha256
 
 
 def _find_packages_of_pil(facts: Facts) -> tuple[Claimant, ...]:

@@ -121,17 +121,13 @@ def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
     try:
         yield from check.check(context)
     except Exception as error:  # noqa: BLE001 (whatever it is, the other checks must still speak)
-        yield _report_crash(context, check, f"{type(error).__name__}: {error}")
-
-
-def _report_crash(context: CheckContext, check: Check, reason: str) -> Finding:
-    text = "this is a defect of fastinstall; report it with the facts"
-    return FindingFactory(check.NAME).say(
-        Status.CRASHED,
-        f"the check itself failed: {reason}",
-        evidence=(f"fastinstall {context.tool_version}",),
-        remedy=Remedy(text=text, command=word_command(context, "inspect --redact")),
-    )
+        text = "this is a defect of fastinstall; report it with the facts"
+        yield FindingFactory(check.NAME).say(
+            Status.CRASHED,
+            f"the check itself failed: {type(error).__name__}: {error}",
+            evidence=(f"fastinstall {context.tool_version}",),
+            remedy=Remedy(text=text, command=word_command(context, "inspect --redact")),
+        )
 
 
 def judge_facts(

@@ -1,4 +1,4 @@
-"""The table of dynamic symbols and its hash tables, which tell how many there are and which may have a name.
+"""The table of dynamic symbols, the relocations that name them, and the hash tables, which tell how many there are.
 
 Sources: glibc's elf/dl-lookup.c (`do_lookup_x`) and elf/dl-setup_hash.c; System V ABI, chapter 5, "Hash Table".
 """
@@ -12,7 +12,8 @@ from fastinstall.elf.image import STRTAB, ElfError, ElfImage
 SYMBOL = struct.Struct("<IBBHQQ")
 """Name, binding and type, visibility, section, address and size."""
 
-RELA, RELASZ, JMPREL, PLTRELSZ = 7, 8, 23, 2
+_RELA, _RELASZ, _JMPREL, _PLTRELSZ = 7, 8, 23, 2
+_RELOCATION = struct.Struct("<QQq")
 
 
 def find_symbols(image: ElfImage, name: str) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -42,6 +43,17 @@ def symbol_entries(image: ElfImage) -> bytes:
     return image.read_at(image.tags[SYMTAB], count_symbols(image) * SYMBOL.size)
 
 
+def read_relocations(image: ElfImage) -> Iterator[tuple[int, int, int, int]]:
+    """Yield place, kind, symbol's index and addend of each relocation.
+
+    Raises:
+        ElfError: a table lies outside the file.
+    """
+    for table in _read_relocation_tables(image):
+        for place, information, addend in _RELOCATION.iter_unpack(table):
+            yield place, information & 0xFFFFFFFF, information >> 32, addend
+
+
 _GNU_HEADER = struct.Struct("<IIII")
 
 _FILTER = struct.Struct("<Q")
@@ -50,7 +62,6 @@ _HASH_WORD = struct.Struct("<I")
 
 _PAIR = struct.Struct("<II")
 
-_RELOCATION_WORDS = 3
 
 _LONGEST_CHAIN = 1 << 16
 
@@ -146,10 +157,13 @@ def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
 
 def _count_relocated(image: ElfImage) -> int:
     """Return one more than the highest index of a symbol in the relocations; 0 where they name none."""
-    highest = 0
-    for table, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
-        words = image.tags.get(size, 0) // (8 * _RELOCATION_WORDS) * _RELOCATION_WORDS
-        if table in image.tags and words:
-            content = memoryview(image.read_at(image.tags[table], 8 * words)).cast("Q")
-            highest = max(highest, max(content[1::_RELOCATION_WORDS]) >> 32)
+    words = (memoryview(table).cast("Q")[1::3] for table in _read_relocation_tables(image))
+    highest = max((max(each) >> 32 for each in words), default=0)
     return highest + 1 if highest else 0
+
+
+def _read_relocation_tables(image: ElfImage) -> Iterator[bytes]:
+    for table, length in ((_RELA, _RELASZ), (_JMPREL, _PLTRELSZ)):
+        size = image.tags.get(length, 0) // _RELOCATION.size * _RELOCATION.size
+        if table in image.tags and size:
+            yield image.read_at(image.tags[table], size)

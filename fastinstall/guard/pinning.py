@@ -21,15 +21,15 @@ from fastinstall.index.pip import forecast_pip_install
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda_packages import is_our_package
-from fastinstall.model.dependants import pin_line
+from fastinstall.model.dependants import PINS, pin_line
 from fastinstall.model.facts import Distribution, EnvironmentKind, Facts, PinKind, PinState, Project
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.request import Request
 from fastinstall.observe import pip_pins
 from fastinstall.observe.environments import is_made_by_uv
-from fastinstall.observe.installed_pins import NAME, PIN, PINNED, add_pin_line, pin_in, remove_pin_line
-from fastinstall.observe.pip_settings import find_hiding_settings, links_of, observe_pip_settings
+from fastinstall.observe.installed_pins import NAME, PIN, add_pin_line, pin_in, remove_pin_line
+from fastinstall.observe.pip_settings import find_hiding_settings, links_beside, observe_pip_settings
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of, read_project_pin
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
@@ -85,9 +85,10 @@ def list_links_beside_pin(session: Session, prefix: Path, project: Project | Non
     """List places of wheels for a pin to repeat; if pip installs nothing here, its settings are passed over.
 
     Raises:
-        RefusedError: a foreign setting is in the way.
+        RefusedError: a foreign setting is in the way, or pip cannot read one of its files.
     """
-    return links_of(prefix, session.variables, used_by_pip=project is None and not is_made_by_uv(prefix))
+    found = observe_pip_settings(prefix, session.variables)
+    return links_beside(prefix, found, used_by_pip=project is None and not is_made_by_uv(prefix))
 
 
 def find_pin_hidden_by_shell(session: Session, prefix: Path) -> tuple[str, ...]:
@@ -119,7 +120,7 @@ def add_pin(prefix: Path, facts: Facts, transaction: Transaction) -> None:
     existing = _read_conda_pins(prefix)
     added = add_pin_line(existing, pin_line(stack) if stack is not None else PIN).removeprefix(existing)
     if added:
-        transaction.add(PINNED, added)
+        transaction.add(PINS, added)
 
 
 def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
@@ -135,13 +136,13 @@ def list_pin_removal_moves(store: JournalStore, stage: Path) -> Sequence[Move]:
         return of_pip
     left = remove_pin_line(existing)
     if not left:
-        return (Move(kind=MoveKind.OUT, live=PINNED, kept=f"aside/{_STAGED_LINE}"), *of_pip)
-    files.write_text(stage / _STAGED_LINE, left, mode=(store.prefix / PINNED).stat().st_mode & 0o7777)
-    return (Move(kind=MoveKind.EXCHANGE, live=PINNED, kept=f"stage/{_STAGED_LINE}"), *of_pip)
+        return (Move(kind=MoveKind.OUT, live=PINS, kept=f"aside/{_STAGED_LINE}"), *of_pip)
+    files.write_text(stage / _STAGED_LINE, left, mode=(store.prefix / PINS).stat().st_mode & 0o7777)
+    return (Move(kind=MoveKind.EXCHANGE, live=PINS, kept=f"stage/{_STAGED_LINE}"), *of_pip)
 
 
 def _read_conda_pins(prefix: Path) -> str:
-    return foreign.text_if_there(prefix / PINNED)
+    return foreign.text_if_there(prefix / PINS)
 
 
 def find_installed_wheel_of(session: Session, prefix: Path, receipt: Receipt, *, rebuilt_by: str) -> Path:

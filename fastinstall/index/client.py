@@ -216,7 +216,6 @@ def _make_client(settings: PipSettings) -> PyPIClient:
         with _explain_errors(f"cannot use the certificates {certificate}"):
             directory = str(certificate) if certificate.is_dir() else None
             verify = ssl.create_default_context(capath=directory, cafile=None if directory else str(certificate))
-    urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
     with _explain_errors(f"the proxy {proxy or 'of HTTPS_PROXY'} cannot be used"):
         return PyPIClient(
             trusted_hosts=settings.trusted_hosts,
@@ -225,7 +224,7 @@ def _make_client(settings: PipSettings) -> PyPIClient:
             follow_redirects=True,
             proxy=settings.proxy or None,
             auth=MultiDomainBasicAuth(
-                prompting=False, index_urls=[url for url in urls if url.startswith(("http://", "https://"))]
+                prompting=False, index_urls=[url for url in settings.urls if url.startswith(("http://", "https://"))]
             ),
         )
 

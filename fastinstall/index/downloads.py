@@ -147,18 +147,13 @@ def list_stored_files(cache: Path, wanted: Callable[[str], bool]) -> tuple[Store
 
 @contextmanager
 def discarding_refused(path: Path) -> Iterator[None]:
-    """Discard a stored file that is refused in the block."""
+    """Discard a stored file that is refused in the block, with what was noted of it."""
     try:
         yield
     except FailedError:
-        discard_download(path)
+        for each in (path, _locate_index_note(path)):
+            files.discard(each)
         raise
-
-
-def discard_download(path: Path) -> None:
-    """Take a file out of the store, with what was noted of it."""
-    for each in (path, _locate_index_note(path)):
-        files.discard(each)
 
 
 @immutable

@@ -12,9 +12,6 @@ from fastinstall.core.parsing import toml_data
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact
 
-_SAFE = "/+"
-"""Archives name files by these as they stand."""
-
 
 @immutable
 class HeaderPackage:
@@ -57,7 +54,8 @@ class HeaderPackages:
     def _describe(self, package: HeaderPackage) -> Artefact:
         filename = PurePosixPath(package.path).name
         name, version, _ = filename.split("_")
-        url, *mirrors = (f"{archive}{quote(package.path, safe=_SAFE)}" for archive in self.archives[package.archive])
+        path = quote(package.path, safe="/+")  # archives name files by these as they stand
+        url, *mirrors = (f"{archive}{path}" for archive in self.archives[package.archive])
         return Artefact(
             name=name,
             version=version,

@@ -136,10 +136,11 @@ class PackageIndex:
         known = read_header_packages().artefacts()
         if not self.offline:
             return known
-        return {key: each for key, each in known.items() if self._find_stored(each) or self._find_nearby(each)}
-
-    def _find_stored(self, artefact: Artefact) -> Path | None:
-        return downloads.find_stored_file(self.cache, artefact) if self.cache is not None else None
+        return {
+            key: each
+            for key, each in known.items()
+            if self._find_nearby(each) or (self.cache is not None and downloads.find_stored_file(self.cache, each))
+        }
 
     def _find_address(self, artefact: Artefact) -> str:
         """Return where a file is; an address that was saved without the token in it is looked up again."""
@@ -167,16 +168,15 @@ class PackageIndex:
 
     def _fetch_own_wheels(self, recipes: Sequence[Recipe], remote: Iterable[Artefact]) -> Iterator[Artefact]:
         """Fetch the newest wheels of ours that an index offers: which recipe has made one stands inside it."""
-        from fastinstall.index.selection import select_newest_labelled  # noqa: PLC0415 (like `releases_for`)
-        from fastinstall.index.wheelhouse import describe_file  # noqa: PLC0415 (likewise)
+        from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (like `releases_for`)
 
         if self.cache is None:
             return
         labels = frozenset(recipe.source.label for recipe in recipes)
-        for artefact in select_newest_labelled(filter(_is_local, remote), labels, _MOST_BROUGHT):
+        for artefact in selection.select_newest_labelled(filter(_is_local, remote), labels, _MOST_BROUGHT):
             path = self.fetch(artefact, self.cache, ignore).absolute()
             with downloads.discarding_refused(path):
-                yield replace(describe_file(path), index=artefact.index)
+                yield replace(wheelhouse.describe_file(path), index=artefact.index)
 
     def _find_nearby(self, artefact: Artefact) -> Path | None:
         if artefact.url.startswith("file:"):
@@ -204,20 +204,16 @@ class PackageIndex:
 
     def _make_nothing_found_error(self, recipe: Recipe, interpreter: Interpreter) -> FailedError:
         """Return the error that names where was looked, and wheels that another recipe has built."""
-        from fastinstall.index import selection  # noqa: PLC0415 (like `releases_for`)
-        from fastinstall.index.wheelhouse import recipe_of  # noqa: PLC0415 (likewise)
+        from fastinstall.index import selection, wheelhouse  # noqa: PLC0415 (like `releases_for`)
 
         wanted = selection.make_choice((recipe,), interpreter).is_wanted
-        local = [(each.filename, recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
+        local = [(each.filename, wheelhouse.recipe_of(local_path(each.url))) for each in self._list_local_files(wanted)]
         passed_over = (
             f"skipped {filename}: the recipe {built_by!r} built it"
             for filename, built_by in local
             if built_by not in ("", recipe.name)
         )
-        urls: tuple[str, ...] = ()
-        if not self.offline:
-            settings = self._read_settings()
-            urls = (settings.index_url, *settings.extra_index_urls, *settings.find_links)
+        urls = () if self.offline else self._read_settings().urls
         names = " or ".join(dict.fromkeys((recipe.source.pypi, *recipe.replaces)))
         return FailedError(
             f"found neither an sdist of {recipe.source.pypi} nor a wheel of ours ({names}): "

@@ -19,17 +19,10 @@ from fastinstall.observe.stack import normalise_distribution_name
 _TOOL_PIP = (sys.executable, "-P", "-m", "pip")
 _DROPPED = frozenset(
     {
-        "PYTHONPATH",
-        "PYTHONHOME",
-        "__PYVENV_LAUNCHER__",
+        *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
         "_PIP_RUNNING_IN_SUBPROCESS",  # makes pip ignore --python, and so work on the tool's own environment
-        "PIP_PYTHON",
-        "PIP_TARGET",
-        "PIP_PREFIX",
-        "PIP_ROOT",
-        "PIP_USER",
-        "PIP_QUIET",
-        "PIP_VERBOSE",
+        *("PIP_PYTHON", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER"),  # where it would install
+        *("PIP_QUIET", "PIP_VERBOSE"),  # how much it says
     }
 )
 _DRY = ("install", "--dry-run", "--quiet", "--report", "-", "--retries", "1", "--only-binary", ":all:")

@@ -5,8 +5,8 @@ from dataclasses import field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.core.home import expand_home
 from fastinstall.core.secrets import remove_credentials
 from fastinstall.core.values import immutable
 from fastinstall.observe.pip_settings import list_pip_settings
@@ -42,6 +42,11 @@ class PipSettings:
     def indexes(self) -> tuple[str, ...]:
         """The indexes in pip's order."""
         return (self.index_url or _find_default_index(), *self.extra_index_urls)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """All that is named, as it is written."""
+        return (self.index_url, *self.extra_index_urls, *self.find_links)
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -191,11 +191,10 @@ def select(offered: Iterable[Artefact], recipe: Recipe, tags: dict[Tag, int], *,
     official = [pair for pair in stable if pair[1].version.local is None]
     ours = [pair for pair in stable if (pair[1].version.local or "").split(".")[0] == recipe.source.label]
     base_wheel = canonicalize_name(recipe.source.base_wheel)
+    portable = {tag: rank for tag, rank in tags.items() if not tag.platform.startswith("linux_")}
     return Releases(
         sources=_select_sdists(official, recipe.source.pypi),
-        wheels=_select_best_of_each_version(
-            (pair for pair in official if pair[1].name == base_wheel), _select_portable(tags)
-        ),
+        wheels=_select_best_of_each_version((pair for pair in official if pair[1].name == base_wheel), portable),
         statics=_select_statics(official, recipe),
         compilers=_sort_newest_first(
             (artefact, parsed) for artefact, parsed in official if _is_tested_compiler(parsed)
@@ -245,7 +244,3 @@ def _select_best_of_each_version(pairs: Iterable[_Pair], tags: dict[Tag, int]) -
         if rank is not None and rank < best.get(pair[1].version, (len(tags) + 1, pair))[0]:
             best[pair[1].version] = (rank, pair)
     return _sort_newest_first(pair for _, pair in best.values())
-
-
-def _select_portable(tags: dict[Tag, int]) -> dict[Tag, int]:
-    return {tag: rank for tag, rank in tags.items() if not tag.platform.startswith("linux_")}

@@ -5,7 +5,7 @@ advisories, and what stands against it: the target's Python, an installed distri
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fastinstall.core.messages import listing
@@ -103,14 +103,10 @@ def requirement(name: str, dependants: Iterable[Dependant], least: str = "") -> 
         dependants: installed distributions that require it; a lower bound of theirs is met by the newest anyway.
         least: a version to ask for at least; empty for any.
     """
-    clauses = {clause for each in dependants for clause in _list_upper_bounds(each.requirement)}
+    parsed = filter(None, (_parse_requirement(each.requirement) for each in dependants))
+    # Those that keep later versions out.
+    clauses = {str(clause) for each in parsed for clause in each.specifier if clause.operator in _BOUNDING}
     return name + ",".join(([f">={least}"] if least and clauses else []) + sorted(clauses))
-
-
-def _list_upper_bounds(text: str) -> Iterator[str]:
-    """Yield the clauses of a requirement that keep later versions out."""
-    parsed = _parse_requirement(text)
-    yield from (str(each) for each in (parsed.specifier if parsed else ()) if each.operator in _BOUNDING)
 
 
 def _parse_requirement(text: str) -> "Requirement | None":
@@ -194,14 +190,5 @@ def _is_forbidden(requirement: str, version: str, interpreter: Interpreter) -> b
     parsed = _parse_requirement(requirement)
     if parsed is None:
         return False
-    applies = parsed.marker is None or parsed.marker.evaluate(_make_marker_environment(interpreter))
+    applies = parsed.marker is None or parsed.marker.evaluate(interpreter.markers)
     return applies and not parsed.specifier.contains(version, prereleases=True)
-
-
-def _make_marker_environment(interpreter: Interpreter) -> dict[str, str]:
-    return {
-        "extra": "",
-        "implementation_name": interpreter.implementation,
-        "python_full_version": interpreter.version,
-        "python_version": ".".join(interpreter.version.split(".")[:2]),
-    }

@@ -19,9 +19,6 @@ _ENDS = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".conda")
 _ESCAPED_PLUS = re.compile("%2b", re.IGNORECASE)
 
 
-_PARTS_OF_A_CONDA_NAME = 3
-
-
 def normalise_locked_name(name: str) -> str:
     """Return a distribution's name as it is compared. Source: PEP 503.
 
@@ -95,7 +92,7 @@ def conda_archive(source: str) -> tuple[str, str, str]:
     """
     name = file_name(source)
     end = next((end for end in (".conda", ".tar.bz2") if name.endswith(end)), "")
-    parts = name.removesuffix(end).rsplit("-", 2)
-    if not end or len(parts) < _PARTS_OF_A_CONDA_NAME:
-        return "", "", ""
-    return parts[0].lower(), parts[1], parts[2]
+    match name.removesuffix(end).rsplit("-", 2):
+        case [named, version, build] if end:
+            return named.lower(), version, build
+    return "", "", ""

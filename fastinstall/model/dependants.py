@@ -69,7 +69,7 @@ def _split_bounds(spec: str) -> tuple[str, str]:
 
 
 PINS = "conda-meta/pinned"
-"""Relative to the prefix: match specs that conda's solvers obey."""
+"""Relative to the prefix: match specs, one a line, that conda's, mamba's and micromamba's solvers obey."""
 
 
 def pin_line(package: CondaPackage) -> str:

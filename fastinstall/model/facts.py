@@ -83,9 +83,27 @@ class Interpreter:
     pip_version: str | None = None
 
     @property
+    def minor(self) -> str:
+        """Its version without the last number: "3.12"."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
     def machine(self) -> str:
         """The machines that it runs on, as their kernels name them: "x86_64" of "linux-x86_64"."""
         return self.platform.partition("-")[2]
+
+    @property
+    def markers(self) -> dict[str, str]:
+        """The values of environment markers in its requirements, no extra being asked for (PEP 508)."""
+        names = {"cpython": "CPython", "pypy": "PyPy"}
+        return {
+            "python_version": self.minor,
+            "python_full_version": self.version,
+            "implementation_version": self.version,
+            "implementation_name": self.implementation,
+            "platform_python_implementation": names.get(self.implementation, self.implementation),
+            "extra": "",
+        }
 
 
 @immutable

@@ -308,29 +308,29 @@ def describe_renaming(name: str) -> str:
     return f"recipe {name} is now {FORMER[name]}" if name in FORMER else ""
 
 
-INSTALL = {
-    "apt": "apt-get install",
-    "dnf": "dnf install",
-    "pacman": "pacman -S",
-    "zypper": "zypper install",
-    "apk": "apk add",
-}
-"""What installs packages, by the name of the package manager."""
+@immutable
+class PackageManager:
+    """How the operating system's packages are installed.
 
-_COMPILERS = {
-    "apt": ("gcc", "libc6-dev"),
-    "dnf": ("gcc",),
-    "pacman": ("gcc",),
-    "zypper": ("gcc",),
-    "apk": ("gcc", "musl-dev"),
+    Attributes:
+        install: the command, without the packages.
+        compilers: the packages of a C compiler.
+        python: the package of Python's headers; "{0}" stands for "3.12", "{1}" for "312".
+    """
+
+    install: str
+    compilers: tuple[str, ...]
+    python: str
+
+
+PACKAGE_MANAGERS = {
+    "apt": PackageManager(install="apt-get install", compilers=("gcc", "libc6-dev"), python="python{0}-dev"),
+    "dnf": PackageManager(install="dnf install", compilers=("gcc",), python="python{0}-devel"),
+    "pacman": PackageManager(install="pacman -S", compilers=("gcc",), python="python"),
+    "zypper": PackageManager(install="zypper install", compilers=("gcc",), python="python{1}-devel"),
+    "apk": PackageManager(install="apk add", compilers=("gcc", "musl-dev"), python="python3-dev"),
 }
-_PYTHONS = {
-    "apt": "python{0}-dev",
-    "dnf": "python{0}-devel",
-    "pacman": "python",
-    "zypper": "python{1}-devel",
-    "apk": "python3-dev",
-}
+"""Those that are known, by name."""
 
 ELSEWHERE = (
     "build the wheel elsewhere: fastinstall build -o DIR; then here: fastinstall setup --offline --wheelhouse DIR"
@@ -354,8 +354,9 @@ class BuildNeeds:
 
     def list_packages(self, manager: str) -> tuple[str, ...]:
         """Return the names of the packages that a package manager has to install."""
-        names = [*_COMPILERS[manager]] if self.compiler else []
-        names += [_PYTHONS[manager].format(self.python, self.python.replace(".", ""))] if self.python else []
+        known = PACKAGE_MANAGERS[manager]
+        names = [*known.compilers] if self.compiler else []
+        names += [known.python.format(self.python, self.python.replace(".", ""))] if self.python else []
         names += [package for library in self.libraries for package in getattr(library, manager)]
         return tuple(dict.fromkeys(names))
 
@@ -366,6 +367,6 @@ class BuildNeeds:
             managers: package managers that are there.
             prefix: before their commands: "sudo ".
         """
-        packages = {manager: self.list_packages(manager) for manager in managers}
-        ways = [f"{prefix}{INSTALL[manager]} {' '.join(names)}" for manager, names in packages.items() if names]
+        packages = {manager: names for manager in managers if (names := self.list_packages(manager))}
+        ways = [f"{prefix}{PACKAGE_MANAGERS[manager].install} {' '.join(names)}" for manager, names in packages.items()]
         return "; or ".join((*ways, ELSEWHERE))

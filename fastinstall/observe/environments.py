@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import find_home
 from fastinstall.core.errors import DocumentError, NoEnvironmentError, RefusedError, UndeterminedError, UsageError
 from fastinstall.core.files import append_line
-from fastinstall.core.home import find_home
 from fastinstall.core.messages import quote
 from fastinstall.core.surroundings import make_private
 from fastinstall.core.values import immutable

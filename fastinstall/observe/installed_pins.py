@@ -19,7 +19,7 @@ from fastinstall.core.parsing import json_data
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.conda import Conda
 from fastinstall.model.conda_packages import is_our_package
-from fastinstall.model.dependants import name_of_spec, pin_line
+from fastinstall.model.dependants import PINS, name_of_spec, pin_line
 from fastinstall.model.facts import EnvironmentKind, Facts, PinKind, PinState
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.observe import pip_pins
@@ -33,7 +33,7 @@ def observe_pins(prefix: Path, conda: Conda | None = None) -> tuple[PinState, ..
         conda: conda's facts, or None if it is not a conda environment.
     """
     line = pin_in("\n".join(conda.pins)) if conda is not None else ""
-    of_conda = (PinState(kind=PinKind.CONDA, file=prefix / PINNED, requirement=line),) if line else ()
+    of_conda = (PinState(kind=PinKind.CONDA, file=prefix / PINS, requirement=line),) if line else ()
     of_project = read_project_pin(prefix)
     return (*_read_pip_pin(prefix), *of_conda, *((of_project,) if of_project is not None else ()))
 
@@ -85,9 +85,6 @@ def _find_wrong_files(prefix: Path, requirement: str) -> Iterator[str]:
             yield f"it pins {requirement}, but {installed} was installed"
 
 
-PINNED = "conda-meta/pinned"
-"""The file that conda, mamba and micromamba read, relative to the prefix: one match spec a line."""
-
 PIN = "pillow * simd_*"
 """Our line, for a stack with the usual name and label. Every solver reads this spelling; py-rattler refuses
 "pillow *=simd_*". It has neither a comment nor a blank line beside it, because mamba and micromamba fail on both
@@ -102,7 +99,7 @@ _OURS = re.compile(rf"(?:{'|'.join(PROVIDERS)}) \* [a-z]+_\*")
 
 
 def add_pin_line(existing: str, line: str = PIN) -> str:
-    """Return the text of the file `PINNED` with our pin at its end; unchanged if it is there.
+    """Return the text of the file `PINS` with our pin at its end; unchanged if it is there.
 
     Args:
         existing: the file's text; empty if there is none.
@@ -152,7 +149,7 @@ def refuse_unpinnable(facts: Facts) -> None:
         )
     if is_of_pixi(prefix):
         raise RefusedError(
-            f"{prefix} belongs to pixi, which does not read {PINNED}: the pin goes into its manifest",
+            f"{prefix} belongs to pixi, which does not read {PINS}: the pin goes into its manifest",
             hint=f"fastinstall guard pin --prefix {quote(prefix)}",
         )
     _refuse_unsatisfiable(prefix, conda)
@@ -187,6 +184,6 @@ def _refuse_unsatisfiable(prefix: PurePath, conda: Conda) -> None:
     others = [line for line in conda.pins if name_of_spec(line) == stack.name and not pin_in(line)]
     if others:
         raise RefusedError(
-            f"{prefix}/{PINNED} already pins {stack.name}: {others[0]!r}; two pins may conflict",
-            hint=f"remove that line from {quote(f'{prefix}/{PINNED}')}, or omit --pin",
+            f"{prefix}/{PINS} already pins {stack.name}: {others[0]!r}; two pins may conflict",
+            hint=f"remove that line from {quote(f'{prefix}/{PINS}')}, or omit --pin",
         )

@@ -23,9 +23,6 @@ _BYTECODE = (".pyc", ".pyo")
 _RECORD = re.compile(rf"(?:{'|'.join(PROVIDERS)})-[^-]+-[^-]+\.json")
 
 
-_INSTALLER = "INSTALLER"
-
-
 PilSnapshot = dict[str, str]
 """Paths, relative to the prefix, with what distinguishes a file from its replacement."""
 
@@ -49,7 +46,7 @@ def observe_pil_snapshot(prefix: Path, site_packages: Path, names: Collection[st
 
 def installers(prefix: Path, paths: Collection[str]) -> tuple[str, ...]:
     """Return the installers of the metadata directories among paths, from INSTALLER (PEP 376): "pip", "uv"."""
-    files = {f"{path.partition('.dist-info')[0]}.dist-info/{_INSTALLER}" for path in paths if ".dist-info" in path}
+    files = {f"{path.partition('.dist-info')[0]}.dist-info/INSTALLER" for path in paths if ".dist-info" in path}
     return tuple(sorted({foreign.text_or_empty(prefix / file).strip() for file in files} - {""}))
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import expand_home, find_home
 from fastinstall.core.errors import RefusedError
-from fastinstall.core.home import expand_home, find_home
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import has_credentials, redact_text
 from fastinstall.core.values import immutable
@@ -181,16 +181,6 @@ def _make_conflict_error(setting: PipSetting, prefix: PurePath, lines: tuple[str
 
 
 _ON_PILLOW = re.compile(r"\s*pillow(?![\w.-])", re.IGNORECASE)
-
-
-def links_of(prefix: Path, variables: Mapping[str, str], *, used_by_pip: bool = True) -> tuple[str, ...]:
-    """Return the configured wheel directories for a pin to repeat; arguments likewise, and as of `links_beside`.
-
-    Raises:
-        RefusedError: a setting and the pin would hide one another; or pip cannot read one of its files.
-    """
-    found = observe_pip_settings(prefix, variables)
-    return links_beside(prefix, found, used_by_pip=used_by_pip)
 
 
 def _find_pillow_lines(setting: PipSetting) -> tuple[str, ...]:

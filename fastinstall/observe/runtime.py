@@ -1,7 +1,6 @@
 """Use PIL in a subprocess of the target's interpreter: a crash stays there and is explained."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping as AbcMapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -20,7 +19,7 @@ def observe_runtime(
     *,
     stage: Path | None = None,
     pixels: Path | None = None,
-    environment: AbcMapping[str, str],
+    environment: Mapping[str, str],
     quick: bool = False,
 ) -> Runtime:
     """Import PIL and run real operations with the target's interpreter.
@@ -59,8 +58,7 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
     first: dict[str, dict[str, Any]] = {}
     for event in events:
         first.setdefault(f"mapped by {event['when']}" if event["event"] == "mapped" else event["event"], event)
-    nothing: dict[str, Any] = {}
-    imported = first.get("imported", nothing)
+    imported = first.get("imported", {})
     ended = (event for event in events if event["event"] == "end")
     operations = tuple(OperationResult(name=each["name"], ok=not each["error"], error=each["error"]) for each in ended)
     during = next((result.name for result in operations if not result.ok), "")
@@ -68,16 +66,16 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
         during = str(events[-1]["name"])
     return Runtime(
         imported=bool(imported),
-        error=error or first.get("failed", nothing).get("error", ""),
+        error=error or first.get("failed", {}).get("error", ""),
         signal=signal,
         during=during,
         version=imported.get("version", ""),
         location=imported.get("location", ""),
-        core=first.get("core", nothing).get("path", ""),
-        features=first.get("features", nothing).get("features", {}),
+        core=first.get("core", {}).get("path", ""),
+        features=first.get("features", {}).get("features", {}),
         operations=operations,
-        mapped_by_import=tuple(map(PurePath, first.get("mapped by import", nothing).get("files", ()))),
-        mapped=tuple(map(PurePath, first.get("mapped by end", nothing).get("files", ()))),
+        mapped_by_import=tuple(map(PurePath, first.get("mapped by import", {}).get("files", ()))),
+        mapped=tuple(map(PurePath, first.get("mapped by end", {}).get("files", ()))),
     )
 
 

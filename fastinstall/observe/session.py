@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.core.directories import Directories, recipes_directory, user_directories
-from fastinstall.core.home import refuse_homeless
+from fastinstall.core.directories import Directories, recipes_directory, refuse_homeless, user_directories
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:

@@ -226,6 +226,15 @@ def is_altered(root: str, row: tuple[str, str, str], since: int, digests: dict[t
         return True
 
 
+def decode_digest(recorded: str) -> str:
+    """Return the hexadecimal digits of a digest in RECORD ("sha256=..."); empty for other algorithms."""
+    algorithm, _, encoded = recorded.partition("=")
+    try:
+        return base64.urlsafe_b64decode(f"{encoded}=").hex() if algorithm == "sha256" else ""
+    except ValueError:
+        return ""
+
+
 def encode_digest(digest: bytes) -> str:
     """Encode a digest as RECORD has it: in base64 for URLs, without padding."""
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -304,18 +313,8 @@ def _is_marker_true(marker: str, interpreter: Interpreter) -> bool:
     """Return whether a marker holds for the target; a malformed one counts as true, to hide nothing."""
     from packaging.markers import InvalidMarker, Marker  # noqa: PLC0415 (slow, and rarely needed)
 
-    full = interpreter.version
-    names = {"cpython": "CPython", "pypy": "PyPy"}
-    target = {
-        "python_version": ".".join(full.split(".")[:2]),
-        "python_full_version": full,
-        "implementation_version": full,
-        "implementation_name": interpreter.implementation,
-        "platform_python_implementation": names.get(interpreter.implementation, interpreter.implementation),
-        "extra": "",
-    }
     try:
-        return Marker(marker).evaluate(target)
+        return Marker(marker).evaluate(interpreter.markers)
     except InvalidMarker:
         return True
 

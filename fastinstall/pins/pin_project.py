@@ -33,7 +33,6 @@ from fastinstall.model.conda_packages import CHANNEL
 from fastinstall.model.facts import Project
 from fastinstall.model.receipt import Receipt
 from fastinstall.pins import earlier_pins
-from fastinstall.pins.earlier_pins import HOME
 from fastinstall.pins.manifests import merge_lines
 from fastinstall.pins.tool import Locking, PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
 from fastinstall.pins.tools import tools
@@ -259,7 +258,7 @@ def _split_lines(content: bytes | None) -> list[str]:
 
 
 _SECONDS = 900.0
-_LEFT_OUT = frozenset({".venv", "venv", ".pixi", HOME, "__pypackages__", ".pdm-python"})
+_LEFT_OUT = frozenset({".venv", "venv", ".pixi", earlier_pins.HOME, "__pypackages__", ".pdm-python"})
 _OWN_PIN = "share/fastinstall/pin/"
 
 

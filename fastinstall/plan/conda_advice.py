@@ -14,6 +14,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import listing
 from fastinstall.model.conda import Conda, CondaClash, CondaPackage
 from fastinstall.model.conda_packages import IJG, TIFF, TURBO, conda_command, foreign_channels, providers
+from fastinstall.model.dependants import name_of_spec
 from fastinstall.model.facts import Facts, NativeLibrary
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, Request
@@ -23,7 +24,7 @@ from fastinstall.observe.installed_pins import is_of_pixi
 def advise_on_conda(facts: Facts, conda: Conda, link: LinkMode) -> Iterator[str]:
     """Yield warnings about the environment."""
     tiff = conda.named(TIFF)
-    if tiff is not None and link is LinkMode.ENV and _depends_on(tiff, IJG):
+    if tiff is not None and link is LinkMode.ENV and IJG in map(name_of_spec, tiff.depends):
         yield (
             f"--link env: {_describe(tiff)} links IJG's libjpeg, and the core libjpeg-turbo: with two libjpegs in one "
             "process, symbols may bind to the wrong one; --link bundle uses neither"
@@ -61,10 +62,6 @@ def explain_untouched_libraries(link: LinkMode) -> str:
         "the package contains its own libjpeg-turbo and libtiff; those of the environment stay as they are: removing "
         "IJG's libjpeg and reinstalling it, as guides say, is unnecessary"
     )
-
-
-def _depends_on(package: CondaPackage, name: str) -> bool:
-    return any(spec.split()[:1] == [name] for spec in package.depends)
 
 
 def _describe(package: CondaPackage) -> str:

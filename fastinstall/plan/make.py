@@ -13,9 +13,9 @@ from pathlib import Path
 from fastinstall.compilers.compiler import TOOLCHAINS
 from fastinstall.conda.engines.choose import CondaTools, find_microarchitectures, open_engine
 from fastinstall.core.architecture import architecture_of
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Started
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import listing, quote
 from fastinstall.core.refused_writes import advice, reason
 from fastinstall.core.running_probe import RunningProbe
@@ -194,7 +194,7 @@ def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironm
 
 def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
     """Return an interpreter as it will be in a virtual environment made from it."""
-    minor = ".".join(base.version.split(".")[:2]) + ("t" if base.free_threaded else "")
+    minor = base.minor + ("t" if base.free_threaded else "")
     return replace(
         base,
         executable=prefix / "bin" / "python",

@@ -150,16 +150,11 @@ class _LibraryNeeds:
     here: tuple[str, ...]
     headers: Mapping[str, Artefact]
 
-    @property
-    def minor(self) -> str:
-        """Of the target's Python: "3.12"."""
-        return ".".join(self.facts.interpreter.version.split(".")[:2])
-
     def list_header_packages(self) -> tuple[Artefact, ...] | None:
         """List the packages of all headers that are missing; None where a header, or something else, comes by none."""
         python = self.facts.interpreter
-        usual = python.libc == "glibc" and python.abi == f"cp{self.minor.replace('.', '')}"
-        keys = {"Python.h": f"python{self.minor}" if usual else ""}
+        usual = python.libc == "glibc" and python.abi == f"cp{python.minor.replace('.', '')}"
+        keys = {"Python.h": f"python{python.minor}" if usual else ""}
         wanted = (*(keys.get(tool, "") for tool in self.tools), *self.absent)
         return tuple(self.headers[key] for key in wanted) if all(key in self.headers for key in wanted) else None
 
@@ -168,7 +163,7 @@ class _LibraryNeeds:
         """What the operating system's packages would bring."""
         return BuildNeeds(
             libraries=tuple(self.recipe.libraries[name] for name in self.absent),
-            python=self.minor if "Python.h" in self.tools else "",
+            python=self.facts.interpreter.minor if "Python.h" in self.tools else "",
             compiler="compiler" in self.tools,
         )
 

@@ -128,32 +128,24 @@ def _compare_circular(
         yield position, float((apart + 128) % 256 - 128 if position % 3 in bands else apart)
 
 
-@immutable
-class StackComparison:
-    """Two stacks to compare.
-
-    Attributes:
-        ours: the build that is judged.
-        standard: what it has to agree with.
-        witness: the official wheel; where it gives something else each time, nothing is expected. None: nobody.
-        exact: whether results have to be equal to the bit, whatever the operation's bound.
-    """
-
-    ours: runs.ProofStack
-    standard: runs.ProofStack
-    witness: runs.ProofStack | None
-    exact: bool = False
-
-
-def judge_results(comparison: StackComparison, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
+def judge_results(
+    ours: runs.ProofStack, standard: runs.ProofStack, work: runs.Work, results: runs.Results, *, exact: bool
+) -> tuple[CaseDifference, ...]:
     """Return the cases in which our stack is further from the standard than it may be.
 
     A case in which the standard dies is none: ours cannot be worse.
 
+    Args:
+        ours: the build that is judged.
+        standard: what it has to agree with.
+        work: the cases, and what performs them.
+        results: runs them, or knows them.
+        exact: whether results have to be equal to the bit, whatever the operation's bound.
+
     Raises:
         FailedError: PIL cannot be imported on one of them.
     """
-    ours, standard = runs.fill_fresh_memory(comparison.ours), runs.fill_fresh_memory(comparison.standard)
+    ours, standard = runs.fill_fresh_memory(ours), runs.fill_fresh_memory(standard)
     mine, theirs = map(await_future, [results.start(stack, work) for stack in (ours, standard)])
     differing = [case for case in work.cases if mine[case] != theirs[case] and not runs.is_death(theirs[case])]
     pictures = [case for case in differing if runs.is_digest(mine[case]) and runs.is_digest(theirs[case])]
@@ -162,14 +154,19 @@ def judge_results(comparison: StackComparison, work: runs.Work, results: runs.Re
     for case in (case for case in differing if case not in distances):
         made, expected = ("makes a picture" if runs.is_digest(each[case]) else each[case] for each in (mine, theirs))
         wrong.append(CaseDifference(case=case, problem=f"{made}; the reference {expected}"))
-    wrong += find_excesses(distances, exact=comparison.exact)
-    return exclude_undetermined(wrong, comparison.witness, work)
+    return (*wrong, *find_excesses(distances, exact=exact))
 
 
 def exclude_undetermined(
     wrong: Sequence[CaseDifference], witness: runs.ProofStack | None, work: runs.Work
 ) -> tuple[CaseDifference, ...]:
-    """Leave out the cases whose result depends on what was in the memory before, even on the official wheel."""
+    """Leave out the cases whose result depends on what was in the memory before, even on the official wheel.
+
+    Args:
+        wrong: cases in which our stack is off its standard.
+        witness: the official wheel; where it gives something else each time, nothing is expected. None: nobody.
+        work: the cases that were run.
+    """
     known = set(work.cases)
     cases = [found.case for found in wrong if found.case in known]
     if witness is None or not cases:
@@ -216,7 +213,6 @@ class Tolerance:
     """What an operation is allowed.
 
     Attributes:
-        operation: its name in the catalogue, or its name and first parameter, which then come first.
         largest: the largest difference of one sample, in steps of its mode, colours weighted by their alpha.
         bias: how far a band may lie to one side on average, in steps. Rounding errs to both sides; a constant that got
             lost, such as the half that makes truncation round, moves everything by half a step, which no bound of a
@@ -224,60 +220,52 @@ class Tolerance:
         reason: why it is not equal.
     """
 
-    operation: str
     largest: float
     bias: float = 0.35
     reason: str
 
 
-TOLERANCES = (
-    Tolerance(operation="resize", largest=3, reason="16-bit coefficients; each of two passes rounds; measured 2.0"),
-    Tolerance(operation="thumbnail", largest=3, reason="it reduces and resizes; measured 1.0"),
-    Tolerance(operation="reduce", largest=2, reason="fixed-point division by the area; measured 1.95 with alpha"),
-    Tolerance(
-        operation="reduce/1:3",
-        largest=2,
-        bias=0.6,
-        reason="the kernels add no half before the division; measured a bias of 0.41",
+TOLERANCES = {
+    "resize": Tolerance(largest=3, reason="16-bit coefficients; each of two passes rounds; measured 2.0"),
+    "thumbnail": Tolerance(largest=3, reason="it reduces and resizes; measured 1.0"),
+    "reduce": Tolerance(largest=2, reason="fixed-point division by the area; measured 1.95 with alpha"),
+    "reduce/1:3": Tolerance(
+        largest=2, bias=0.6, reason="the kernels add no half before the division; measured a bias of 0.41"
     ),
-    Tolerance(operation="filter-3x3", largest=2, reason="fixed-point coefficients; measured 1.0"),
-    Tolerance(operation="filter-5x5", largest=2, reason="fixed-point coefficients; measured 1.73 with alpha"),
-    Tolerance(operation="colour-table", largest=3, reason="interpolates 16-bit tables; measured 2.46 with alpha"),
-    Tolerance(
-        operation="colour-table/2",
+    "filter-3x3": Tolerance(largest=2, reason="fixed-point coefficients; measured 1.0"),
+    "filter-5x5": Tolerance(largest=2, reason="fixed-point coefficients; measured 1.73 with alpha"),
+    "colour-table": Tolerance(largest=3, reason="interpolates 16-bit tables; measured 2.46 with alpha"),
+    "colour-table/2": Tolerance(
         largest=3,
         bias=0.8,
         reason="as any table; what eight entries lose to rounding does not cancel out: measured a bias of 0.5",
     ),
-    Tolerance(
-        operation="colour-table/wide",
-        largest=4,
-        reason="values from -3 to 4 leave fewer bits for the fraction; measured 4, on LAB",
+    "colour-table/wide": Tolerance(
+        largest=4, reason="values from -3 to 4 leave fewer bits for the fraction; measured 4, on LAB"
     ),
-    Tolerance(operation="alpha-composite", largest=2, reason="divides by a reciprocal; measured 1.0"),
-    Tolerance(operation="convert", largest=1, reason="rounds luma and unpremultiplied colours; measured 1.0"),
-    Tolerance(operation="putalpha", largest=1, reason="it converts premultiplied pictures; measured 1.0"),
-    Tolerance(operation="rotate", largest=1, reason="it premultiplies and back; measured 1.0"),
-    Tolerance(operation="transform", largest=1, reason="it premultiplies and back; measured 1.0"),
-    Tolerance(operation="enhance-color", largest=1, reason="it converts to luma; measured 1.0"),
-    Tolerance(operation="enhance-contrast", largest=1, reason="it takes the mean of the luma; measured 0"),
-    Tolerance(operation="enhance-sharpness", largest=1, reason="it filters 3x3; measured 0"),
-)
+    "alpha-composite": Tolerance(largest=2, reason="divides by a reciprocal; measured 1.0"),
+    "convert": Tolerance(largest=1, reason="rounds luma and unpremultiplied colours; measured 1.0"),
+    "putalpha": Tolerance(largest=1, reason="it converts premultiplied pictures; measured 1.0"),
+    "rotate": Tolerance(largest=1, reason="it premultiplies and back; measured 1.0"),
+    "transform": Tolerance(largest=1, reason="it premultiplies and back; measured 1.0"),
+    "enhance-color": Tolerance(largest=1, reason="it converts to luma; measured 1.0"),
+    "enhance-contrast": Tolerance(largest=1, reason="it takes the mean of the luma; measured 0"),
+    "enhance-sharpness": Tolerance(largest=1, reason="it filters 3x3; measured 0"),
+}
+"""By the operation's name in the catalogue, or by its name and first parameter, which then come first."""
 
 FEWEST_PIXELS = 100
 FEWEST_SAMPLES = 330
 """From fewer pixels, or of fewer samples, an average difference says nothing."""
 
-EQUAL = Tolerance(operation="", largest=0, bias=0, reason="every step is the same")
-
-_BY_NAME = {tolerance.operation: tolerance for tolerance in TOLERANCES}
+EQUAL = Tolerance(largest=0, bias=0, reason="every step is the same")
 
 
 def tolerance_of(case: str) -> Tolerance:
     """Return the bound of a case for a fork; results have to be equal if none is stated."""
     operation, _, _, parameters = (*case.split("/"), "", "")[:4]
     setting = f"{operation}/{parameters.partition(',')[0]}"
-    return _BY_NAME.get(setting) or _BY_NAME.get(operation, EQUAL)
+    return TOLERANCES.get(setting) or TOLERANCES.get(operation, EQUAL)
 
 
 KNOWN_DIFFERENCES: Mapping[str, Mapping[str, float]] = MappingProxyType(

@@ -20,7 +20,7 @@ from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
 from fastinstall.proof import runs
 from fastinstall.proof.cases import CaseDifference, Proof, ProofCheck, ProofSubject, check_of, skip_proof_check
-from fastinstall.proof.judge import StackComparison, exclude_known, exclude_undetermined, judge_results
+from fastinstall.proof.judge import exclude_known, exclude_undetermined, judge_results
 from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 
 
@@ -39,8 +39,7 @@ def prove_matrix(
     Raises:
         FailedError: PIL cannot be imported on one of them.
     """
-    comparison = StackComparison(ours=ours, standard=reference, witness=reference, exact=exact)
-    return judge_results(comparison, work, results)
+    return exclude_undetermined(judge_results(ours, reference, work, results, exact=exact), reference, work)
 
 
 def prove_survival(ours: runs.ProofStack, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
@@ -221,8 +220,8 @@ def _check_matrix(
 def _compare_levels(trial: QuickProof, work: runs.Work, results: runs.Results) -> tuple[CaseDifference, ...]:
     """Return the cases in which two CPU levels of one wheel, run on one host, are not the same to the bit."""
     first, *others = trial.levels
-    pairs = (StackComparison(ours=level, standard=first, witness=trial.reference, exact=True) for level in others)
-    return tuple(difference for pair in pairs for difference in judge_results(pair, work, results))
+    wrong = [each for level in others for each in judge_results(level, first, work, results, exact=True)]
+    return exclude_undetermined(wrong, trial.reference, work)
 
 
 def _check_decoders(trial: QuickProof, depth: ProofDepth, results: runs.Results) -> ProofCheck:

@@ -79,10 +79,10 @@ class Build(WheelOrder, StepKind):
         if self.prebuilt is not None:
             from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
 
-            result = fetch_wheel(self.prebuilt, context)
-            with discarding_refused(result.wheel):
-                require_stack_alone(result.wheel)  # before a proof runs what is in it
-            return result
+            wheel = context.index.fetch(self.prebuilt, context.cache, context.emit)
+            with discarding_refused(wheel):
+                require_stack_alone(wheel)  # before a proof runs what is in it
+            return BuildResult(wheel=wheel, sha256=files.sha256(wheel), from_cache=True)
         built_before = self._take_from_cache(interpreter, context) if self.cached else None
         if built_before is not None:
             return built_before
@@ -163,13 +163,3 @@ def refuse_unusable_compiler(variables: Mapping[str, str]) -> NoReturn:
         told = [error.message, *error.details]
     hint = f"find out why: {shlex.join(argv)}; or take another compiler: --toolchain system"
     raise RefusedError(f"the C compiler {named[0]} cannot run", hint=hint, details=tuple(told))
-
-
-def fetch_wheel(wheel: Artefact, context: ExecutionContext) -> BuildResult:
-    """Return a wheel that is ready, by its hash.
-
-    Raises:
-        FailedError: it cannot be had, or is another than was named.
-    """
-    path = context.index.fetch(wheel, context.cache, context.emit)
-    return BuildResult(wheel=path, sha256=files.sha256(path), from_cache=True)

@@ -49,10 +49,12 @@ class CreateEnvironment(StepKind):
         Raises:
             OSError: as the kernel says.
         """
-        made = False
+        prefix, made = Path(self.prefix), False
         try:
             with signals.defer_signals():
-                made = self._make_directory()
+                if not prefix.is_dir():
+                    prefix.mkdir(parents=True)
+                    made = True
             yield
         except BaseException:
             if made:
@@ -85,13 +87,6 @@ class CreateEnvironment(StepKind):
             raise
         with signals.defer_signals(), contextlib.suppress(OSError):
             creation_note.finish(Path(self.prefix))  # a note that cannot be removed is the next command's
-
-    def _make_directory(self) -> bool:
-        prefix = Path(self.prefix)
-        if prefix.is_dir():
-            return False
-        prefix.mkdir(parents=True)
-        return True
 
     @signals.defer_signals()
     def _remove_empty_directory(self) -> None:

@@ -8,6 +8,7 @@ the staged PIL and the one before it find their libraries.
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from fastinstall.conda.moves import find_claimed_entries, list_conda_moves
@@ -58,16 +59,11 @@ class Swap(StepKind):
         """
         prefix, site_packages = Path(before.environment.prefix), Path(before.interpreter.site_packages)
         site = site_packages.relative_to(prefix)
+        exchange = SitePackagesSwap(prefix=prefix, site_packages=site_packages, staged=staged)
         if linked is None or before.conda is None:
-            wheel = SitePackagesSwap(prefix=prefix, site_packages=site_packages, staged=staged)
-            return list_site_packages_moves(wheel, before.stack)
-        exchange = SitePackagesSwap(
-            prefix=prefix,
-            site_packages=site_packages,
-            staged=staged,
-            kept=f"stage/prefix/{site}",
-            leaving=find_claimed_entries(site, before.conda, self.records),
-        )
+            return list_site_packages_moves(exchange, before.stack)
+        leaving = find_claimed_entries(site, before.conda, self.records)
+        exchange = replace(exchange, kept=f"stage/prefix/{site}", leaving=leaving)
         beside = list_conda_moves(prefix, site_packages, linked, before.conda, self.records)
         return (*list_site_packages_moves(exchange, before.stack), *beside)
 

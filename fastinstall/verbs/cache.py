@@ -14,7 +14,6 @@ from fastinstall.model.cache_survey import PURPOSES, CachePart, CacheSurvey
 from fastinstall.observe.session import Session
 
 _BLOCK = 512  # bytes of st_blocks: stat(2)
-_AT_WORK = ("tmp", "downloads")  # where runs have their temporary directories
 
 
 def survey_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
@@ -95,7 +94,7 @@ def _refuse_while_used(cache: Path) -> None:
 
 def _list_work(cache: Path) -> Iterator[Path]:
     """Yield what a run locks while it makes something: its temporary directories, and the locks of what is made."""
-    for name in _AT_WORK:
+    for name in ("tmp", "downloads"):
         yield from (path for path in (cache / name).glob("fastinstall-*") if path.is_dir())
     yield from (path for path in (cache / "locks").glob("**/*") if path.is_file())
 

@@ -47,7 +47,6 @@ from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
 from fastinstall.plan.protection import refuse_if_protected
 
-_SWAPPED = "swapped"
 _STAGED = "conda"
 
 
@@ -198,7 +197,7 @@ def accept(session: Session, environment: Environment) -> str | None:
 
 def _describe_replacement(session: Session, facts: Facts, receipt: Receipt) -> str | None:
     recipe = recipe_named(session, receipt.recipe)
-    (finding,) = judge_facts(session, facts, receipt, recipe, (_SWAPPED,)).findings
+    (finding,) = judge_facts(session, facts, receipt, recipe, ("swapped",)).findings
     return finding.message if finding.status is Status.ERROR else None
 
 

@@ -113,10 +113,7 @@ def _measure_workloads(
 
 
 def _measure_workload(
-    context: BenchContext,
-    name: str,
-    candidate_runs: tuple[CandidateRun, ...],
-    seconds: float,
+    context: BenchContext, name: str, candidate_runs: tuple[CandidateRun, ...], seconds: float
 ) -> WorkloadResult:
     started = context.elapsed()
     task = task_of(context, name)

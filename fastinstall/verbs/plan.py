@@ -65,10 +65,8 @@ def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved
     receipt = receipt_of(environment)
     facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
     done = plan_nothing(facts, recipe, request, receipt)
-    if done is not None and request.pin:
-        done = replace(done, warnings=warn_about_project(find_project(facts), facts))
     if done is not None:
-        return done
+        return replace(done, warnings=warn_about_project(find_project(facts), facts)) if request.pin else done
     # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
     index = start_index(session, recipe, request, Path(environment.python))
     if environment.kind is EnvironmentKind.CONDA:  # whose engine is a tool, too

@@ -5,8 +5,8 @@ The project's own tool tries the pin on a copy. What comes of it is a diff; noth
 
 from pathlib import Path
 
+from fastinstall.core.directories import refuse_homeless
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.home import refuse_homeless
 from fastinstall.core.messages import fix_command, quote
 from fastinstall.guard.pinning import find_installed_wheel_of
 from fastinstall.model.facts import Environment
@@ -53,9 +53,8 @@ def pin_project(
             f"{prefix} lies in no project of a tool that can be pinned",
             hint=f"name it: fastinstall guard pin --prefix {quote(prefix)} --project DIR",
         )
-    by_packages = tools()[found.manager].takes_packages
     wheel = Path(receipt.wheel)
-    if not by_packages:
+    if not tools()[found.manager].takes_packages:
         wheel = find_installed_wheel_of(session, prefix, receipt, rebuilt_by="--upgrade")
     directory = wheels.absolute() if wheels is not None else session.directories.data / "wheels"
     refuse_homeless(directory)

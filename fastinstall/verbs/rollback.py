@@ -26,7 +26,6 @@ from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.model.move import MoveKind
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.environments import kind_of_prefix, scan_environment
 from fastinstall.observe.interpreter import explain_absence
@@ -205,7 +204,7 @@ def _find_unmet_requirements(session: Session, prefix: Path, receipt: Receipt | 
     if kind_of_prefix(prefix) is EnvironmentKind.CONDA:
         from fastinstall.observe.conda.records import read_records  # noqa: PLC0415 (only in conda environments)
 
-        names = _list_provided_names(_find_recipe(session, receipt))
+        names = _list_provided_names(session, receipt)
         yield from describe_unmet_requirements(read_records(prefix / "conda-meta").packages, names, str(prefix))
 
 
@@ -235,7 +234,7 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
     files are ours.
     """
     receipt = receipt_if_readable(store)
-    names = _list_provided_names(_find_recipe(session, receipt))
+    names = _list_provided_names(session, receipt)
     logs = [store.journal(info.id).read() for info in store.readable()]
     directories = (directory.path for log in logs if log.begun is not None for directory in log.begun.directories)
     sites = dict.fromkeys(path for path in directories if PurePath(path).name in _SITES)
@@ -248,16 +247,15 @@ def _find_foreign_packages(session: Session, store: JournalStore) -> tuple[str, 
     return (*distributions, *_list_other_records(store.prefix, names, receipt))
 
 
-def _find_recipe(session: Session, receipt: Receipt | None) -> Recipe:
-    """Return the receipt's recipe, or the usual one if it is missing, which names the same distributions."""
+def _list_provided_names(session: Session, receipt: Receipt | None) -> set[str]:
+    """List names of distributions, and of conda packages, that provide what the receipt's recipe provides.
+
+    If that is missing, the usual one names the same.
+    """
     try:
-        return recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)
+        recipe = recipe_named(session, receipt.recipe if receipt is not None else Request().recipe)
     except FastinstallError:
-        return recipe_named(session, Request().recipe)
-
-
-def _list_provided_names(recipe: Recipe) -> set[str]:
-    """List names of distributions, and of conda packages, that provide what a recipe provides."""
+        recipe = recipe_named(session, Request().recipe)
     return {*recipe.replaces, recipe.source.pypi, recipe.source.base_wheel}
 
 

@@ -35,8 +35,8 @@ def explain(request: BuildRequest, completed: Completed, log: Path) -> FailedErr
     refused = _list_refusals(completed.stdout)
     if request.recipe.kernels and refused:
         return _explain_refused_source(request, refused, log)
-    ending = f"killed by {completed.signal_name}" if completed.signal_name else f"exit code {completed.exit_code}"
-    return FailedError(f"the build failed ({ending})", hint=f"read the log: less {quote(log)}", details=details)
+    hint = f"read the log: less {quote(log)}"
+    return FailedError(f"the build failed ({completed.ending})", hint=hint, details=details)
 
 
 def _list_refusals(output: str) -> dict[str, tuple[str, ...]]:

@@ -25,7 +25,7 @@ from fastinstall.core.concurrency import run_together
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Finished, Noted, Progressed, Started
 from fastinstall.core.messages import listing
-from fastinstall.core.process import Completed, ProcessGroup, run
+from fastinstall.core.process import ProcessGroup, run
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.artefact import LevelTarget
@@ -45,6 +45,7 @@ from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 KERNEL_FILE = "Resample.c"  # the file where the flags of a level matter most
 _OPTIMISED = ("-O2", "-O3")
+_SHOWN = 3
 _SUMMARY = re.compile(r"(---|\*\*\*) (.+?) support (?:not )?available(?: \((.*)\))?\s*$", re.MULTILINE)
 
 
@@ -69,10 +70,10 @@ def audit_compile_lines(lines: Iterable[str], cflags: Sequence[str]) -> tuple[st
     levels = [(source, _find_last_word(words, "-O")) for source, words in compiled]
     slow = [(source, level) for source, level in levels if level not in _OPTIMISED]
     if slow:
-        files = _list_some_files([source for source, _ in slow])
+        files = listing((source for source, _ in slow), _SHOWN)
         problems.append(f"compiled without optimisation ({slow[0][1] or 'no -O flag'}): {files}")
     for flag in cflags:
-        files = _list_some_files([source for source, words in compiled if flag not in words])
+        files = listing((source for source, words in compiled if flag not in words), _SHOWN)
         problems += [f"{flag} did not reach the compiler: {files}"] if files else []
     problems += [f"{KERNEL_FILE} was not compiled"] if not kernels else []
     wanted = _find_last_word(cflags, "-march=")
@@ -106,25 +107,9 @@ def _find_last_word(words: Sequence[str], prefix: str) -> str:
     return next((word for word in reversed(words) if word.startswith(prefix)), "")
 
 
-def _list_some_files(files: list[str]) -> str:
-    shown = files[:3]
-    return listing(shown) if len(files) <= len(shown) else f"{', '.join(shown)} and {len(files) - len(shown)} more"
-
-
-class BackendFailedError(Exception):
-    """The backend's process exited with an error.
-
-    Attributes:
-        completed: with its complete output.
-    """
-
-    def __init__(self, completed: Completed) -> None:
-        super().__init__(completed)
-        self.completed = completed
-
-
-RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], Completed]
-"""Runs a backend's process: the command, its directory, and variables to add to the build's."""
+RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], None]
+"""Runs a backend's process, and raises where it fails: the command, its directory, and variables to add to the build's.
+"""
 
 
 @immutable
@@ -152,11 +137,10 @@ def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBacken
     Args:
         call: the wheel to build.
         variables: of every process of this build.
-        run: starts the process of the backend.
+        run: runs the process of the backend.
 
     Raises:
-        BackendFailedError: its process failed.
-        FailedError: the source's backend cannot be used.
+        FailedError: the source's backend cannot be used, or failed.
     """
     from pyproject_hooks import BackendUnavailable, BuildBackendHookCaller, HookMissing, UnsupportedOperation  # noqa: PLC0415 (only for a build)
 
@@ -168,9 +152,7 @@ def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBacken
         cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None
     ) -> None:
         isolated = (cmd[0], "-S", *cmd[1:])
-        completed = run(isolated, Path(cwd or call.source), {**paths, "PYTHONUNBUFFERED": "1", **(extra_environ or {})})
-        if completed.exit_code != 0:
-            raise BackendFailedError(completed)
+        run(isolated, Path(cwd or call.source), {**paths, "PYTHONUNBUFFERED": "1", **(extra_environ or {})})
 
     hooks = BuildBackendHookCaller(
         str(call.source), system.backend, system.backend_path, run_isolated, python_executable=call.python
@@ -373,7 +355,7 @@ def _run_backend(level: _LevelBuild, flags: Flags, progress: _Progress, process_
         if parse_compiled_file(line) is not None:
             progress.count()
 
-    def run_process(argv: Sequence[str], directory: Path, more: Mapping[str, str]) -> Completed:
+    def run_process(argv: Sequence[str], directory: Path, more: Mapping[str, str]) -> None:
         environment = {**variables, **more}
         completed = run(
             tuple(argv),
@@ -385,12 +367,10 @@ def _run_backend(level: _LevelBuild, flags: Flags, progress: _Progress, process_
         )
         said.append(redact_text(completed.stdout))
         files.write_text(level.log, said[-1])
-        return completed
+        if completed.exit_code != 0:
+            raise explain(request, completed, level.log)
 
-    try:
-        call_backend(call, variables, run_process)
-    except BackendFailedError as error:
-        raise explain(request, error.completed, level.log) from None
+    call_backend(call, variables, run_process)
     problems = audit_compile_lines(lines, level.target.cflags)
     if problems:
         raise FailedError(f"the build ignored its flags: {problems[0]}; log: {level.log}", details=problems)

@@ -5,7 +5,7 @@ tuning, base wheel, requirements. Then come one compilation per level, audit, ba
 label and cache. The stages themselves are in other modules.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -72,10 +72,12 @@ def prepare_build(site: BuildSite) -> BuildContext:
         *_find_jpeg_directories(site, base_wheel),
         *site.headers.directories,
     )
+    # Pillow's setup.py takes "-I" up to white space.
+    plain = tuple(plain_path(each, site.plain / f"include-{index}") for index, each in enumerate(directories))
     archives = {library.name: library.archive for library in statics}
     return BuildContext(
         request=request,
-        headers=replace(site.headers, directories=_list_plain_paths(directories, site.plain)),
+        headers=replace(site.headers, directories=plain),
         source=tree,
         kernels=kernels,
         statics=statics,
@@ -90,11 +92,6 @@ def prepare_build(site: BuildSite) -> BuildContext:
 
 def _install_requirements(request: BuildRequest, tree: Path, directory: Path, process_group: ProcessGroup) -> None:
     install_requirements(fetch_requirements(request, tree, process_group), request.interpreter, directory)
-
-
-def _list_plain_paths(directories: Sequence[Path], plain: Path) -> tuple[Path, ...]:
-    """Return directories of headers by paths that Pillow's setup.py understands: it takes "-I" up to white space."""
-    return tuple(plain_path(directory, plain / f"include-{index}") for index, directory in enumerate(directories))
 
 
 def _open_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:

@@ -56,7 +56,6 @@ def list_known_inputs(
     recipe: Recipe, step: WheelOrder, interpreter: Interpreter, hashes: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the inputs of a wheel that a plan names; `hashes` are those of its files."""
-    python = (interpreter.implementation, ".".join(interpreter.version.split(".")[:2]), interpreter.abi)
     return {
         "pipeline": str(PIPELINE_VERSION),
         "recipe": recipe.name,
@@ -69,7 +68,7 @@ def list_known_inputs(
         "targets": codec.digest(step.targets),
         "link": step.link.value,
         "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, base_wheel=bool(hashes["chassis"])))),
-        "python": " ".join(python),
+        "python": f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}",
         "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
     }
 

@@ -206,10 +206,9 @@ def describe_given_wheels(wheelhouse: Path | None) -> dict[str, str]:
 
 def _list_key_inputs(request: BuildRequest, required: tuple[str, ...]) -> dict[str, str]:
     interpreter = request.interpreter
-    minor = ".".join(interpreter.version.split(".")[:2])
     return {
         "requires": "\n".join(sorted(required)),
-        "python": f"{interpreter.implementation} {minor} {interpreter.abi}",
+        "python": f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}",
         "platform": f"{interpreter.platform} {interpreter.libc} {interpreter.libc_version}",
         "indexes": "\n".join(request.indexes),
     }

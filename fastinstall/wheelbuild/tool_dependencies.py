@@ -83,11 +83,6 @@ class DependencyFetching:
     offline: bool = False
     emit: Emit = ignore
 
-    @property
-    def platforms(self) -> tuple[str, ...]:
-        """The platform tags that the machines accept, the best first."""
-        return _list_platforms(self.machine)
-
 
 @immutable
 class FetchedDependencies(FetchedWheels):
@@ -121,7 +116,7 @@ def _list_key_inputs(fetching: DependencyFetching) -> dict[str, str]:
     return {
         "requires": "\n".join(sorted(_read(fetching.wheel).requires)),
         "pythons": " ".join(fetching.pythons),
-        "platforms": " ".join(fetching.platforms),
+        "platforms": " ".join(_list_platforms(fetching.machine)),
         "indexes": "\n".join(pip_settings(Path(sys.executable), fetching.variables).places),
     }
 
@@ -199,7 +194,7 @@ def _download(fetching: DependencyFetching, directory: Path, minor: str, wanted:
     words = ("download", "--quiet", "--progress-bar", "off", "--only-binary", ":all:", "--dest", str(directory))
     abis = (f"cp{minor.replace('.', '')}", "abi3", "none")
     target = (f"--python-version={minor}", "--implementation=cp", *(f"--abi={abi}" for abi in abis))
-    platforms = (f"--platform={platform}" for platform in fetching.platforms)
+    platforms = (f"--platform={platform}" for platform in _list_platforms(fetching.machine))
     environment = {**pip_environment(fetching.variables), "TMPDIR": str(directory.parent)}
     run((*_PIP, *words, *target, *platforms, *wanted), environment=environment, timeout=_SECONDS)
 

@@ -8,7 +8,8 @@ from support.conda.environments import builds
 from support.conda.replaceable_stack import SCRIPTS, as_package, stacked, swappable_channel
 from support.sandbox import Sandbox, tree_hash
 
-from fastinstall.observe.installed_pins import PIN, PINNED
+from fastinstall.model.dependants import PINS
+from fastinstall.observe.installed_pins import PIN
 
 pytest_plugins = ("support.conda.fixtures",)
 
@@ -21,7 +22,7 @@ def test_the_guards_of_conda_go_and_come_back(channel: CondaChannel, sandbox: Sa
     as_package(prefix, channels[0])
     there = ("--prefix", str(prefix))
     assert sandbox.cli("guard", "accept", "--yes", *there).stdout.startswith("nothing to accept")
-    (prefix / PINNED).write_text(f"numpy <2\n{PIN}\n")
+    (prefix / PINS).write_text(f"numpy <2\n{PIN}\n")
     (prefix / REGISTRATION).parent.mkdir()
     (prefix / REGISTRATION).write_text(f"channels:\n  - {channels[0]}\n")
     _remove_by_force(prefix)
@@ -30,7 +31,7 @@ def test_the_guards_of_conda_go_and_come_back(channel: CondaChannel, sandbox: Sa
     accepted = sandbox.cli("guard", "accept", "--yes", *there)
     assert accepted.exit_code == 0, accepted.text
     assert not any((prefix / path).exists() for path in (*SCRIPTS, REGISTRATION))
-    assert (prefix / PINNED).read_text() == "numpy <2\n"
+    assert (prefix / PINS).read_text() == "numpy <2\n"
     assert "fastinstall-guard" not in builds(prefix)
     undone = sandbox.cli("rollback", "--yes", *there)
     assert (undone.exit_code, tree_hash(prefix)) == (0, before), undone.text

@@ -100,14 +100,14 @@ def _loading(
 
 def _contents(made: MadeStore) -> list[bytes]:
     """What a store gives for its images."""
-    store = pickle.loads(pickle.dumps(_storage.open_store(made.store.kind, str(made.store.path))))  # noqa: S301 (ours)
+    store = pickle.loads(pickle.dumps(_storage.Store(made.store.kind, str(made.store.path))))  # noqa: S301 (ours)
     return [bytes(store.read(each)) for each in made.indexes]
 
 
 def _read(python: Path, store: ImageStore, indexes: Sequence[int]) -> list[bytes]:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import _storage\n"
-        "store = _storage.open_store(*sys.argv[2:4])\n"
+        "store = _storage.Store(*sys.argv[2:4])\n"
         "print([store.read(int(each)).hex() for each in sys.argv[4:]])"
     )
     arguments = (str(Path(temporary_store.__file__).parent), store.kind, str(store.path), *map(str, indexes))
@@ -207,7 +207,7 @@ def test_a_store_without_room_for_all_holds_the_first_ones(
     with temporary_store.temporary_store(kind_named(kind), _job(many), tmp_path) as made:
         assert made.indexes == tuple(range(len(made.indexes)))
         assert 0 < len(made.indexes) < len(many)
-        store = _storage.open_store(kind, str(made.store.path))
+        store = _storage.Store(kind, str(made.store.path))
         assert len(store) == len(made.indexes)
         with Image.open(io.BytesIO(store.read(0))) as stored, Image.open(images[0]) as original:
             assert stored.tobytes() == original.convert("RGB").tobytes()

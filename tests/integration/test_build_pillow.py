@@ -25,7 +25,7 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.elf.symbols import find_defined_names, measure_unoptimised_share
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
-from fastinstall.observe.recipes import load_recipe, recipe_named
+from fastinstall.observe.recipes import load_recipe
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build
@@ -224,7 +224,7 @@ def _request(cache: Path, scratch: Path, toolchain: ToolchainSource) -> BuildReq
     session = open_session({**os.environ, "HOME": str(scratch), "FASTINSTALL_CACHE_DIR": str(cache)})
     request = Request(recipe="pillow-simd", level=LEVEL, dist_name=NAME, toolchain=toolchain)
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
-    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
+    context = make_execution_context(session, plan)
     step = next(step for step in plan.steps if isinstance(step, Build))
     return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)
 

@@ -16,7 +16,8 @@ from support.sandbox import NewSandbox, Sandbox, run
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.conda_packages import CHANNEL
-from fastinstall.observe.installed_pins import HOLDS_BACK, PIN, PINNED, add_pin_line
+from fastinstall.model.dependants import PINS
+from fastinstall.observe.installed_pins import HOLDS_BACK, PIN, add_pin_line
 
 pytest_plugins = ("support.conda.fixtures",)
 
@@ -44,7 +45,7 @@ def test_a_pin_comes_with_the_guard_is_told_and_goes_with_it(
 ) -> None:
     sandbox, channels = place
     prefix = stacked(sandbox.root / "pinned", channels, unpacked, "python")
-    pinned = prefix / PINNED
+    pinned = prefix / PINS
     pinned.write_text("numpy <2")
     there = ("--prefix", str(prefix))
     done = sandbox.cli("guard", "install", "--pin", "--yes", *there)
@@ -88,7 +89,7 @@ def test_an_environment_of_pixi_is_pinned_in_its_workspace(
     assert theirs == "conda-forge"
     assert said["target"]["linux-64"]["dependencies"] == {"pillow": {"version": "*", "build": "simd_*"}}
     assert (workspace / ours / "noarch/repodata.json").is_file()
-    assert not (prefix / PINNED).exists()
+    assert not (prefix / PINS).exists()
     assert sandbox.cli("guard", "status", "--json", *there).document["pins"][0]["kind"] == "pixi"
 
 
@@ -132,7 +133,7 @@ def test_solvers_keep_to_the_pin(conda: RealConda, place: tuple[Sandbox, tuple[s
 
     sandbox, channels = place
     prefix = stacked(sandbox.root / "kept", channels, unpacked)
-    (prefix / PINNED).write_text(add_pin_line(""))
+    (prefix / PINS).write_text(add_pin_line(""))
     there = conda.at(sandbox.root / "conda", *channels)
     words = ("install", "--json", "--dry-run", "--prefix", prefix)
     assert there.run(*words, "puretool").document["success"] is True
@@ -153,4 +154,4 @@ def test_what_conda_does_not_know_is_not_pinned(place: tuple[Sandbox, tuple[str,
     refused = sandbox.cli("guard", "install", "--pin", "--yes", "--prefix", prefix)
     assert refused.exit_code == 5
     assert f" 12.1.1 {STOCK}, which the pin" in refused.stderr
-    assert not (prefix / PINNED).exists()
+    assert not (prefix / PINS).exists()

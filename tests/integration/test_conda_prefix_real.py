@@ -15,6 +15,7 @@ from fastinstall.observe.conda.channels import read_configured_channels
 from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.conda.prefix import observe_conda
 from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.stack import observe_distributions
 
 pytest_plugins = ("support.conda.fixtures",)
 REPLACED = ("pillow", "pil", "pillow-simd")
@@ -33,7 +34,10 @@ def _interpreter(prefix: Path) -> Interpreter:
 
 
 def _observe(prefix: Path, *, thorough: bool = True) -> Conda:
-    return observe_conda(prefix, _interpreter(prefix), REPLACED, {}, thorough=thorough)
+    interpreter = _interpreter(prefix)
+    known = observe_distributions(Path(interpreter.site_packages))
+    distributions = tuple(each for each in known if each.name in REPLACED)
+    return observe_conda(prefix, interpreter, REPLACED, {}, distributions=distributions, thorough=thorough)
 
 
 def _claims(conda: Conda) -> dict[str, CondaClaim]:

@@ -15,7 +15,7 @@ from support.environments.interpreters import of_version
 from support.machine.needs import require_system
 
 from fastinstall.core.errors import FailedError
-from fastinstall.proof.judge import StackComparison, judge_results
+from fastinstall.proof.judge import judge_results
 from fastinstall.proof.quick import prove_heap, prove_matrix, prove_survival
 from fastinstall.proof.runs import ProofPicture, ProofStack, Results, Work, run_cases, sample_cases
 
@@ -129,8 +129,8 @@ def test_a_shift_to_one_side_is_told_though_every_sample_is_within_its_bound(
 
 
 def test_levels_have_to_be_equal_to_the_bit(tmp_path: Path, operations: Path, results: Results) -> None:
-    pair = StackComparison(ours=stack(tmp_path, 8), standard=stack(tmp_path, 7), witness=None, exact=True)
-    found = judge_results(pair, Work(cases=("resize/RGB/3x3/",), operations=operations), results)
+    work = Work(cases=("resize/RGB/3x3/",), operations=operations)
+    found = judge_results(stack(tmp_path, 8), stack(tmp_path, 7), work, results, exact=True)
     assert [(each.case, each.largest, each.allowed) for each in found] == [("resize/RGB/3x3/", 1, 0)]
 
 

@@ -9,4 +9,8 @@ BRINGS = ("opencv-python-headless", "numpy")
 FORMATS = _opencv.FORMATS
 PRIORITY = 70
 CODE = "cv2.resize(cv2.imread(path), size, interpolation=cv2.INTER_AREA)"
-LOADER = _opencv.LOAD + _opencv.LOADED + _opencv.LOADED_AVERAGING
+LOADER = f"""{_opencv.LOADED}
+
+def load(path):
+    return loaded(path)
+"""

@@ -10,12 +10,8 @@ FORMATS = _opencv.FORMATS
 ALIASED = True
 PRIORITY = 150
 CODE = "cv2.resize(cv2.imread(path), size)"
-LOADER = (
-    _opencv.LOAD
-    + _opencv.LOADED
-    + """
+LOADER = f"""{_opencv.LOADED}
 
-def interpolation(smaller):
-    return INTERPOLATIONS[FILTER]
+def load(path):
+    return loaded(path, averaging=False)
 """
-)

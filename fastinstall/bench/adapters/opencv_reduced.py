@@ -13,25 +13,14 @@ FORMATS = ("JPEG",)
 SCALES = 2
 PRIORITY = 90
 CODE = "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_4)  # 2, 4 or 8: while the shorter side stays large enough"
-LOADER = (
-    """
-import cv2
+LOADER = f"""
 from PIL import Image
-
-cv2.setNumThreads(0)  # a DataLoader's worker has one CPU
-
-REDUCED = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2}
+{_opencv.LOADED}
+REDUCED = (8, cv2.IMREAD_REDUCED_COLOR_8), (4, cv2.IMREAD_REDUCED_COLOR_4), (2, cv2.IMREAD_REDUCED_COLOR_2)
 
 
 def load(path):
     with Image.open(path) as opened:  # only reads the header
         times = min(opened.size) // SHORTER
-    flag = next((REDUCED[each] for each in REDUCED if each <= times), cv2.IMREAD_COLOR)
-    image = cv2.imread(path, flag | cv2.IMREAD_IGNORE_ORIENTATION)
-    if image is None:
-        raise ValueError(f"OpenCV cannot decode {path}")
-    return finished(image)
+    return loaded(path, next((flag for factor, flag in REDUCED if factor <= times), cv2.IMREAD_COLOR))
 """
-    + _opencv.LOADED
-    + _opencv.LOADED_AVERAGING
-)

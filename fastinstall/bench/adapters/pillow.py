@@ -2,6 +2,7 @@
 
 import io
 from functools import partial
+from operator import methodcaller
 from typing import Any, Callable, Dict, List, Tuple
 
 NAME = "pillow"
@@ -10,6 +11,14 @@ MODULES = ("PIL",)
 BRINGS = ("pillow",)
 PRIORITY = 0
 CODE = 'Image.open(path).convert("RGB").resize(size, Image.Resampling.BILINEAR)'
+OPENED = """
+from PIL import Image
+
+
+def load(path):
+    with Image.open(path) as opened:
+"""
+"""The start of a LOADER: what it does with the opened image follows, and then `FINISHED`."""
 FINISHED = """
 
 def finished(image, reducing_gap=None):
@@ -22,38 +31,33 @@ def finished(image, reducing_gap=None):
     return image
 """
 """The end of a LOADER: a Pillow image, which every transform library accepts, with or without numpy."""
-LOADER = (
-    """
-from PIL import Image
-
-
-def load(path):
-    with Image.open(path) as opened:
+LOADER = f"""{OPENED}\
         return finished(opened.convert("RGB"))
-"""
-    + FINISHED
-)
+{FINISHED}"""
 FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
 
 def stages(
-    wanted: Dict[str, Any], decode: Any = None, convert: Any = None, **resizing: float
+    wanted: Dict[str, Any], *, drafted: bool = False, convert: Any = None, **resizing: float
 ) -> List[Tuple[str, Callable[[Any], Any]]]:
-    """Return the stages; the neighbours of this file put theirs in their places."""
+    """Return the stages; the neighbours of this file each change one of them."""
     from PIL import Image
 
     found = [
-        ("decode", partial(decode or decode_whole, Image, wanted["shorter"])),
+        ("decode", partial(decode, Image, drafted and wanted["shorter"])),
         ("convert", convert or to_rgb),
         ("resize", partial(resize, wanted["shorter"], FILTERS[wanted["filter"]], resizing)),
     ]
     if wanted["crop"]:
         found.append(("crop", partial(crop, wanted["crop"])))
-    return [*found, ("array", array if wanted["array"] else to_bytes)]
+    return [*found, ("array", array if wanted["array"] else methodcaller("tobytes"))]
 
 
-def decode_whole(Image: Any, _shorter: int, data: bytes) -> Any:  # noqa: N803 (a module's name)
+def decode(Image: Any, draft: int, data: bytes) -> Any:  # noqa: N803 (a module's name)
+    """Decode a file; a JPEG at a fraction of its size, the smallest that covers `draft`, unless that is 0."""
     image = Image.open(io.BytesIO(data))
+    if draft:
+        image.draft("RGB", (draft, draft))
     image.load()
     return image
 
@@ -79,8 +83,3 @@ def array(image: Any) -> Any:
     import numpy as np
 
     return np.asarray(image)
-
-
-def to_bytes(image: Any) -> bytes:
-    found: bytes = image.tobytes()
-    return found

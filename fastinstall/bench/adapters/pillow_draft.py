@@ -1,8 +1,7 @@
 """Pillow's draft mode: libjpeg decodes at 1/2, 1/4 or 1/8 of the size, the smallest that suffices."""
 
-import io
 from functools import partial
-from typing import Any, Tuple
+from typing import Tuple
 
 from . import pillow
 
@@ -14,25 +13,9 @@ FORMATS: Tuple[str, ...] = ("JPEG",)
 SCALES = 2
 PRIORITY = 10
 CODE = 'image.draft("RGB", (shorter, shorter))  # right after Image.open(path)'
-LOADER = (
-    """
-from PIL import Image
-
-
-def load(path):
-    with Image.open(path) as opened:
+LOADER = f"""{pillow.OPENED}\
         opened.draft("RGB", (SHORTER, SHORTER))
         return finished(opened.convert("RGB"))
-"""
-    + pillow.FINISHED
-)
+{pillow.FINISHED}"""
 
-
-def decode(Image: Any, shorter: int, data: bytes) -> Any:  # noqa: N803 (a module's name)
-    image = Image.open(io.BytesIO(data))
-    image.draft("RGB", (shorter, shorter))
-    image.load()
-    return image
-
-
-stages = partial(pillow.stages, decode=decode)
+stages = partial(pillow.stages, drafted=True)

@@ -11,18 +11,10 @@ MODULES = ("PIL",)
 BRINGS = ("pillow",)
 PRIORITY = 60
 CODE = 'image = image if image.mode == "RGB" else image.convert("RGB")'
-LOADER = (
-    """
-from PIL import Image
-
-
-def load(path):
-    with Image.open(path) as opened:
+LOADER = f"""{pillow.OPENED}\
         opened.load()
         return finished(opened if opened.mode == "RGB" else opened.convert("RGB"))
-"""
-    + pillow.FINISHED
-)
+{pillow.FINISHED}"""
 
 
 def convert(image: Any) -> Any:

@@ -13,17 +13,9 @@ MODULES = ("PIL",)
 BRINGS = ("pillow",)
 SCALES = 4
 CODE = "image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)"
-LOADER = (
-    """
-from PIL import Image
-
-
-def load(path):
-    with Image.open(path) as opened:
+LOADER = f"""{pillow.OPENED}\
         return finished(opened.convert("RGB"), reducing_gap=2.0)
-"""
-    + pillow.FINISHED
-)
+{pillow.FINISHED}"""
 
 stages = partial(pillow.stages, reducing_gap=2.0)
 """With the value that thumbnail() uses, and Pillow's documentation calls nearly as good as without."""

@@ -9,8 +9,7 @@ BRINGS = ("simplejpeg", "numpy")
 FORMATS = ("JPEG",)
 PRIORITY = 80
 CODE = "Image.fromarray(simplejpeg.decode_jpeg(data))"
-LOADER = (
-    """
+LOADER = f"""
 from pathlib import Path
 
 import numpy
@@ -19,7 +18,6 @@ from PIL import Image
 
 
 def load(path):
-    return numpy.asarray(finished(Image.fromarray(simplejpeg.decode_jpeg(Path(path).read_bytes()))))
-"""
-    + pillow.FINISHED
-)
+    array = simplejpeg.decode_jpeg(Path(path).read_bytes())
+    return numpy.asarray(finished(Image.fromarray(array)))
+{pillow.FINISHED}"""

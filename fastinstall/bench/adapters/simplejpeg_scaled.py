@@ -3,29 +3,14 @@
 Not by factors below two: then decoding the complete picture is faster. Source: simplejpeg's documentation.
 """
 
-from . import pillow
+from . import simplejpeg
 
 NAME = "simplejpeg-scaled"
 TITLE = "simplejpeg, scaled decoding, resized by Pillow"
-MODULES = ("numpy", "simplejpeg", "PIL")
-BRINGS = ("simplejpeg", "numpy")
-FORMATS = ("JPEG",)
+MODULES = simplejpeg.MODULES
+BRINGS = simplejpeg.BRINGS
+FORMATS = simplejpeg.FORMATS
 SCALES = 2
 PRIORITY = 100
 CODE = "simplejpeg.decode_jpeg(data, min_height=shorter, min_width=shorter, min_factor=2)"
-LOADER = (
-    """
-from pathlib import Path
-
-import numpy
-import simplejpeg
-from PIL import Image
-
-
-def load(path):
-    data = Path(path).read_bytes()
-    array = simplejpeg.decode_jpeg(data, min_height=SHORTER, min_width=SHORTER, min_factor=2)
-    return numpy.asarray(finished(Image.fromarray(array)))
-"""
-    + pillow.FINISHED
-)
+LOADER = simplejpeg.LOADER.replace("read_bytes()", "read_bytes(), min_height=SHORTER, min_width=SHORTER, min_factor=2")

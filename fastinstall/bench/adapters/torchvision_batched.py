@@ -14,7 +14,7 @@ BY_HAND = torchvision_io.BY_HAND
 BATCHED = True
 FORMATS = ("JPEG",)
 CODE = 'torchvision.io.decode_jpeg([torchvision.io.read_file(path) for path in batch], mode="RGB", device=device)'
-LOADER = """
+LOADER = f"""
 import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -53,21 +53,11 @@ def load_batch(paths):
     if not paths:
         return []
     images = decode_jpeg([read_file(str(path)) for path in paths], mode=ImageReadMode.RGB, device=DEVICE)
-    return [finished(each).permute(1, 2, 0).contiguous().cpu().numpy() for each in images]
-
-
-def finished(image):
-    scale = SHORTER / min(image.shape[1:])
-    size = [max(1, round(length * scale)) for length in image.shape[1:]]
-    image = functional.resize(image, size, interpolation=InterpolationMode(FILTER), antialias=True)
-    if CROP:
-        top, left = (size[0] - CROP) // 2, (size[1] - CROP) // 2
-        image = image[:, top : top + CROP, left : left + CROP]
-    return image
+    return [finished(each) for each in images]
 
 
 def load(path):
     return load_batch([path])[0]
-"""
+{torchvision_io.FINISHED}"""
 
 trouble = torchvision_io.trouble

@@ -11,7 +11,19 @@ BRINGS = ("torchvision",)
 BY_HAND = "torch and torchvision take gigabytes"
 FORMATS = ("JPEG", "PNG", "WEBP")
 CODE = 'resize(torchvision.io.decode_image(path, mode="RGB"), [shorter], antialias=True)'
-LOADER = """
+FINISHED = """
+
+def finished(image):
+    scale = SHORTER / min(image.shape[1:])
+    size = [max(1, round(length * scale)) for length in image.shape[1:]]
+    image = functional.resize(image, size, interpolation=InterpolationMode(FILTER), antialias=True)
+    if CROP:
+        top, left = (size[0] - CROP) // 2, (size[1] - CROP) // 2
+        image = image[:, top : top + CROP, left : left + CROP]
+    return image.permute(1, 2, 0).contiguous().cpu().numpy()
+"""
+"""The end of a LOADER: what it does with a decoded tensor."""
+LOADER = f"""
 import torch
 from torchvision.io import ImageReadMode, decode_image, read_file
 from torchvision.transforms import InterpolationMode
@@ -21,15 +33,8 @@ torch.set_num_threads(1)  # a DataLoader's worker has one CPU
 
 
 def load(path):
-    image = decode_image(read_file(str(path)), mode=ImageReadMode.RGB)
-    scale = SHORTER / min(image.shape[1:])
-    size = [max(1, round(length * scale)) for length in image.shape[1:]]
-    image = functional.resize(image, size, interpolation=InterpolationMode(FILTER), antialias=True)
-    if CROP:
-        top, left = (size[0] - CROP) // 2, (size[1] - CROP) // 2
-        image = image[:, top : top + CROP, left : left + CROP]
-    return image.permute(1, 2, 0).contiguous().numpy()
-"""
+    return finished(decode_image(read_file(str(path)), mode=ImageReadMode.RGB))
+{FINISHED}"""
 
 
 def trouble() -> str:

@@ -12,8 +12,8 @@ from fastinstall.bench.report import BenchRequest, ImagePipeline
 from fastinstall.cli.common import open_target_to_read, progress_for, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import name_list, positive_number
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.core.home import expand_home
 
 
 def run(arguments: Namespace, context: Context) -> int:

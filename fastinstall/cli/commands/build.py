@@ -24,8 +24,8 @@ from fastinstall.cli.commands.plan import code_of, plan_fleet
 from fastinstall.cli.common import make_request, open_working_session, refuse_together, target_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.fleets import fleet_text, set_text
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.core.home import expand_home
 from fastinstall.fleet.host_plan import plan_set
 from fastinstall.fleet.wheel_set import WheelOutcome, build_set
 from fastinstall.fleet.wheels import build_fleet

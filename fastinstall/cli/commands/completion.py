@@ -3,9 +3,9 @@
 from argparse import Namespace
 from enum import StrEnum
 
+from fastinstall.cli.common import tell
 from fastinstall.cli.completion import completion_script
 from fastinstall.cli.main import Context
-from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.values import immutable
 
@@ -33,8 +33,6 @@ class Completion:
 
 def run(arguments: Namespace, context: Context) -> int:
     """Print it; nothing is installed."""
-    script = completion_script(arguments.shell)
-    if context.console.json:
-        script = dump(document("completion", Completion(shell=Shell(arguments.shell), script=script)))
-    context.console.data(script.removesuffix("\n"))
+    made = Completion(shell=Shell(arguments.shell), script=completion_script(arguments.shell))
+    tell(context, "completion", made, lambda each, _page: each.script.removesuffix("\n"))
     return ExitCode.OK

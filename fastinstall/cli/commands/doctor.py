@@ -4,11 +4,11 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.common import make_request, progress_for, refuse_together, session_of, target_of, tell
+from fastinstall.cli.common import make_request, parse_path, progress_for, refuse_together, session_of, target_of, tell
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, tell_report, tell_survey
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import fix_command
 from fastinstall.model.facts import Environment
 from fastinstall.model.finding import EnvironmentReport, Status
@@ -20,8 +20,6 @@ from fastinstall.observe.session import Session
 if TYPE_CHECKING:
     from fastinstall.elf.cpu import Host
     from fastinstall.plan.plan import Plan
-
-_NOT_BESIDE_COLLECT = ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags")
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -42,11 +40,10 @@ def _collect(arguments: Namespace, context: Context) -> int:
     from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only with --collect)
     from fastinstall.fleet.reports import collect  # noqa: PLC0415 (likewise)
 
-    refuse_together(arguments, "--collect", _NOT_BESIDE_COLLECT)
+    refuse_together(arguments, "--collect", ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags"))
     if arguments.checks:
         raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
-    hosts = expand_home(arguments.hosts) if arguments.hosts else None
-    place = expand_home(arguments.collect)
+    place, hosts = expand_home(arguments.collect), parse_path(arguments.hosts)
     collected = collect(session_of(context), place, hosts, arguments.max_age)
     brief = f"{collected.status}: {collected.summary}"
     tell(context, "collected", collected, (lambda *_: brief) if context.console.quiet else render_collected)

@@ -8,16 +8,15 @@
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import open_target_to_change, open_target_to_read, tell
+from fastinstall.cli.common import open_target_to_change, open_target_to_read, parse_path, tell
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, UsageError
-from fastinstall.core.home import expand_home
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import format_count, quote
 from fastinstall.guard.status import Guards
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
@@ -30,7 +29,6 @@ from fastinstall.pins.pin_project import ProjectChange
 from fastinstall.verbs.guard_install import accept, find_replacement, guards_of, install_guard, remove_guard
 from fastinstall.verbs.project_pin import pin_project, unpin_project
 
-_CHANNEL = "file:///path/of/the/channel"
 _ALSO = """\
 where the environment is made of an environment.yml, that file needs the same, and a channel that outlives the
 environment (fastinstall build --format conda -o ./channel):"""
@@ -57,7 +55,7 @@ def _run(arguments: Namespace, context: Context) -> int:
     if removes and not arguments.project and _tell_nothing_to_remove(session, environment, context):
         return ExitCode.OK
     _ask_consent(arguments, context, str(environment.prefix))
-    project = _find_named_project(arguments)
+    project = parse_path(arguments.project)
     if arguments.action == "install":
         guards = install_guard(session, environment, pin=arguments.pin)
     elif removes:
@@ -113,19 +111,15 @@ def _advise(pins: tuple[PinState, ...], context: Context) -> None:
     """Say what else a pin of conda's needs, for environments that are made from a file."""
     for pin in pins:
         if pin.kind == PinKind.CONDA:
-            lines = environment_lines(_CHANNEL, pin.requirement)
+            lines = environment_lines("file:///path/of/the/channel", pin.requirement)
             context.console.talk("\n".join((_ALSO, *(f"    {line}" for line in lines))))
-
-
-def _find_named_project(arguments: Namespace) -> Path | None:
-    return expand_home(arguments.project) if arguments.project else None
 
 
 def run_pin(arguments: Namespace, context: Context) -> int:
     """Print the change that pins the project; nothing of it is written."""
     session, environment = open_target_to_read(arguments, context)
-    wheels = expand_home(arguments.wheels) if arguments.wheels else None
-    change = pin_project(session, environment, project=_find_named_project(arguments), wheels=wheels)
+    project, wheels = parse_path(arguments.project), parse_path(arguments.wheels)
+    change = pin_project(session, environment, project=project, wheels=wheels)
     if context.console.json:
         tell(context, "pin", change, lambda each, _page: each.diff)
     _tell_change(change, context)
@@ -215,10 +209,9 @@ def _render_guards(guards: Guards, page: Page) -> Iterator[str]:
 def locks_text(report: LockReport, page: Page) -> str:
     """Return two or three lines a finding, and how many files were judged."""
     lines = [line for finding in report.findings for line in _render_lock_finding(finding, page)]
-    number = len(report.files)
-    files = f"{number} file{'s' if number != 1 else ''} checked, {len(report.findings) or 'no'} finding"
-    plural = "" if len(report.findings) == 1 else "s"
-    return join_lines([*lines, page.paint(f"{report.status}: {files}{plural}", report.status)])
+    found = format_count(len(report.findings), "finding") if report.findings else "no findings"
+    told = f"{report.status}: {format_count(len(report.files), 'file')} checked, {found}"
+    return join_lines([*lines, page.paint(told, report.status)])
 
 
 def _render_lock_finding(finding: LockFinding, page: Page) -> Iterator[str]:

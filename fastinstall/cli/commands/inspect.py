@@ -8,7 +8,6 @@ import os
 import re
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import replace
 from enum import Enum
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -42,7 +41,7 @@ def run(arguments: Namespace, context: Context) -> int:
 
     def render(facts: Facts, page: Page) -> str:
         # A report of a bug needs everything.
-        return f"{head}\n{facts_text(facts, replace(page, verbose=page.verbose or redacted))}"
+        return f"{head}\n{facts_text(facts, dataclasses.replace(page, verbose=page.verbose or redacted))}"
 
     tell(context, "facts", facts, render)
     return ExitCode.OK
@@ -88,5 +87,5 @@ def _redact_value(value: Any, remove: Callable[[str], str]) -> Any:  # noqa: ANN
         return {remove(str(key)): _redact_value(item, remove) for key, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: _redact_value(getattr(value, field.name), remove) for field in dataclasses.fields(value)}
-        return replace(value, **fields)
+        return dataclasses.replace(value, **fields)
     return value

@@ -20,8 +20,8 @@ from fastinstall.cli.main import Context
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.core import files, refused_writes
 from fastinstall.core.codec import document, dump
-from fastinstall.core.errors import ExitCode, FailedError, UsageError
-from fastinstall.core.home import expand_home
+from fastinstall.core.directories import expand_home
+from fastinstall.core.errors import ExitCode, FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.model.request import Request
@@ -78,9 +78,7 @@ def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fle
     Raises:
         UsageError: an environment is named beside --hosts.
     """
-    refuse_together(arguments, "--hosts", ("--prefix",))
-    if getattr(arguments, "new_env", None):
-        raise UsageError("--hosts and --new-env exclude each other", hint="give one of the two, --hosts or --new-env")
+    refuse_together(arguments, "--hosts", ("--prefix", "--new-env"))
     from fastinstall.fleet.host_plan import plan_hosts  # noqa: PLC0415 (only with --hosts)
 
     place, python = expand_home(arguments.hosts), target_of(arguments).python

@@ -90,7 +90,6 @@ def _join(done: dict[str, tuple[str, ...]], _page: Page) -> str:
 
 
 _HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")
-_HOLDS = _HEAD.index("HOLDS")
 
 
 def history_text(found: Transactions, page: Page) -> str:
@@ -98,7 +97,7 @@ def history_text(found: Transactions, page: Page) -> str:
     if not found.transactions:
         return "nothing to undo: fastinstall has set up nothing here"
     cells = ((each.id, each.at or "unknown", str(each.state), each.held, each.title) for each in found.transactions)
-    rows = page.table(_HEAD, cells, right=(_HOLDS,))
+    rows = page.table(_HEAD, cells, right=(_HEAD.index("HOLDS"),))
     problems = [f"{each.id}: {each.problem}" for each in found.transactions if each.problem]
     total = f"they hold {format_bytes(found.held_bytes)} in all"
     return "\n".join([*rows, *problems, total])

@@ -14,7 +14,6 @@ from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.cli.text.reports import count_passed, finding_lines, render_speed_table, report_text
-from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import quote
 from fastinstall.model.finding import EnvironmentReport, Status
@@ -66,11 +65,8 @@ def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard:
     """Print what came of a plan: the receipt as JSON, or what is in place; doctor's report and all timings if asked."""
     context.closing.close()  # a line that is alive on the terminal goes first
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
-    if console.json:
-        console.data(dump(document("receipt", receipt)))
-        return ExitCode.OK
-    if not agreed.steps:
-        console.data(agreed.summary)
+    if console.json or not agreed.steps:
+        tell(context, "receipt", receipt, lambda *_: agreed.summary)
         return ExitCode.OK
     report = examine_result(session, outcome)
     if wizard:
@@ -106,10 +102,6 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
 
 
 _FEW = 3
-_KEPT = (
-    "guarded: conda keeps this build (security updates: `fastinstall setup --upgrade`); "
-    "a start-up hook warns when pip or uv replaces it"
-)
 _MATTER = {
     "decode-256-224 500 px": "decode, resize and crop a 500 px photo",
     "decode-256-224 1080p": "decode, resize and crop a 1080p photo",
@@ -141,7 +133,10 @@ def _describe_guard(plan: Plan, receipt: Receipt) -> str:
     if not plan.request.guard:
         return "not guarded: run fastinstall doctor from time to time"
     if receipt.conda is not None and receipt.conda.guard is not None:
-        return _KEPT
+        return (
+            "guarded: conda keeps this build (security updates: `fastinstall setup --upgrade`); "
+            "a start-up hook warns when pip or uv replaces it"
+        )
     return "guarded: a start-up hook warns when another tool replaces it"
 
 

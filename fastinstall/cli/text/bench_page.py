@@ -26,7 +26,7 @@ from fastinstall.bench.report import (
 )
 from fastinstall.bench.wording import format_rate
 from fastinstall.cli.console import Page, join_lines
-from fastinstall.core.messages import format_bytes
+from fastinstall.core.messages import format_bytes, format_count
 from fastinstall.model.finding import Status
 from fastinstall.model.machine import Filesystem, LoaderLimits
 from fastinstall.model.speed import SpeedRow, SpeedTable
@@ -395,11 +395,6 @@ def format_rate_with_workers(rates: Iterable[LoadingRate], workers: LoadingRate 
         return ""
     alike = (each for each in rates if each.workers == workers.workers)
     return next((format_rate(each.images_per_second) for each in alike), "")
-
-
-def format_count(number: int, noun: str) -> str:
-    """Format a number with its noun: "1 image", "3 images"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def summarize_operations(table: SpeedTable) -> str:

@@ -130,7 +130,7 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
         yield from _list_core_copies(stack.core)
         yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
         yield from _list_compiler_rows(stack.core.making)
-        yield from _list_codec_rows(facts)
+        yield from _list_codec_rows(facts, stack.core)
         yield from _list_cpu_demands(facts)
     if facts.runtime is not None:
         yield "features", ", ".join(sorted(facts.runtime.features)) or "none"
@@ -139,12 +139,10 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "guard", "installed" if facts.guard.installed else "not installed"
 
 
-def _list_codec_rows(facts: Facts) -> Iterator[tuple[str, str]]:
+def _list_codec_rows(facts: Facts, core: ImagingCore) -> Iterator[tuple[str, str]]:
     """List the libraries behind the codecs; where they were not asked for, the libjpeg of the core alone."""
-    core = facts.stack.core
     if facts.linkage is None:
-        libraries = core.libraries if core is not None else ()
-        yield from (("jpeg", _format_library(library)) for library in libraries if library.implementation)
+        yield from (("jpeg", _format_library(library)) for library in core.libraries if library.implementation)
         return
     for codec in facts.linkage.codecs:
         yield codec.kind, f"{_format_library(codec.library)}{' (linked in)' if codec.inside else ''}"

@@ -16,7 +16,7 @@ from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import ExitCode, FastinstallError
-from fastinstall.core.messages import listing, quote
+from fastinstall.core.messages import format_count, listing, quote
 from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
 from fastinstall.model.speed import SpeedTable
@@ -70,8 +70,7 @@ def list_stack(facts: Facts) -> tuple[str, ...]:
 
 def count_passed(findings: Iterable[Finding]) -> str:
     """Count the checks that are ok."""
-    number = sum(finding.status is Status.OK for finding in findings)
-    return f"{number} check{'' if number == 1 else 's'} passed"
+    return f"{format_count(sum(finding.status is Status.OK for finding in findings), 'check')} passed"
 
 
 def _summarize(findings: Sequence[Finding]) -> str:
@@ -248,7 +247,7 @@ def _count_reports(survey: Survey) -> str:
     without = f"; {survey.without} without" if survey.without else ""
     if not number:
         return f"no environment with Pillow is known{without}"
-    return f"{number} environment{'' if number == 1 else 's'} with Pillow: {told}{without}"
+    return f"{format_count(number, 'environment')} with Pillow: {told}{without}"
 
 
 NEVER = "never"

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from fastinstall.cli import options
 from fastinstall.cli.console import Console
-from fastinstall.cli.options import REQUEST_OPTIONS, Option, Question, format_flags
+from fastinstall.cli.options import REQUEST_OPTIONS, Option, Question, Reader, format_flags, name_list
 from fastinstall.cli.questions import Asker, ask_text_or_go_back, choose_or_go_back
 from fastinstall.compilers import list_compilers
 from fastinstall.core.errors import FastinstallError
@@ -119,7 +118,7 @@ def _ask_choice(
 
 
 def _ask_typed(
-    talk: WizardConversation, request: Request, name: str, question: Question, read: options.Reader
+    talk: WizardConversation, request: Request, name: str, question: Question, read: Reader
 ) -> Request | None:
     """Ask for a value that is typed, as behind its flag."""
     if question.note:
@@ -142,15 +141,14 @@ def _ask_recipe(talk: WizardConversation, request: Request) -> Request | None:
 
 def _ask_level(talk: WizardConversation, request: Request) -> Request | None:
     levels = recipe_named(talk.session, request.recipe).list_levels(talk.facts.cpu.architecture)
-    answer = ask_levels(talk.asker, levels, request)
-    return None if answer is None else replace(request, level=answer[0], levels=answer[1])
+    return ask_levels(talk.asker, levels, request)
 
 
 def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
     known = recipe_named(talk.session, request.recipe).libraries
 
     def read(text: object) -> tuple[str, ...]:
-        found = options.name_list(text)
+        found = name_list(text)
         if unknown := next((name for name in found if name not in known), None):
             raise ValueError(f"{unknown} is none of {', '.join(known)}")
         return found
@@ -174,11 +172,6 @@ def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
     return _ask_choice(talk, request, "guard", question, meanings)
 
 
-def _ask_conda_engine(talk: WizardConversation, request: Request) -> Request | None:
-    engine = ask_engine(talk.asker, talk.facts, request)
-    return None if engine is None else replace(request, engine=engine)
-
-
 def _ask_compiler(talk: WizardConversation, request: Request) -> Request | None:
     meanings = {
         ToolchainSource.AUTO: "clang from the package index, or the system's compiler",
@@ -187,12 +180,29 @@ def _ask_compiler(talk: WizardConversation, request: Request) -> Request | None:
     return _ask_choice(talk, request, "toolchain", "Which compiler?", meanings)
 
 
+_ENGINES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
+
+
+def ask_engine(talk: WizardConversation, request: Request) -> Request | None:
+    """Ask for `Request.engine`, in conda environments only; None if the person goes back."""
+    facts, there = talk.facts, list_available_engines(talk.facts)
+    meanings: dict[str, str] = {}
+    if there:
+        meanings[CondaInstaller.AUTO] = f"{_ENGINES[there[0]]}, as conda packages that conda knows of"
+    for engine in there:
+        tool = facts.conda.tool if facts.conda is not None and engine is CondaInstaller.CONDA else None
+        meanings[engine] = f"conda packages, by {_ENGINES[engine]} {tool.version if tool else ''}".rstrip()
+    meanings[CondaInstaller.PIP] = "a plain wheel, which conda overwrites sooner or later without a word"
+    answer = choose_or_go_back(talk.asker, "Who installs it?", meanings, default=request.engine)
+    return None if answer is None else replace(request, engine=CondaInstaller(answer))
+
+
 _OWN_QUESTIONS: Mapping[str, Callable[[WizardConversation, Request], Request | None]] = {
     "recipe": _ask_recipe,
     "guard": _ask_guard,
     "level": _ask_level,
     "require": _ask_required,
-    "engine": _ask_conda_engine,
+    "engine": ask_engine,
     "toolchain": _ask_compiler,
 }
 
@@ -221,25 +231,6 @@ def describe_value(option: Option, request: Request) -> str:
     return _write(value, ", ") if value else option.question.empty
 
 
-_ENGINES = {CondaInstaller.CONDA: "conda", CondaInstaller.RATTLER: "py-rattler"}
-
-
-def ask_engine(asker: Asker, facts: Facts, request: Request) -> CondaInstaller | None:
-    """Ask for `Request.engine`, in conda environments only; None if the person goes back."""
-    if not is_conda(facts):
-        return request.engine
-    there = list_available_engines(facts)
-    meanings: dict[str, str] = {}
-    if there:
-        meanings[CondaInstaller.AUTO] = f"{_ENGINES[there[0]]}, as conda packages that conda knows of"
-    for engine in there:
-        tool = facts.conda.tool if facts.conda is not None and engine is CondaInstaller.CONDA else None
-        meanings[engine] = f"conda packages, by {_ENGINES[engine]} {tool.version if tool else ''}".rstrip()
-    meanings[CondaInstaller.PIP] = "a plain wheel, which conda overwrites sooner or later without a word"
-    answer = choose_or_go_back(asker, "Who installs it?", meanings, default=request.engine)
-    return None if answer is None else CondaInstaller(answer)
-
-
 _SEVERAL = "several"
 _LEVELS = {
     "x86-64-v4": "CPUs with AVX-512; resizes slower than x86-64-v3 (2026-11-21)",
@@ -250,7 +241,7 @@ _LEVELS = {
 }
 
 
-def ask_levels(asker: Asker, levels: Sequence[Level], request: Request) -> tuple[str, tuple[str, ...]] | None:
+def ask_levels(asker: Asker, levels: Sequence[Level], request: Request) -> Request | None:
     """Ask for `Request.level` and `Request.levels`; None if the person goes back.
 
     Args:
@@ -269,10 +260,10 @@ def ask_levels(asker: Asker, levels: Sequence[Level], request: Request) -> tuple
     marked = default if default in meanings else AUTO
     answer = choose_or_go_back(asker, "Which CPUs should it run on?", meanings, default=marked)
     if answer is None or answer != _SEVERAL:
-        return None if answer is None else (answer, ())
+        return None if answer is None else replace(request, level=answer, levels=())
     written = ",".join(request.levels or usual)
-    typed = ask_text_or_go_back(asker, "Levels, separated by commas", options.name_list, print, default=written)
-    return None if typed is None else (AUTO, options.name_list(typed))
+    typed = ask_text_or_go_back(asker, "Levels, separated by commas", name_list, print, default=written)
+    return None if typed is None else replace(request, level=AUTO, levels=name_list(typed))
 
 
 def offer_answers(offers: Sequence[RecipePreview]) -> dict[str, str]:

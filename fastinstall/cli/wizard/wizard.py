@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.cost import describe_cost
-from fastinstall.apply.expectations import describe_expected_gain, estimate_seconds
+from fastinstall.apply.expectations import describe_cost, describe_expected_gain, estimate_seconds
 from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks
 from fastinstall.cli.console import Console, Page, join_lines
@@ -15,8 +14,8 @@ from fastinstall.cli.text.facts_page import facts_text
 from fastinstall.cli.text.plan_page import list_cautions, plan_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.home import expand_home
 from fastinstall.core.messages import format_rough_duration, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import EnvironmentKind, Facts

@@ -75,18 +75,13 @@ def open_rattler(means: CondaTools) -> "Rattler":
     Raises:
         RefusedError: py-rattler is not installed; the hint says how to get it.
     """
-    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
+    from importlib.util import find_spec  # noqa: PLC0415 (only where it is used)
 
-    if not has_rattler():
+    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (likewise)
+
+    if find_spec("rattler") is None:
         raise make_missing_extra_error("py-rattler")
     return Rattler(means=means)
-
-
-def has_rattler() -> bool:
-    """Return whether py-rattler is installed beside fastinstall; it is not imported."""
-    from importlib.util import find_spec  # noqa: PLC0415 (needed only where an engine is looked for)
-
-    return find_spec("rattler") is not None
 
 
 def make_missing_extra_error(distribution: str) -> RefusedError:

@@ -33,7 +33,6 @@ _CHANGING = 1800.0  # seconds; packages are downloaded
 _UNLISTED = {"CONDA_REGISTER_ENVS": "false"}
 """Keeps a prefix out of the user's list of environments."""
 _RECORD = "info/repodata_record.json"
-_NONE: Mapping[str, str] = {}
 
 Document = dict[str, Any]
 
@@ -63,7 +62,8 @@ class CondaCommand:
         failures.refuse_frozen(prefix)
         specs = (*(f"{each.name}={each.version}={each.build}" for each in request.ours), *request.specs)
         channels = (write_offered_channel(request.ours, self._means.cache), *request.channels)
-        words = ("--dry-run", "--freeze-installed", *_format_channel_arguments(channels), *specs)
+        named = (word for channel in channels for word in ("-c", channel))
+        words = ("--dry-run", "--freeze-installed", "--override-channels", *named, *specs)
         argv = self._compose("install", prefix, words, offline=request.offline)
         actions = parse_actions(self._invoke(argv, prefix, seconds=_SOLVING))
         ours = {each.dist: each for each in request.ours}
@@ -91,7 +91,7 @@ class CondaCommand:
                 "CONDA_PKGS_DIRS": str(cache),
                 "CONDA_TARGET_PREFIX_OVERRIDE": str(prefix),
             }
-            self._invoke(argv, prefix, settings, seconds=_LINKING)
+            self._invoke(argv, prefix, seconds=_LINKING, **settings)
         linked_records.finalize_linked_records(scratch, prefix, packages)
 
     def change(self, prefix: Path, change: CondaChange) -> None:
@@ -129,15 +129,13 @@ class CondaCommand:
         network = ("--offline",) if offline or self._means.offline else ()
         return (*self._tool.command, verb, "--json", "-q", "-y", "-p", str(prefix), *network, *words)
 
-    def _invoke(
-        self, argv: tuple[str, ...], prefix: Path, settings: Mapping[str, str] = _NONE, *, seconds: float
-    ) -> tuple[Document, ...]:
+    def _invoke(self, argv: tuple[str, ...], prefix: Path, *, seconds: float, **settings: str) -> tuple[Document, ...]:
         """Run it to its end.
 
         Args:
             prefix: the environment whose settings apply, as if it were active.
-            settings: variables to add to the user's.
             seconds: before it is killed.
+            settings: variables to add to the user's.
 
         Returns:
             What it printed.
@@ -147,7 +145,7 @@ class CondaCommand:
             FailedError: it fails; with its own message.
             RefusedError: the environment is frozen, locked, or not writable.
         """
-        variables = make_conda_variables(self._means.variables, {"CONDA_PREFIX": str(prefix), **settings})
+        variables = make_conda_variables(self._means.variables, CONDA_PREFIX=str(prefix), **settings)
         completed = run(argv, environment=variables, check=False, timeout=seconds)
         documents = parse_documents(completed.stdout)
         error = find_error(documents)
@@ -191,17 +189,13 @@ class CondaCommand:
             nothing = listing.parent / "nothing"
             words = ("--no-default-packages", "--download-only", "--file", str(listing))
             try:
-                self._invoke(self._compose("create", nothing, words), nothing, _UNLISTED, seconds=_CHANGING)
+                self._invoke(self._compose("create", nothing, words), nothing, seconds=_CHANGING, **_UNLISTED)
             except FastinstallError as error:
                 problem = error  # some versions miss a Python in what they only download for
         directory = self._find_extracted(package)
         if directory is None:
             raise problem or FailedError(f"{package.dist}: conda downloaded it, but no package cache has it")
         return directory
-
-
-def _format_channel_arguments(channels: Sequence[str]) -> tuple[str, ...]:
-    return ("--override-channels", *(word for channel in channels for word in ("-c", channel)))
 
 
 @contextmanager
@@ -254,10 +248,10 @@ _OURS = {
 }
 
 
-def make_conda_variables(variables: Mapping[str, str], more: Mapping[str, str] | None = None) -> dict[str, str]:
+def make_conda_variables(variables: Mapping[str, str], **more: str) -> dict[str, str]:
     """Return the environment for the user's conda: the user's own, less what would lead it elsewhere."""
     kept = {name: value for name, value in variables.items() if name not in _DROPPED}
-    return {**kept, **_OURS, **(more or {})}
+    return {**kept, **_OURS, **more}
 
 
 _DECODER = json.JSONDecoder()

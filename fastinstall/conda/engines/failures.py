@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.core.process import CommandError, Completed
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 from fastinstall.model.dependants import name_of_spec
+from fastinstall.observe.conda.prefix import read_pinned_specs
 
 _LINES = 24
 
@@ -138,8 +138,7 @@ def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallErr
     name = str(told.get("exception_name") or "error")
     if name in f"{_NO_SOLUTION.names} {_MISSING.names}".split():
         # Some solvers speak of pins as such, others call missing what is pinned and not on offer.
-        lines = foreign.text_if_there(prefix / "conda-meta" / "pinned").splitlines()
-        pinned = {name_of_spec(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#")}
+        pinned = set(map(name_of_spec, read_pinned_specs(prefix / "conda-meta")))
         missing = {name_of_spec(each) for each in re.findall(r"^\s*- (\S+)", text, re.MULTILINE)}
         if pinned and (re.search(r"\bpin(ned|-\d)", text) or pinned & missing):
             name = "PinnedError"

@@ -121,11 +121,11 @@ def _name_replacement(facts: Facts, receipt: Receipt) -> str:
     One of conda's comes with the command that brought it. Empty if nothing says so.
     """
     core, owner = facts.stack.core, owners.find_foreign_owner(facts, receipt)
+    claimants = [each for each in owners.list_claimants(facts) if each.owner is not None]
+    claimant = next((each for each in claimants if each.owner == owner), None)
     if core is not None and core.sha256 != receipt.core.sha256:
-        bringers = (each for each in facts.stack.owners if owners.holds_core(owners.claimant_of(facts, each), facts))
-        owner = next(bringers, owner)
-    if owner is not None:
-        claimant = owners.claimant_of(facts, owner)
+        claimant = next((each for each in claimants if owners.holds_core(each, facts)), claimant)
+    if claimant is not None:
         arrival = owners.describe_arrival(facts, claimant.package.dist) if claimant.package is not None else ""
         return f"{claimant.description}{arrival}"
     package = owners.find_foreign_package(facts, receipt)

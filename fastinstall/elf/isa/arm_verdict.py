@@ -11,14 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastinstall.core.architecture import AARCH64
-from fastinstall.elf.dynamic_symbols import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
+from fastinstall.elf.dynamic_symbols import SYMBOL, read_relocations, symbol_entries
 from fastinstall.elf.image import EXECUTABLE, LOAD, ElfError, ElfImage, open_image
 from fastinstall.elf.isa.scan import Confidence, IsaScan
 from fastinstall.elf.symbols import read_sections
 
 _PROGRAM_BITS, _EXECUTABLE_SECTION = 1, 4
 _INDIRECT = 1032  # R_AARCH64_IRELATIVE
-_RELOCATION = 24
 _ASKING = frozenset({"getauxval", "__getauxval"})
 
 
@@ -66,12 +65,7 @@ def _imports_answers(image: ElfImage) -> bool:
     """Return whether another file tells it what the CPU has, or the loader chooses functions by that."""
     entries = SYMBOL.iter_unpack(symbol_entries(image))
     names = {image.strings.text(name) for name, _, _, section, _, _ in entries if name and not section}
-    return not _ASKING.isdisjoint(names) or any(
-        image.read_at(image.tags[table] + 8 + _RELOCATION * index, 4) == _INDIRECT.to_bytes(4, "little")
-        for table, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ))
-        if table in image.tags
-        for index in range(image.tags.get(length, 0) // _RELOCATION)
-    )
+    return not _ASKING.isdisjoint(names) or any(kind == _INDIRECT for _, kind, _, _ in read_relocations(image))
 
 
 TOLD_APART = ("atomics", "crc32", "asimdrdm", "asimdhp", "asimdfhm", "asimddp", "i8mm", "bf16", "sve")

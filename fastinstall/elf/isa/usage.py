@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from fastinstall.core.values import immutable
-from fastinstall.elf.dynamic_symbols import JMPREL, PLTRELSZ, RELA, RELASZ, SYMBOL, symbol_entries
+from fastinstall.elf.dynamic_symbols import SYMBOL, read_relocations, symbol_entries
 from fastinstall.elf.image import EXECUTABLE, LOAD, WRITABLE, ElfError, ElfImage
 from fastinstall.elf.isa.instructions import (
     References,
@@ -177,7 +177,6 @@ def _list_unwind_bounds(image: ElfImage) -> Iterator[tuple[int, int]]:
 _RELRSZ, _RELR = 35, 36
 _INIT, _FINI = 12, 13
 _WORD64, _COPY, _GLOBAL, _JUMP, _RELATIVE, _INDIRECT = 1, 5, 6, 7, 8, 37
-_RELOCATION = struct.Struct("<QQq")
 _NAMED, _POINTING = frozenset({_WORD64, _COPY, _GLOBAL, _JUMP}), frozenset({_WORD64, _GLOBAL, _JUMP})
 _WORDS_OF_A_MAP = 63
 _ASKING = frozenset({"getauxval", "__cpu_model", "__cpu_indicator_init", "__x86_get_cpuid_feature_leaf"})
@@ -215,7 +214,7 @@ def read_links(image: ElfImage) -> Links:
     wanted = {index for index, name in imported if image.strings.text(name) in _ASKING}
     pointers = dict(_read_packed_relocations(image))
     asking, resolvers = set(), set()
-    for place, kind, symbol, addend in _read_relocations(image):
+    for place, kind, symbol, addend in read_relocations(image):
         if kind == _RELATIVE:
             pointers[place] = addend
         elif kind == _INDIRECT:
@@ -236,16 +235,6 @@ def read_links(image: ElfImage) -> Links:
             if not segment.flags & WRITABLE
         ),
     )
-
-
-def _read_relocations(image: ElfImage) -> Iterator[tuple[int, int, int, int]]:
-    """Place, kind, symbol's index and addend of each."""
-    for table, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
-        size = image.tags.get(length, 0)
-        if table in image.tags and size:
-            content = image.read_at(image.tags[table], size - size % _RELOCATION.size)
-            for place, information, addend in _RELOCATION.iter_unpack(content):
-                yield place, information & 0xFFFFFFFF, information >> 32, addend
 
 
 def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:

@@ -18,8 +18,8 @@ from itertools import chain
 from pathlib import Path
 
 from fastinstall.core import foreign
+from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import DocumentError, RefusedError
-from fastinstall.core.home import expand_home
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import immutable
 from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml

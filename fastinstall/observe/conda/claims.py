@@ -5,7 +5,6 @@ RECORD format: PyPA "Recording installed projects". Files are compared by size, 
 links.
 """
 
-import base64
 import hashlib
 import os
 import stat
@@ -21,7 +20,7 @@ from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaClaim, CondaClash
 from fastinstall.model.facts import Distribution
 from fastinstall.observe.conda.records import CondaRecords, Fields, UnreadableRecordError, matters, read_all_fields
-from fastinstall.observe.stack import digest_file, read_rows
+from fastinstall.observe.stack import decode_digest, digest_file, read_rows
 
 _BYTECODE = (".pyc", ".pyo")
 TELLING = (".dist-info/INSTALLER", ".dist-info/RECORD", ".dist-info/METADATA")
@@ -291,14 +290,5 @@ def _read_recorded_files(record: Path, site_packages: str) -> tuple[ClaimedFile,
     for path, digest, size in read_rows(foreign.bytes_or_empty(record)):
         place = os.path.normpath(f"{site_packages}/{path}")
         length = int(size) if size.isdecimal() else None
-        found.append(ClaimedFile(path=place, wanted=place, size=length, sha256=_convert_digest(digest)))
+        found.append(ClaimedFile(path=place, wanted=place, size=length, sha256=decode_digest(digest)))
     return tuple(found)
-
-
-def _convert_digest(digest: str) -> str:
-    """Convert a digest of RECORD ("sha256=...", base64 without padding) to conda's form; empty for other algorithms."""
-    algorithm, _, encoded = digest.partition("=")
-    try:
-        return base64.urlsafe_b64decode(f"{encoded}=").hex() if algorithm == "sha256" else ""
-    except ValueError:
-        return ""

@@ -18,7 +18,6 @@ from fastinstall.observe.conda.channels import channels_of_environment, read_con
 from fastinstall.observe.conda.claims import observe_claims
 from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.conda.records import read_records
-from fastinstall.observe.stack import observe_distributions
 
 
 def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observed already, is asked of every probe of files)
@@ -27,24 +26,22 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
     replaced: tuple[str, ...],
     variables: Mapping[str, str],
     *,
+    distributions: tuple[Distribution, ...],
     tool: bool = False,
     thorough: bool = True,
-    distributions: tuple[Distribution, ...] | None = None,
 ) -> Conda:
     """Return conda's knowledge of an environment, from its files.
 
     Args:
         replaced: names of distributions that provide PIL, normalised.
         variables: the shell's environment variables.
+        distributions: those that claim files of PIL.
         tool: also look for the conda executable.
         thorough: read every relevant file. Otherwise, a file with one claimant that has not changed since its
             record was written, by its times, counts as recorded.
-        distributions: those that claim files of PIL, if observed already.
     """
     conda_meta, site = prefix / "conda-meta", _relativize(interpreter.site_packages, prefix)
     records = read_records(conda_meta)
-    if distributions is None:
-        distributions = tuple(each for each in observe_distributions(prefix / site) if each.name in replaced)
     found = observe_claims(prefix, records, replaced, site, distributions, thorough=thorough)
     executable = find_conda(variables, prefix)
     root = Path(executable.root) if executable is not None else None
@@ -77,7 +74,6 @@ _ASIDE = ".c~"
 _TRASH = ".conda_trash"
 _TRASH_DIRECTORY = ".trash"
 _PLACES = ("", "conda-meta", "bin", "lib", "include")
-_SITE_PACKAGES = "site-packages"
 
 
 def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
@@ -88,7 +84,7 @@ def observe_stale(prefix: Path, site: str) -> tuple[str, ...]:
     """
     found = []
     for name in foreign.list_names(prefix / "lib"):
-        place = f"lib/{name}/{_SITE_PACKAGES}"
+        place = f"lib/{name}/site-packages"
         if name.startswith("python") and place != site and not (prefix / "lib" / name).is_symlink():
             held = foreign.list_names(prefix / place)
             found += [place] if any(each == "PIL" or each.endswith(".dist-info") for each in held) else []

@@ -32,7 +32,6 @@ _KINDS: dict[str, tuple[type, str]] = {
     **dict.fromkeys(("depends", "constrains"), (list, "a list of strings")),
     "build_number": (int, "a number"),
 }
-_SUFFIX = ".json"
 _DASHES = 2
 
 _MATTERING = re.compile(
@@ -79,7 +78,7 @@ def read_records(conda_meta: Path) -> CondaRecords:
     unreadable: dict[str, str] = {}
     claiming: set[str] = set()
     for name in foreign.list_names(conda_meta):
-        if not name.endswith(_SUFFIX) or name.startswith("._"):  # macOS keeps these on foreign file systems
+        if not name.endswith(".json") or name.startswith("._"):  # macOS keeps these on foreign file systems
             continue
         try:
             package, listed = _read(conda_meta / name)

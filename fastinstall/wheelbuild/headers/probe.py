@@ -118,8 +118,7 @@ def preprocess(request: BuildRequest, directories: Iterable[Path], program: str)
     Raises:
         FailedError: the preprocessor refuses it.
     """
-    python = (request.interpreter.include,)
-    include = include_flags((*directories, *map(Path, python)))
+    include = include_flags((*directories, Path(request.interpreter.include)))
     last = tuple(f"-idirafter{directory}" for directory in _list_header_directories(request, directories))
     flags = ("-pthread", *request.step.targets[0].cflags, *include, *last)
     argv = (*request.compiler.command, *flags, "-E", "-P", "-dD", "-x", "c", "-")
@@ -211,10 +210,9 @@ def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> F
 
 def missing_python_headers(request: BuildRequest) -> FailedError:
     """Return the error that Python.h is missing from the interpreter's include directory."""
-    minor = ".".join(request.interpreter.version.split(".")[:2])
     return FailedError(
         f"{request.interpreter.include}/Python.h is missing: {request.interpreter.executable} has no C headers",
-        hint=explain_packages(request, BuildNeeds(python=minor)),
+        hint=explain_packages(request, BuildNeeds(python=request.interpreter.minor)),
     )
 
 

@@ -9,13 +9,13 @@ says what to put there.
 """
 
 import html
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote as quote_parse
 
 from fastinstall.core.architecture import ARCHITECTURES, level_label
+from fastinstall.core.codec import dump
 from fastinstall.core.values import immutable
 from fastinstall.index.selection import parse_filename
 
@@ -55,10 +55,10 @@ def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
         projects.setdefault(file.name, []).append(file)
     links = (f'<a href="{quote_parse(name)}/">{html.escape(name)}</a>' for name in projects)
     root = {"meta": {"api-version": _VERSION}, "projects": [{"name": name} for name in projects]}
-    pages = {"index.html": _render_page("Simple index", links), "index.json": _format_json(root)}
+    pages = {"index.html": _render_page("Simple index", links), "index.json": dump(root)}
     for name, offered in projects.items():
         pages[f"{name}/index.html"] = _render_page(f"Links for {name}", map(_render_file_link, offered))
-        pages[f"{name}/index.json"] = _format_json(_make_project_document(name, offered))
+        pages[f"{name}/index.json"] = dump(_make_project_document(name, offered))
     return pages
 
 
@@ -123,10 +123,6 @@ def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
     if file.has_provenance:
         described["provenance"] = f"{_make_file_address(file)}.provenance"
     return described
-
-
-def _format_json(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _make_file_address(file: IndexedFile) -> str:

@@ -16,7 +16,6 @@ from fastinstall.apply.carry_out import make_execution_context
 from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
-from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import CaseDifference
@@ -120,7 +119,7 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
     levels = ("x86-64-v2", LEVEL)  # by GCC, whose sanitizers the variants are built with
     request = Request(recipe="pillow-fast", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
-    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
+    context = make_execution_context(session, plan)
     step = next(step for step in plan.steps if isinstance(step, Build))
     return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)
 

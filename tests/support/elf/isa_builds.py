@@ -21,7 +21,6 @@ from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.elf.cpu import Cpu, level_of
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
-from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
 from fastinstall.plan.make import plan_build
 from fastinstall.steps.build import Build
@@ -154,6 +153,6 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
     request = Request(recipe="pillow-simd", version=VERSION, level=LEVEL, toolchain=ToolchainSource.SYSTEM)
     plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
-    context = make_execution_context(session, plan, recipe_named(session, request.recipe))
+    context = make_execution_context(session, plan)
     step = next(step for step in plan.steps if isinstance(step, Build))
     return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)

@@ -1,19 +1,30 @@
 """Questions of the wizard whose answers are a few values, and what each of them means."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.suite.golden import Golden
 from support.terminal.answers import AskedPerson
-from support.values.builders import advisory, changed, conda_facts, recipe, stock_facts
+from support.values.builders import advisory, changed, conda_facts, recipe
+from support.values.sessions import a_session
 
-from fastinstall.cli.wizard.choices import ask_engine, ask_levels, offer_answers, offer_meanings
+from fastinstall.cli.console import Console
+from fastinstall.cli.wizard.choices import (
+    WizardConversation,
+    ask_engine,
+    ask_levels,
+    offer_answers,
+    offer_meanings,
+)
 from fastinstall.model.advisories import Severity
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
+from fastinstall.observe.environments import NamedTarget
+from fastinstall.observe.session import Session
 from fastinstall.plan.versions import VersionChoice
 from fastinstall.verbs.recipe_comparison import RecipePreview
 
@@ -21,6 +32,18 @@ from fastinstall.verbs.recipe_comparison import RecipePreview
 def facts(*, conda: bool, rattler: bool) -> Facts:
     changes: dict[str, object] = {"toolchain": {"rattler": rattler}}
     return changed(conda_facts(), changes if conda else {**changes, "conda": {"tool": None}})
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return a_session(tmp_path)
+
+
+def _ask_engine(session: Session, seen: Facts, person: AskedPerson, before: CondaInstaller) -> CondaInstaller | None:
+    target = NamedTarget(prefix=Path(seen.environment.prefix))
+    talk = WizardConversation(session=session, target=target, facts=seen, asker=person, console=Console(quiet=True))
+    chosen = ask_engine(talk, Request(engine=before))
+    return None if chosen is None else chosen.engine
 
 
 @pytest.mark.parametrize(
@@ -32,30 +55,23 @@ def facts(*, conda: bool, rattler: bool) -> Facts:
         (facts(conda=False, rattler=False), ["pip"]),
     ],
 )
-def test_only_what_is_there_is_offered_and_the_way_back(seen: Facts, offered: list[str]) -> None:
+def test_only_what_is_there_is_offered_and_the_way_back(session: Session, seen: Facts, offered: list[str]) -> None:
     person = AskedPerson()
-    assert ask_engine(person, seen, Request()) == offered[0]
+    assert _ask_engine(session, seen, person, CondaInstaller.AUTO) == offered[0]
     assert list(person.offered) == [*offered, "back"]
-    assert ask_engine(AskedPerson("back"), seen, Request()) is None
+    assert _ask_engine(session, seen, AskedPerson("back"), CondaInstaller.AUTO) is None
 
 
-def test_what_was_wished_for_is_marked_first() -> None:
-    assert (
-        ask_engine(AskedPerson(), facts(conda=True, rattler=True), Request(engine=CondaInstaller.PIP))
-        is CondaInstaller.PIP
-    )
+def test_what_was_wished_for_is_marked_first(session: Session) -> None:
+    seen = facts(conda=True, rattler=True)
+    assert _ask_engine(session, seen, AskedPerson(), CondaInstaller.PIP) is CondaInstaller.PIP
 
 
-def test_the_wheel_is_offered_with_its_weakness() -> None:
+def test_the_wheel_is_offered_with_its_weakness(session: Session) -> None:
     person = AskedPerson("rattler")
-    assert ask_engine(person, facts(conda=True, rattler=True), Request()) is CondaInstaller.RATTLER
+    seen = facts(conda=True, rattler=True)
+    assert _ask_engine(session, seen, person, CondaInstaller.AUTO) is CondaInstaller.RATTLER
     assert "conda overwrites" in person.meanings["pip"]
-
-
-def test_nobody_is_asked_where_conda_manages_nothing() -> None:
-    person = AskedPerson("never given")
-    assert ask_engine(person, stock_facts(), Request()) is CondaInstaller.AUTO
-    assert person.questions == []
 
 
 @pytest.mark.parametrize(
@@ -75,7 +91,8 @@ def test_nobody_is_asked_where_conda_manages_nothing() -> None:
 def test_one_level_or_several_are_asked_for(
     answers: tuple[str, ...], before: Request, asked: tuple[str, tuple[str, ...]] | None
 ) -> None:
-    assert ask_levels(AskedPerson(*answers), recipe().levels, before) == asked
+    chosen = ask_levels(AskedPerson(*answers), recipe().levels, before)
+    assert chosen == (None if asked is None else replace(before, level=asked[0], levels=asked[1]))
 
 
 def test_every_answer_says_what_it_means() -> None:
@@ -88,7 +105,7 @@ def test_every_answer_says_what_it_means() -> None:
 def test_a_machine_with_one_level_is_not_asked_for_several() -> None:
     person = AskedPerson()
     level = Level(name="armv8-a", architecture="aarch64", requires=("fp", "asimd"), cflags=("-march=armv8-a",))
-    assert ask_levels(person, (level,), Request()) == ("auto", ())
+    assert ask_levels(person, (level,), Request()) == Request()
     assert set(person.meanings) == {"auto", "armv8-a"}
     assert "not measured" in person.meanings["armv8-a"]
 

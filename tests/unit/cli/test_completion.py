@@ -37,11 +37,11 @@ ACTIONS = {
 }
 
 
-def _completer(verb: str, name: str) -> BaseCompleter | None:
+def _completer(verb: str, name: str) -> BaseCompleter | WordsCompleter | None:
     return getattr(ACTIONS[verb, name], "completer", None)
 
 
-def _offered(completer: BaseCompleter | None, typed: str = "") -> Iterable[str]:
+def _offered(completer: BaseCompleter | WordsCompleter | None, typed: str = "") -> Iterable[str]:
     assert completer is not None
     action, given = argparse.Action([], "unused"), argparse.Namespace()
     return completer(prefix=typed, action=action, parser=argparse.ArgumentParser(), parsed_args=given)

@@ -50,7 +50,7 @@ def test_variables_of_the_user_stay_but_for_those_that_mislead() -> None:
         "PYTHONPATH": "/x",
         "CONDA_AUTO_UPDATE_CONDA": "true",
     }
-    made = make_conda_variables(given, {"CONDA_PREFIX": "/env"})
+    made = make_conda_variables(given, CONDA_PREFIX="/env")
     assert {name: made.get(name) for name in given} == {
         "PATH": "/bin",
         "CONDARC": "/rc",

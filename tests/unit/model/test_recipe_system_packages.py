@@ -1,7 +1,7 @@
 import pytest
 from support.values.builders import recipe
 
-from fastinstall.model.recipe import ELSEWHERE, INSTALL, BuildNeeds, NativeRequirement
+from fastinstall.model.recipe import ELSEWHERE, PACKAGE_MANAGERS, BuildNeeds, NativeRequirement
 
 JPEG = recipe().libraries["jpeg"]
 TIFF = NativeRequirement(header="tiffio.h", link="tiff", apk=("tiff-dev",), zypper=("libtiff-devel",))
@@ -13,7 +13,7 @@ def test_each_package_is_named_once() -> None:
     assert needs.list_packages("apt") == ("gcc", "libc6-dev", "python3.12-dev", *JPEG.apt)
 
 
-@pytest.mark.parametrize("manager", INSTALL)
+@pytest.mark.parametrize("manager", PACKAGE_MANAGERS)
 def test_every_package_manager_has_names_for_compiler_and_python(manager: str) -> None:
     assert len(BuildNeeds(python="3.12", compiler=True).list_packages(manager)) > 1
 

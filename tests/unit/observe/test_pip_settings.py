@@ -7,7 +7,7 @@ import pytest
 
 from fastinstall.core.errors import RefusedError
 from fastinstall.observe.pip_pins import insertion
-from fastinstall.observe.pip_settings import links_of, observe_pip_settings
+from fastinstall.observe.pip_settings import links_beside, observe_pip_settings
 
 
 @pytest.fixture
@@ -21,6 +21,10 @@ def variables(tmp_path: Path) -> dict[str, str]:
 def _read(prefix: Path, variables: dict[str, str]) -> list[tuple[str, str]]:
     found = observe_pip_settings(prefix, variables)
     return [(each.section, each.value) for each in found if not each.origin.startswith("/etc/")]
+
+
+def _find_links(prefix: Path, variables: dict[str, str]) -> None:
+    links_beside(prefix, observe_pip_settings(prefix, variables))
 
 
 def test_sections_come_before_files_and_variables_after_both(tmp_path: Path, variables: dict[str, str]) -> None:
@@ -50,16 +54,16 @@ def test_a_file_that_is_named_is_read_last_and_instead_of_the_persons(
     named = {**variables, "PIP_CONFIG_FILE": str(tmp_path / "named.conf")}
     assert _read(tmp_path / "env", named) == [("install", "/named")]
     with pytest.raises(RefusedError, match=r"named\.conf: \[install\] find-links"):
-        links_of(tmp_path / "env", named)
+        _find_links(tmp_path / "env", named)
 
 
 def test_where_no_file_is_read_a_pin_would_do_nothing(tmp_path: Path, variables: dict[str, str]) -> None:
     with pytest.raises(RefusedError, match="PIP_CONFIG_FILE=/dev/null"):
-        links_of(tmp_path / "env", {**variables, "PIP_CONFIG_FILE": os.devnull})
+        _find_links(tmp_path / "env", {**variables, "PIP_CONFIG_FILE": os.devnull})
 
 
 def test_what_a_constraint_says_of_pillow_is_told(tmp_path: Path, variables: dict[str, str]) -> None:
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("numpy<2\npillow-heif<1\nPillow <13  # why\n")
     with pytest.raises(RefusedError, match=r"with 'Pillow <13  # why'"):
-        links_of(tmp_path / "env", {**variables, "PIP_CONSTRAINT": str(constraints)})
+        _find_links(tmp_path / "env", {**variables, "PIP_CONSTRAINT": str(constraints)})

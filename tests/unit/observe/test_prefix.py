@@ -18,7 +18,9 @@ REPLACED = ("pillow", "pil", "pillow-simd")
 
 def _observe(prefix: Path, *, site_packages: Path | None = None, tool: bool = False) -> Conda:
     interpreter = replace(healthy_facts().interpreter, site_packages=site_packages or prefix / SITE)
-    return observe_conda(prefix, interpreter, REPLACED, {"HOME": str(prefix / "home")}, tool=tool)
+    distributions = tuple(each for each in observe_distributions(prefix / SITE) if each.name in REPLACED)
+    variables = {"HOME": str(prefix / "home")}
+    return observe_conda(prefix, interpreter, REPLACED, variables, distributions=distributions, tool=tool)
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def test_an_environment_behind_a_link_is_the_same(prefix: Path) -> None:
     assert _observe(prefix.parent / "link", site_packages=prefix / SITE) == _observe(prefix)
 
 
-def test_distributions_that_were_observed_already_are_taken(prefix: Path) -> None:
+def test_only_the_distributions_that_are_given_claim_files(prefix: Path) -> None:
     interpreter = replace(healthy_facts().interpreter, site_packages=prefix / SITE)
     known = observe_distributions(prefix / SITE)
     assert observe_conda(prefix, interpreter, REPLACED, {}, distributions=()).clashes == ()

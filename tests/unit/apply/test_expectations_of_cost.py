@@ -8,7 +8,7 @@ import pytest
 from support.suite.golden import Golden
 from support.values.builders import environment
 
-from fastinstall.apply.cost import describe_cost, estimate_cost
+from fastinstall.apply.expectations import describe_cost, estimate_cost
 from fastinstall.compilers import list_wheel_compilers
 from fastinstall.core.files import sha256
 from fastinstall.index.downloads import copy_local_file, store_download
