@@ -22,6 +22,7 @@ from support.suite.run_counts import VARIABLE, closing_line, read_counts
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 _ELSEWHERE = "--elsewhere"
+_FAST = ("tests/unit", "tests/repository")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -65,9 +66,9 @@ def _parts(types: Part, space: Path, extent: Sequence[str]) -> list[tuple[str, P
         ("ruff format", _command(tool("ruff"), "format", "--check", ".")),
         ("import-linter", _command(tool("lint-imports"))),
         ("deptry", _command(tool("deptry"), ".")),
-        ("unit tests", _command(sys.executable, "-m", "pytest", "tests/unit")),
+        ("unit tests", _command(sys.executable, "-m", "pytest", *_FAST)),
         ("mypy", types),
-        ("integration and end-to-end tests", _side_by_side(space / "b", "--ignore", "tests/unit", *words)),
+        ("integration and end-to-end tests", _side_by_side(space / "b", *(f"--ignore={folder}" for folder in _FAST), *words)),
         *(_elsewhere(space) if _ELSEWHERE in extent else ()),
     ]
 

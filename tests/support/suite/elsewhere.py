@@ -25,7 +25,7 @@ SYSTEM_PYTHON = Path("/usr/bin/python3")
 SUITE = "trixie"
 _INCLUDED = ("python3", "python3-venv", "ca-certificates")
 _SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
-_IN_BOTH = ("tests/unit", "tests/integration/test_binary_loader.py")
+_IN_BOTH = ("tests/unit", "tests/repository", "tests/integration/test_binary_loader.py")
 _BY_SYSTEM_PYTHON = (
     *_IN_BOTH,
     *("tests/integration/test_guard_trees.py", "tests/integration/test_hostile_archives.py"),
