@@ -68,7 +68,10 @@ def _parts(types: Part, space: Path, extent: Sequence[str]) -> list[tuple[str, P
         ("deptry", _command(tool("deptry"), ".")),
         ("unit tests", _command(sys.executable, "-m", "pytest", *_FAST)),
         ("mypy", types),
-        ("integration and end-to-end tests", _side_by_side(space / "b", *(f"--ignore={folder}" for folder in _FAST), *words)),
+        (
+            "integration and end-to-end tests",
+            _side_by_side(space / "b", *(f"--ignore={folder}" for folder in _FAST), *words),
+        ),
         *(_elsewhere(space) if _ELSEWHERE in extent else ()),
     ]
 
