@@ -54,8 +54,14 @@ def test_menus_stand_on_a_screen_with_what_each_answer_means(sandbox: Sandbox, p
     variables = sandbox.variables({"FASTINSTALL_CACHE_DIR": str(cache)})
     with terminal("setup", variables=variables, directory=place) as shown:
         person, menus = Person(shown=shown), []
-        for question, label in ((WHERE, "./.venv"), (MENU, "Customize"), (TOPICS, "CPU level"), (LEVELS, "Back")):
+        for question, label, last in (
+            (WHERE, "./.venv", "Cancel"),
+            (MENU, "Customize", "Cancel"),
+            (TOPICS, "CPU level", "Details"),
+            (LEVELS, "Back", "Back"),
+        ):
             person.reads(question)
+            assert person.keys(last), "answers that are still being written"
             way = person.keys(label)
             menus.append("\n".join(shown.rows).strip())
             shown.press(*way, ENTER)

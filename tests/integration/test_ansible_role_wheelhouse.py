@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleActionFail  # type: ignore[import-untyped]  # Ansible tells nothing of its types
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure  # type: ignore[import-untyped]  # Ansible tells nothing of its types
 from support.ansible.plays import COLLECTION
 
 _SPECIFICATION = importlib.util.spec_from_file_location(
@@ -80,6 +80,33 @@ def test_a_damaged_fleet_file_is_named(tmp_path: Path, text: str) -> None:
 def test_a_wheelhouse_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(AnsibleActionFail, match="not a wheelhouse"):
         shipping.manifest_for(tmp_path / "nowhere", "web1")
+
+
+class CutOff(shipping.ActionModule):  # type: ignore[misc]
+    """On a host whose shell is gone before all of the module is sent to it; `python -c pass` there has an exit code."""
+
+    def __init__(self, exit_code: int) -> None:
+        self._exit_code = exit_code
+        self._discovered_interpreter = "/usr/bin/python3"
+
+    def _execute_module(self, **_module: object) -> dict[str, Any]:
+        raise AnsibleConnectionFailure("Data could not be sent to remote host")
+
+    def _low_level_execute_command(self, command: str) -> dict[str, Any]:
+        assert command == "/usr/bin/python3 -c pass"
+        return {"rc": self._exit_code, "stdout": "", "stderr": "sh: 1: /usr/bin/python3: not found"}
+
+
+def test_a_host_without_python_is_told_however_early_its_shell_is_gone() -> None:
+    result = CutOff(127)._asked({}, {})
+    assert result["failed"]
+    assert result["msg"].startswith("this host has no Python for Ansible's modules: sh: 1: ")
+    assert result["hint"].startswith("install Python")
+
+
+def test_a_host_with_python_that_is_cut_off_is_not_reached() -> None:
+    with pytest.raises(AnsibleConnectionFailure):
+        CutOff(0)._asked({}, {})
 
 
 def _wheelhouse(directory: Path) -> Path:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import tempfile
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
 if TYPE_CHECKING:
@@ -51,7 +52,15 @@ class ActionModule(ActionBase):
         return {**result, **checksum}
 
     def _asked(self, given: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        result: dict[str, Any] = self._execute_module(module_name=_MODULE, module_args=given, task_vars=variables)
+        try:
+            result: dict[str, Any] = self._execute_module(module_name=_MODULE, module_args=given, task_vars=variables)
+        except AnsibleConnectionFailure:
+            # So it ends too where a shell that finds no Python is gone before all of the module is sent to it.
+            python = getattr(self, "_discovered_interpreter", None) or "python3"
+            result = self._low_level_execute_command(f"{shlex.quote(python)} -c pass")
+            if result["rc"] not in _NO_PROGRAM:
+                raise
+            result.update(msg="", module_stderr=result["stderr"])
         if result.get("rc") in _NO_PROGRAM and "msg" in result:
             said = str(result.get("module_stderr") or result.get("module_stdout")).strip()
             result.update(failed=True, msg=f"this host has no Python for Ansible's modules: {said}", hint=_PYTHON)
