@@ -124,8 +124,8 @@ FAULTS = {
     ),
     "a rank is one too low": Fault(
         file=f"{PLACE}/rank-filter.h",
-        pattern=r"&window\[rank\]",
-        replacement="&window[rank - 1]",
+        pattern=r"window\[rank\]",
+        replacement="window[rank - 1]",
         begins=("median/",),
     ),
     "the half that rounds a composite is lost": Fault(
