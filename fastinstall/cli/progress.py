@@ -24,14 +24,14 @@ _FRAMES = 4
 _BAR = 20
 _MEGABYTE = 1_000_000
 
-_WORK = {
+_PHASES = {
     **dict.fromkeys(("toolchain", "download", "headers", "packages", "library"), "preparing the sources"),
     **dict.fromkeys(("compile", "bundle"), "compiling"),
     "prove": "comparing with the official wheel",
     **dict.fromkeys(("stage", "measure"), "testing it and measuring its speed"),
     **dict.fromkeys(("swap", "verify"), "installing and checking it"),
 }
-"""The stages of a setup in words, several by the same: lines that stay say where it stands, not all it does."""
+"""The phase that a stage of a setup belongs to, in words: where lines stay, one for each phase is enough."""
 
 
 class ProgressLines:
@@ -78,9 +78,9 @@ class ProgressLines:
             self._tell_lasting(event)
         elif self._console.verbose or not self._state.end:
             self._tell(event.message)
-        elif (work := _WORK.get(event.stage, event.message)) not in self._told:
-            self._told.add(work)
-            self._tell(work)
+        elif (phase := _PHASES.get(event.stage, event.message)) not in self._told:
+            self._told.add(phase)
+            self._tell(phase)
 
     def _tell_lasting(self, event: Event) -> None:
         """Print what stays to be read when the work is over."""

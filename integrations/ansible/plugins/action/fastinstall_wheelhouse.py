@@ -55,14 +55,14 @@ class ActionModule(ActionBase):
         try:
             result: dict[str, Any] = self._execute_module(module_name=_MODULE, module_args=given, task_vars=variables)
         except AnsibleConnectionFailure:
-            # So it ends too where a shell that finds no Python is gone before all of the module is sent to it.
+            # A shell that finds no Python may be gone before all of the module is sent to it.
             python = getattr(self, "_discovered_interpreter", None) or "python3"
             result = self._low_level_execute_command(f"{shlex.quote(python)} -c pass")
             if result["rc"] not in _NO_PROGRAM:
                 raise
-            result.update(msg="", module_stderr=result["stderr"])
+            result["msg"] = result["stderr"]
         if result.get("rc") in _NO_PROGRAM and "msg" in result:
-            said = str(result.get("module_stderr") or result.get("module_stdout")).strip()
+            said = str(result.get("module_stderr") or result.get("module_stdout") or result["msg"]).strip()
             result.update(failed=True, msg=f"this host has no Python for Ansible's modules: {said}", hint=_PYTHON)
         return result
 
