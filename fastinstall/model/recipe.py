@@ -174,6 +174,7 @@ class Kernel:
             the kernel leaves to them.
         operations: the operations of the proof whose result it decides, by the start of their names.
         clang_only: whether builds by other compilers go without it.
+        versions: specifier over the versions of the source that it fits; empty for all.
         reason: the measured gain in speed, in words.
     """
 
@@ -182,6 +183,7 @@ class Kernel:
     functions: tuple[str, ...]
     operations: tuple[str, ...]
     clang_only: bool = False
+    versions: str = ""
     reason: str
 
 

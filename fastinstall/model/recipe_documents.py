@@ -265,7 +265,7 @@ _RULES_OF: dict[str, _Rule] = {
         r"[a-z0-9]+(-[a-z0-9]+)*", "a normalised name (lower case, single dashes: PEP 503)"
     ),
     "source.label": _spelled(r"[a-z0-9]+(\.[a-z0-9]+)*", "a local version label (a-z, 0-9, dots: PEP 440)"),
-    "source.versions source.pythons advisories[].affects libraries.*.static.versions": _judge_range,
+    "source.versions source.pythons kernels[].versions advisories[].affects libraries.*.static.versions": _judge_range,
     "package": _spelled(_C_NAME, "the name of a package"),
     "expect.symbols[] kernels[].functions[] tuning[].functions[]": _spelled(_C_NAME, "a name in C"),
     "expect.features[]": _spelled(_FEATURE, "a name of PIL.features"),

@@ -19,6 +19,7 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import listing
+from fastinstall.core.version_numbers import contains
 from fastinstall.model.recipe import SOURCE_SUFFIX, Kernel, Recipe, Tuning
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
@@ -104,8 +105,11 @@ def kernels_directory() -> Path:
 
 
 def _add_kernels(request: BuildRequest, headers: Headers, tree: Path) -> Iterator[str]:
+    source = request.step.source
     for kernel in request.recipe.kernels:
         if kernel.name in request.step.without or (kernel.clang_only and not headers.clang):
+            continue
+        if kernel.versions and source and not contains(kernel.versions, source.version):
             continue
         path, sources = tree / kernel.file, kernels_directory()
         if not _rewrite(path, partial(add_kernel, kernel=kernel)):

@@ -158,6 +158,7 @@ def test_a_build_of_the_official_wheels_own_source_is_exact_and_a_fork_is_not() 
         ('["ImagingTranspose"]', "[]", "kernels[0].functions", "empty"),
         ('["ImagingTranspose"]', '["Imaging.*"]', "kernels[0].functions[0]", "not a name in C"),
         ('["transpose"]', "[]", "kernels[0].operations", "empty"),
+        ('["transpose"]', '["transpose"]\nversions = "12.3"', "kernels[0].versions", "not a version specifier"),
         ('"src/Geometry.c"', '""', "tuning[0].file", "not relative"),
         ('"O2"', "'O2\")'", "tuning[0].options[0]", "not an option of GCC's optimize pragma"),
         ('directory = "zlib-ng"', 'directory = ".."', "libraries.zlib.static.directory", "not relative"),

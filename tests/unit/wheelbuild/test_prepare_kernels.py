@@ -140,6 +140,14 @@ def test_a_build_goes_without_kernels_that_failed_that_are_for_another_compiler_
     )
 
 
+@pytest.mark.parametrize(("versions", "names"), [("", ("turn",)), (">=12.1", ("turn",)), (">=12.3", ())])
+def test_a_kernel_is_for_the_versions_that_it_fits(versions: str, names: tuple[str, ...], tmp_path: Path) -> None:
+    source = build_step().source
+    assert source is not None
+    assert source.version.startswith("12.1.1")
+    assert prepared(tmp_path, GCC, replace(TURN, versions=versions)) == names
+
+
 def test_the_kernels_of_the_recipe_fit_the_names_of_one_directory() -> None:
     """One would lie in the place of another's header, or of a header of the source."""
     names = [path.stem for path in kernels_directory().iterdir()]
