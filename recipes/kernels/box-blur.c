@@ -4,10 +4,7 @@
 #include "vectors.h"
 
 typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
-
-static inline Counts count_bytes(Bytes bytes) {
-    return __builtin_convertvector(bytes, Counts);
-}
+#define count_bytes(bytes) __builtin_convertvector(bytes, Counts)
 
 /* One pass along a column of vectors. Outside values count as the first or the last one. */
 static inline void blur_pass(Bytes *to, const Bytes *from, int length, int radius, UINT32 weight, UINT32 edge_weight) {
@@ -17,13 +14,13 @@ static inline void blur_pass(Bytes *to, const Bytes *from, int length, int radiu
         sum += count_bytes(from[i]);
     }
     sum += count_bytes(from[last]) * (UINT32)larger(radius - length, 0);
+    Counts weighed = sum * weight + (1 << 23), added = count_bytes(from[smaller(radius, last)]);
     for (int i = 0; i <= last; i++) {
         Counts before = count_bytes(from[i > radius ? i - radius - 1 : 0]);
-        Counts added = count_bytes(from[radius < last - i ? i + radius : last]);
         Counts after = count_bytes(from[radius + 1 < last - i ? i + radius + 1 : last]);
-        sum += added - before;
-        Counts weighed = sum * weight + (before + after) * edge_weight + (1 << 23);
-        to[i] = __builtin_convertvector(weighed >> 24, Bytes);
+        weighed += (added - before) * weight;
+        to[i] = __builtin_convertvector((weighed + (before + after) * edge_weight) >> 24, Bytes);
+        added = after; /* to the next sum */
     }
 }
 
@@ -64,35 +61,31 @@ static void blur_columns(Imaging out, Imaging in, Bytes *lanes, float radius, in
     }
 }
 
+#define MODE(name) (uint64_t)1 << IMAGING_MODE_##name
+
 /* Pillow's own code handles what it refuses. */
 static int is_ours(Imaging out, Imaging in, float xradius, float yradius, int passes) {
-    ModeID modes[] = {IMAGING_MODE_L,    IMAGING_MODE_LA,   IMAGING_MODE_La,   IMAGING_MODE_RGB,
-                      IMAGING_MODE_RGBA, IMAGING_MODE_RGBa, IMAGING_MODE_RGBX, IMAGING_MODE_CMYK};
-    int known = 0;
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        known |= in->mode == modes[i];
-    }
-    return known && out->mode == in->mode && out->xsize == in->xsize && out->ysize == in->ysize &&
+    uint64_t modes = MODE(L) | MODE(LA) | MODE(La) | MODE(RGB) | MODE(RGBA) | MODE(RGBa) | MODE(RGBX) | MODE(CMYK);
+    return (modes >> in->mode & 1) && out->mode == in->mode && out->xsize == in->xsize && out->ysize == in->ysize &&
            in->xsize >= FEWEST && in->ysize >= FEWEST && passes >= 1 && xradius >= 0 && yradius >= 0 &&
            xradius < 1e6f && yradius < 1e6f;
 }
 
 Imaging ImagingBoxBlur(Imaging imOut, Imaging imIn, float xradius, float yradius, int n) {
-    ImagingSectionCookie cookie;
     int pixel = imIn->pixelsize, longer = larger(imIn->xsize, imIn->ysize);
     Bytes *lanes = is_ours(imOut, imIn, xradius, yradius, n) ? malloc(2 * sizeof(Bytes) * longer) : NULL;
     if (!lanes || (xradius == 0 && yradius == 0)) {
         free(lanes);
         return ImagingBoxBlur__source(imOut, imIn, xradius, yradius, n);
     }
-    ImagingSectionEnter(&cookie);
+    BEGIN_SECTION(imIn)
     if (xradius != 0) {
         EITHER(pixel, 1, 4, blur_rows(imOut, imIn, lanes, xradius, n, pixel));
     }
     if (yradius != 0) {
         blur_columns(imOut, xradius != 0 ? imOut : imIn, lanes, yradius, n);
     }
-    ImagingSectionLeave(&cookie);
+    END_SECTION(imIn)
     free(lanes);
     return imOut;
 }

@@ -5,12 +5,10 @@
 
 #define BLOCK 64 /* pixels whose places in the table are found at once */
 
-typedef uint64_t Quarters __attribute__((vector_size(32))); /* four entries each */
-
 /* Where pixels lie in the table: the first entry, and twice the shift in each dimension, as a pair of equal numbers. */
 typedef struct {
     int cells[BLOCK];
-    UINT32 shifts[3][BLOCK];
+    UINT32 shifts[3][BLOCK + 4];
 } Places;
 
 typedef struct {
@@ -37,16 +35,13 @@ INLINE Shorts mix(Shorts a, Shorts b, Pairs shifts) {
     return CHOOSE(upper, b, a) + multiply_high_signed(b - a, twice);
 }
 
-#define PICK(a, b, ...) (Shorts) SHUFFLE(Quarters, (Quarters)(a), (Quarters)(b), __VA_ARGS__)
+#define LOAD_TWO(from, step) LOAD(Shorts, ((Bytes[]){LOAD(Bytes, from), LOAD(Bytes, (from) + (step))}))
+#define PICK(a, b, ...) (Shorts) SHUFFLE(Quads, (Quads)(a), (Quads)(b), __VA_ARGS__)
 
 /* The corners of a pixel's cell, mixed in the first dimension: the third one's neighbours are in the upper half. */
 INLINE Shorts mix_corners(const Table *table, const Places *places, int x) {
     const INT16 *cell = table->entries + places->cells[x];
-    Shorts near, far;
-    memcpy(&near, cell, 16);
-    memcpy((INT16 *)&near + 8, cell + table->steps[2], 16);
-    memcpy(&far, cell + table->steps[1], 16);
-    memcpy((INT16 *)&far + 8, cell + table->steps[1] + table->steps[2], 16);
+    Shorts near = LOAD_TWO(cell, table->steps[2]), far = LOAD_TWO(cell + table->steps[1], table->steps[2]);
     return mix(PICK(near, far, 0, 4, 2, 6), PICK(near, far, 1, 5, 3, 7), (Pairs){0} + places->shifts[0][x]);
 }
 
@@ -54,9 +49,7 @@ INLINE Shorts mix_corners(const Table *table, const Places *places, int x) {
 INLINE Shorts look_up(const Table *table, const Places *places, int x) {
     Shorts a = mix_corners(table, places, x), b = mix_corners(table, places, x + 1);
     Shorts c = mix_corners(table, places, x + 2), d = mix_corners(table, places, x + 3);
-    Pairs second = {0}, third = {0};
-    memcpy(&second, places->shifts[1] + x, 16);
-    memcpy(&third, places->shifts[2] + x, 16);
+    Pairs second = LOAD(Pairs, places->shifts[1] + x), third = LOAD(Pairs, places->shifts[2] + x); /* half of them is used */
     a = mix(PICK(a, b, 0, 4, 2, 6), PICK(a, b, 1, 5, 3, 7), SHUFFLE(Pairs, second, second, 0, 0, 1, 1, 0, 0, 1, 1));
     c = mix(PICK(c, d, 0, 4, 2, 6), PICK(c, d, 1, 5, 3, 7), SHUFFLE(Pairs, second, second, 2, 2, 3, 3, 2, 2, 3, 3));
     return mix(PICK(a, c, 0, 1, 4, 5), PICK(a, c, 2, 3, 6, 7), SHUFFLE(Pairs, third, third, 0, 0, 1, 1, 2, 2, 3, 3));
@@ -86,29 +79,23 @@ static void look_up_row(UINT32 *out, const UINT32 *in, int width, const Table *t
 /* A copy with four entries for each place, the last of three being the next place's first; NULL if differences have more
    than 16 bits. */
 static INT16 *copy_table(const INT16 *table, int places, int channels) {
-    INT16 *copy = calloc(places, 4 * sizeof(*copy)), least = 0, most = 0;
+    INT16 least = 0, most = 0;
     for (int i = 0; i < places * channels; i++) {
         least = table[i] < least ? table[i] : least;
         most = table[i] > most ? table[i] : most;
     }
+    int fits = most - least <= 32767 && (channels == 3 || channels == 4);
+    INT16 *copy = fits ? calloc(places, 4 * sizeof(*copy)) : NULL;
     for (int i = 0; copy && i < places; i++) {
         copy_some(copy + 4 * i, table + channels * i, (places - i) * channels * sizeof(*copy), 4 * sizeof(*copy));
-    }
-    if (most - least > 32767) {
-        free(copy);
-        return NULL;
     }
     return copy;
 }
 
 Imaging
 ImagingColorLUT3D_linear(Imaging imOut, Imaging imIn, int table_channels, int size1D, int size2D, int size3D, INT16 *table) {
-    ImagingSectionCookie cookie;
     const int sizes[3] = {size1D, size2D, size3D};
-    Table used = {{4, 4 * size1D, 4 * size1D * size2D}, {0}, NULL};
-    if (table_channels == 3 || table_channels == 4) {
-        used.entries = copy_table(table, size1D * size2D * size3D, table_channels);
-    }
+    Table used = {{4, 4 * size1D, 4 * size1D * size2D}, {0}, copy_table(table, size1D * size2D * size3D, table_channels)};
     if (!used.entries || imIn->type != IMAGING_TYPE_UINT8 || imOut->type != IMAGING_TYPE_UINT8 || imIn->bands < 3 ||
         imOut->bands < table_channels || (imOut->bands > table_channels && imOut->bands > imIn->bands)) {
         free(used.entries);
@@ -117,12 +104,12 @@ ImagingColorLUT3D_linear(Imaging imOut, Imaging imIn, int table_channels, int si
     for (int i = 0; i < 3; i++) {
         used.scale[i] = (sizes[i] - 1) / 255.0 * (1 << SCALE_BITS);
     }
-    ImagingSectionEnter(&cookie);
+    BEGIN_SECTION(imIn)
     for (int y = 0; y < imOut->ysize; y++) {
         look_up_row((UINT32 *)imOut->image[y], (UINT32 *)imIn->image[y], imOut->xsize, &used,
                     table_channels == 3 ? MAKE_UINT32(0, 0, 0, 255) : 0);
     }
-    ImagingSectionLeave(&cookie);
+    END_SECTION(imIn)
     free(used.entries);
     return imOut;
 }

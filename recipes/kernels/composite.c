@@ -38,8 +38,7 @@ INLINE int is_translucent(const UINT32 *from) {
     for (int x = 0; x < BLOCK; x += PIXELS) {
         other |= LOAD(Pairs, from + x) + (1 << 24);
     }
-    uint64_t quads[4];
-    memcpy(quads, &other, sizeof(quads));
+    Quads quads = (Quads)other;
     return ((quads[0] | quads[1] | quads[2] | quads[3]) & 0xfe000000fe000000) != 0;
 }
 

@@ -85,10 +85,9 @@ static int find_integers(Integers *made, const Kernel *kernel) {
 }
 
 /* Of each eight bytes in sixteen, by turns of a and b. */
-#define INTERLEAVE(a, b, i)                                                                                              \
-    SHUFFLE(Wide, a, b, i, i + 32, i + 1, i + 33, i + 2, i + 34, i + 3, i + 35, i + 4, i + 36, i + 5, i + 37, i + 6, i + 38, \
-            i + 7, i + 39, i + 16, i + 48, i + 17, i + 49, i + 18, i + 50, i + 19, i + 51, i + 20, i + 52, i + 21, i + 53,   \
-            i + 22, i + 54, i + 23, i + 55)
+#define INTERLEAVE(a, b, i) SHUFFLE(Wide, a, b, MIX16(i, 32), MIX16((i) + 16, 32))
+
+#define EVEN(i) i, (i) + 2, (i) + 4, (i) + 6, (i) + 8, (i) + 10, (i) + 12, (i) + 14
 
 INLINE Wide divide_sums(Halves sums, const Integers *kernel) {
     Halves above = MAXIMUM(sums, (Halves){0} + kernel->bias) - kernel->bias;
@@ -97,10 +96,7 @@ INLINE Wide divide_sums(Halves sums, const Integers *kernel) {
 
 /* Of 64 bytes. */
 INLINE void filter_integers(UINT8 *out, const UINT8 *const *from, int x, const Integers *kernel, int count, Wide used) {
-    Halves sums[4];
-    for (int i = 0; i < 4; i++) {
-        sums[i] = (Halves){0} + kernel->start;
-    }
+    Halves start = (Halves){0} + kernel->start, sums[4] = {start, start, start, start};
     for (int tap = 0; tap < count; tap += 2) {
         UINT32 pair = LOAD(UINT32, kernel->weights[tap / 2]);
         for (int i = 0; i < 2; i++) {
@@ -111,8 +107,7 @@ INLINE void filter_integers(UINT8 *out, const UINT8 *const *from, int x, const I
     }
     for (int i = 0; i < 2; i++) {
         Wide low = divide_sums(sums[2 * i], kernel), high = divide_sums(sums[2 * i + 1], kernel);
-        Wide bytes = SHUFFLE(Wide, low, high, 0, 2, 4, 6, 8, 10, 12, 14, 32, 34, 36, 38, 40, 42, 44, 46, 16, 18, 20, 22,
-                             24, 26, 28, 30, 48, 50, 52, 54, 56, 58, 60, 62);
+        Wide bytes = SHUFFLE(Wide, low, high, EVEN(0), EVEN(32), EVEN(16), EVEN(48));
         STORE(out + x + 32 * i, bytes & used);
     }
 }
@@ -133,7 +128,7 @@ static void filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, co
 
 /* Of 64 bytes: the products of each row are added up apart, as in Pillow; what is not weighed would add zeros. */
 INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Kernel *kernel, Four used) {
-    const Values none = {0}, offset = none + kernel->offset;
+    const Values none = {0}, offset = none + (float)(kernel->offset + 0.5);
     Values sums[4] = {offset, offset, offset, offset}, row[4];
     for (int first = 0, end; first < kernel->count; first = end) {
         for (int i = 0; i < 4; i++) {
@@ -192,7 +187,6 @@ static void copy_margin(Imaging out, Imaging in, int margin) {
 }
 
 Imaging ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, FLOAT32 offset) {
-    ImagingSectionCookie cookie;
     int bytes = (im->xsize - xsize + 1) * im->pixelsize;
     if (im->type != IMAGING_TYPE_UINT8 || (xsize != 3 && xsize != 5) || xsize != ysize || bytes < STEP || im->ysize < ysize) {
         return ImagingFilter__source(im, xsize, ysize, kernel, offset);
@@ -206,17 +200,14 @@ Imaging ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, F
         free(ring);
         return ImagingFilter__source(im, xsize, ysize, kernel, offset);
     }
-    ImagingSectionEnter(&cookie);
-    MUTEX_LOCK(&im->mutex);
+    BEGIN_SECTION(im)
     copy_margin(out, im, xsize / 2);
     if (whole) {
         filter_by_integers(out, im, &taps, &integers);
     } else {
-        taps.offset += 0.5;
         (find_vnni() == 64 ? filter_by_numbers_wide : filter_by_numbers)(out, im, &taps, ring);
     }
-    MUTEX_UNLOCK(&im->mutex);
-    ImagingSectionLeave(&cookie);
+    END_SECTION(im)
     free(ring);
     return out;
 }

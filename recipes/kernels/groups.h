@@ -50,7 +50,6 @@ INLINE void NAME(weigh)(Word *out, const Weights *weights, const Span *span, int
     for (int i = 0; i < many; i++) {
         out[i] = TOTAL(sums[i]);
     }
-#undef QUADS
 }
 
 /* Four vectors of sums as bytes, each lane of 16 bytes by itself. */
@@ -224,11 +223,8 @@ static void NAME(resize_columns)(const Job *job, int from, int width) {
 /* A vector of columns, of a few rows: two at a time, without a window. */
 INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
     const Part none = {0};
-    Word sums[4], half = (Word){0} + (1 << (PRECISION_BITS - 1));
+    Word half = (Word){0} + (1 << (PRECISION_BITS - 1)), sums[4] = {half, half, half, half};
     Half high[2] = {0};
-    for (int i = 0; i < 4; i++) {
-        sums[i] = half;
-    }
     for (int t = 0; t < pairs; t++, digits += 2) {
         Part a = LOAD(Part, rows[2 * t] + x), b = LOAD(Part, rows[2 * t + 1] + x);
         Part mixed[2] = {LOW(Part, a, b, 16), HIGH(Part, a, b, 16)};

@@ -4,7 +4,6 @@
    large picture, which the caches do not hold, that is right, and a row is not copied. A small picture's next reader, and
    Pillow, which copies the row at once, would wait for the memory; so its rows are never so aligned. */
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -16,7 +15,6 @@ typedef struct {
     Imaging im;
     ImagingCodecState state;
     ImagingShuffler shuffle;
-    UINT8 row[];
 } Row;
 
 static int belongs_into_picture(const Row *row) {
@@ -29,7 +27,7 @@ static int belongs_into_picture(const Row *row) {
 
 /* The source calls this with a row that it read; the rows behind it are read here. Errors jump into the source. */
 static void take_row(UINT8 *out, const UINT8 *in, int pixels) {
-    const Row *row = (const Row *)(in - offsetof(Row, row));
+    const Row *row = (const Row *)in - 1;
     Imaging im = row->im;
     ImagingCodecState state = row->state;
     row->shuffle(out, in, pixels);
@@ -48,9 +46,8 @@ int ImagingJpegDecode(Imaging im, ImagingCodecState state, UINT8 *buf, Py_ssize_
     UINT8 *buffer = state->buffer, *memory = calloc(1, sizeof(Row) + state->bytes + ALIGNED);
     ImagingShuffler shuffle = state->shuffle;
     if (memory) {
-        UINT8 *start = memory + sizeof(Row);
-        start += (ALIGNED / 2 - (uintptr_t)start) & (ALIGNED - 1);
-        *(Row *)(start - offsetof(Row, row)) = (Row){im, state, shuffle};
+        UINT8 *start = memory + sizeof(Row) + ((ALIGNED / 2 - (uintptr_t)(memory + sizeof(Row))) & (ALIGNED - 1));
+        ((Row *)start)[-1] = (Row){im, state, shuffle};
         state->buffer = start;
         state->shuffle = take_row;
     }

@@ -13,12 +13,6 @@
 
 typedef UINT8 Lane __attribute__((vector_size(WIDTH)));
 
-INLINE void order_pair(Lane *a, Lane *b) {
-    Lane low = MINIMUM(*a, *b);
-    *b = MAXIMUM(*a, *b);
-    *a = low;
-}
-
 /* K. E. Batcher, "Sorting Networks and Their Applications", 1968: odd-even merges. Comparisons beyond the end are left out,
    as if the largest values were there. All loops have constant bounds, so that they are unrolled and lanes are registers.
    Of the smallest, the median and the largest, the compiler leaves out what they do not need. */
@@ -31,7 +25,9 @@ INLINE void sort_lanes(Lane *lanes, int count) {
             for (int i = 0; i < MOST; i++) {
                 int from = i - (gap & (width - 1));
                 if (from >= 0 && !(from & gap) && i + gap < count && (i ^ (i + gap)) < 2 * width) {
-                    order_pair(&lanes[i], &lanes[i + gap]);
+                    Lane low = MINIMUM(lanes[i], lanes[i + gap]);
+                    lanes[i + gap] = MAXIMUM(lanes[i], lanes[i + gap]);
+                    lanes[i] = low;
                 }
             }
         }

@@ -18,22 +18,17 @@ INLINE void add_some(UINT16 *sums, UINT8 *const *rows, int left, int count, int 
         }
     }
     for (int j = 0; j < STEP / 32; j++) {
-        Halves low = SHUFFLE(Halves, even[j], odd[j], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-        Halves high = SHUFFLE(Halves, even[j], odd[j], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-        STORE(sums + j * 32, low);
-        STORE(sums + j * 32 + 16, high);
+        STORE(sums + j * 32, (SHUFFLE(Halves, even[j], odd[j], MIX16(0, 16))));
+        STORE(sums + j * 32 + 16, (SHUFFLE(Halves, even[j], odd[j], MIX16(8, 16))));
     }
 }
 
 static void add_rows(UINT16 *sums, UINT8 *const *rows, int left, int count, int width) {
-    if (width < STEP) {
-        add_some(sums, rows, left, count, width);
-    } else {
-        for (int x = 0; x < width; x += STEP) { /* the last bytes together with some before */
-            int from = smaller(x, width - STEP);
-            add_some(sums + from, rows, left + from, count, STEP);
-        }
-    }
+    int bytes = smaller(width, STEP);
+    SPECIALIZE(bytes, STEP, for (int x = 0; x < width; x += STEP) {
+        int from = smaller(x, width - bytes); /* the last bytes together with some before */
+        add_some(sums + from, rows, left + from, count, bytes);
+    })
 }
 
 /* Squares of two by two pixels, eight at a time: bytes 0 and 2 of the pixels together, then 1 and 3. Returns how many. */
@@ -100,10 +95,10 @@ INLINE void reduce_row(UINT8 *out, UINT16 *sums, UINT16 *made, int width, int fa
 }
 
 Imaging ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
-    ImagingSectionCookie cookie;
     UINT16 *sums = NULL;
     UINT32 used = used_bytes(imIn);
-    int width = box[2] * imIn->pixelsize, plain = imIn->mode != IMAGING_MODE_P && imIn->mode != IMAGING_MODE_1;
+    int pixel = imIn->pixelsize, width = box[2] * pixel, left = box[0] * pixel;
+    int plain = imIn->mode != IMAGING_MODE_P && imIn->mode != IMAGING_MODE_1;
     if (imIn->type == IMAGING_TYPE_UINT8 && plain && xscale <= MOST && yscale <= MOST && xscale * yscale <= MOST) {
         sums = malloc(2 * ((size_t)width + STEP) * sizeof(*sums));
     }
@@ -112,27 +107,21 @@ Imaging ImagingReduce(Imaging imIn, int xscale, int yscale, int box[4]) {
         free(sums);
         return ImagingReduce__source(imIn, xscale, yscale, box);
     }
-    ImagingSectionEnter(&cookie);
+    BEGIN_SECTION(imIn)
     for (int y = 0; y < out->ysize; y++) {
         int rows = box[3] - y * yscale < yscale ? box[3] - y * yscale : yscale;
         UINT8 *to = (UINT8 *)out->image[y], **from = (UINT8 **)imIn->image + box[1] + y * yscale;
-        if (imIn->pixelsize == 1) {
-            add_rows(sums, from, box[0], rows, width);
-            reduce_row(to, sums, sums + width + STEP, box[2], xscale, rows, 1);
-        } else {
-            int left = box[0] * 4, squares = 0;
-            if (xscale == 2 && rows <= 2) { /* a row twice gives what it gives once */
-                squares = reduce_squares(to, from[0] + left, from[rows - 1] + left, box[2] / 2);
-            }
-            add_rows(sums, from, left + squares * 8, rows, width - squares * 8);
-            reduce_row(to + squares * 4, sums, sums + width + STEP, box[2] - squares * 2, xscale, rows, 4);
-            /* Pillow computes all bytes of what is not a whole factor. */
-            for (int x = 0, whole = rows == yscale ? box[2] / xscale : 0; x < whole; x++) {
-                ((UINT32 *)to)[x] &= used;
-            }
+        int has_squares = pixel == 4 && xscale == 2 && rows <= 2; /* a row twice gives what it gives once */
+        int squares = has_squares ? reduce_squares(to, from[0] + left, from[rows - 1] + left, box[2] / 2) : 0;
+        add_rows(sums, from, left + squares * 8, rows, width - squares * 8);
+        EITHER(pixel, 1, 4,
+               reduce_row(to + squares * 4, sums, sums + width + STEP, box[2] - squares * 2, xscale, rows, pixel));
+        /* Pillow computes all bytes of what is not a whole factor. */
+        for (int x = 0, whole = pixel == 4 && rows == yscale ? box[2] / xscale : 0; x < whole; x++) {
+            ((UINT32 *)to)[x] &= used;
         }
     }
-    ImagingSectionLeave(&cookie);
+    END_SECTION(imIn)
     free(sums);
     return out;
 }

@@ -61,10 +61,6 @@ static inline void list_rows(const UINT8 **rows, const Job *job, int first, int 
 #define EACH32(list, from, size) list(from, 2 * size), list(from + size, 2 * size)
 #define EACH64(list, from, size) TWO_OF_FOUR(list, from, size), TWO_OF_FOUR(list, from + 2 * size, size)
 #define TWO_OF_FOUR(list, from, size) list(from, 4 * size), list(from + size, 4 * size)
-#define MIX2(from, n) from, from + n
-#define MIX4(from, n) MIX2(from, n), MIX2(from + 1, n)
-#define MIX8(from, n) MIX4(from, n), MIX4(from + 2, n)
-#define MIX16(from, n) MIX8(from, n), MIX8(from + 4, n)
 #define FOURTHS(from) from, from + 4, from + 8, from + 12
 #define TRANSPOSED(from, n) FOURTHS(from), FOURTHS(from + 1), FOURTHS(from + 2), FOURTHS(from + 3)
 
@@ -141,19 +137,16 @@ static int prepare(Job *job, const Pass *across, const Pass *down) {
     job->step = job->in->image8 ? 4 * ROWS : ROWS;
     job->block = bytes;
     job->used = used_bytes(job->in);
-    int few = DIGITS == 3 && !find_vnni() && down && down->ksize <= FEW && job->out->xsize * pixel >= 32;
     job->across.stride = 4;
-    job->down.stride = few ? 1 : 4;
+    job->down.stride = DIGITS == 3 && !find_vnni() && down && down->ksize <= FEW && job->out->xsize * pixel >= 32 ? 1 : 4;
+    if ((across && !make_weights(&job->across, across, job->out->xsize, 16 / pixel)) ||
+        (down && !make_weights(&job->down, down, job->out->ysize, 1))) {
+        return 0;
+    }
     if (across) {
-        if (!make_weights(&job->across, across, job->out->xsize, 16 / pixel)) {
-            return 0;
-        }
         job->across.window = aligned_alloc(64, (size_t)(job->across.mask + 1) * ROWS * 16);
     }
     if (down) {
-        if (!make_weights(&job->down, down, job->out->ysize, 1)) {
-            return 0;
-        }
         size_t column = (size_t)(job->down.mask + 1) * 4 * 64;
         int fits = (int)(WINDOW / column) * 64, least = bytes < 512 ? bytes : 512;
         job->block = fits < least ? least : fits < bytes ? fits : bytes;
@@ -170,15 +163,12 @@ static int prepare(Job *job, const Pass *across, const Pass *down) {
 }
 
 static int resize(Imaging out, Imaging in, int offset, const Pass *across, const Pass *down) {
-    ImagingSectionCookie cookie;
     Job job = {.out = out, .in = in, .rows = down ? in->ysize : offset + out->ysize};
     int prepared = prepare(&job, across, down);
     if (prepared) {
-        MUTEX_LOCK(&in->mutex);
-        ImagingSectionEnter(&cookie);
+        BEGIN_SECTION(in)
         (find_vnni() == 64 ? resize_quads : find_vnni() == 32 ? resize_half_quads : resize_pairs)(&job, offset);
-        MUTEX_UNLOCK(&in->mutex);
-        ImagingSectionLeave(&cookie);
+        END_SECTION(in)
     }
     for (int i = 0; i < 2; i++) {
         Weights *weights = i ? &job.across : &job.down;
@@ -214,12 +204,6 @@ static int is_rows_first(Imaging in, int xsize, int ysize, const float *box) {
     return wide && high && in->ysize - ysize <= larger(0, (in->xsize - xsize) * 2);
 }
 
-static Pass make_pass(int from, float start, float end, int to, struct filter *filter) {
-    Pass pass = {0};
-    pass.ksize = precompute_coeffs(from, start, end, to, filter, &pass.bounds, &pass.coefficients);
-    return pass;
-}
-
 /* Static where Pillow declares it so before, since 12.3. */
 Imaging
 ImagingResampleInner(Imaging in, int xsize, int ysize, struct filter *filterp, float box[4], ResampleFunction rows,
@@ -230,8 +214,9 @@ ImagingResampleInner(Imaging in, int xsize, int ysize, struct filter *filterp, f
     source_rows = rows;
     source_columns = columns;
     if (is_rows_first(in, xsize, ysize, box)) {
-        Pass across = make_pass(in->xsize, box[0], box[2], xsize, filterp);
-        Pass down = make_pass(in->ysize, box[1], box[3], ysize, filterp);
+        Pass across = {0}, down = {0};
+        across.ksize = precompute_coeffs(in->xsize, box[0], box[2], xsize, filterp, &across.bounds, &across.coefficients);
+        down.ksize = precompute_coeffs(in->ysize, box[1], box[3], ysize, filterp, &down.bounds, &down.coefficients);
         Imaging out = across.ksize && down.ksize ? ImagingNewDirty(in->mode, xsize, ysize) : NULL;
         int made = out && resize(out, in, 0, &across, &down);
         free(across.bounds);

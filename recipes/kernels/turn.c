@@ -45,7 +45,6 @@ INLINE void turn_blocks(const Turn *turn, int size, int pixel) {
 
 /* Returns 0 to leave it to Pillow's own code: what it refuses, and pixels of two bytes. */
 static int turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
-    ImagingSectionCookie cookie;
     Turn turn = {out, in, mirror_x, mirror_y};
     int pixel = in ? in->pixelsize : 0;
     if (!out || !in || in->mode != out->mode || in->xsize != out->ysize || in->ysize != out->xsize ||
@@ -53,11 +52,9 @@ static int turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
         return 0;
     }
     ImagingCopyPalette(out, in);
-    ImagingSectionEnter(&cookie);
-    MUTEX_LOCK(&in->mutex);
+    BEGIN_SECTION(in)
     EITHER(pixel, 1, 4, turn_blocks(&turn, pixel == 1 ? LANES : 4, pixel));
-    MUTEX_UNLOCK(&in->mutex);
-    ImagingSectionLeave(&cookie);
+    END_SECTION(in)
     return 1;
 }
 

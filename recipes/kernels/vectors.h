@@ -20,6 +20,7 @@ typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
 typedef INT32 Signed __attribute__((vector_size(16)));
 typedef UINT32 Pairs __attribute__((vector_size(32)));
+typedef uint64_t Quads __attribute__((vector_size(32)));
 typedef UINT16 Halves __attribute__((vector_size(32)));
 typedef UINT8 Wide __attribute__((vector_size(32)));
 typedef INT32 Numbers __attribute__((vector_size(32)));
@@ -65,6 +66,12 @@ INLINE Bytes load_bytes(const UINT8 *from, int count) {
 #define SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
 #endif
 
+/* Indexes of two vectors of n lanes by turns. */
+#define MIX2(from, n) from, (from) + (n)
+#define MIX4(from, n) MIX2(from, n), MIX2((from) + 1, n)
+#define MIX8(from, n) MIX4(from, n), MIX4((from) + 2, n)
+#define MIX16(from, n) MIX8(from, n), MIX8((from) + 4, n)
+
 /* Each pixel's four bytes, by their indexes in the first pixel; from 32 on zeros. */
 #define SHUFFLE_EACH(pixels, ...) SHUFFLE(Wide, (Wide)(pixels), (Wide){0}, EIGHT(__VA_ARGS__))
 #define EIGHT(a, b, c, d)                                                                                  \
@@ -89,8 +96,8 @@ INLINE void transpose(Bytes *block, int pixel) {
     for (int round = 1; round < rows; round *= 2) {
         for (int i = 0; i < rows / 2; i++) {
             Bytes a = block[i], b = block[i + rows / 2];
-            Bytes low = SHUFFLE(Bytes, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            Bytes high = SHUFFLE(Bytes, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            Bytes low = SHUFFLE(Bytes, a, b, MIX16(0, 16));
+            Bytes high = SHUFFLE(Bytes, a, b, MIX16(8, 16));
             mixed[2 * i] = pixel == 1 ? low : (Bytes)SHUFFLE(Four, (Four)a, (Four)b, 0, 4, 1, 5);
             mixed[2 * i + 1] = pixel == 1 ? high : (Bytes)SHUFFLE(Four, (Four)a, (Four)b, 2, 6, 3, 7);
         }
@@ -204,6 +211,10 @@ static inline int find_vnni(void) {
 #define BEGIN_TARGET(features)
 #define END_TARGET
 #endif
+
+/* Without the GIL, while no other thread changes an image. */
+#define BEGIN_SECTION(image) { ImagingSectionCookie cookie; ImagingSectionEnter(&cookie); MUTEX_LOCK(&(image)->mutex);
+#define END_SECTION(image) MUTEX_UNLOCK(&(image)->mutex); ImagingSectionLeave(&cookie); }
 
 /* The bytes of a pixel that a mode uses; Pillow leaves zeros in the others. */
 static inline UINT32 used_bytes(Imaging image) {

@@ -118,7 +118,7 @@ FAULTS = {
     ),
     "a reciprocal is too small": Fault(
         file=f"{PLACE}/premultiply.h",
-        pattern=r"\(\(255 << 16\) \+ 254\)",
+        pattern=r"\(\(255 << 16\) \+ 264\)",
         replacement="(255 << 16)",
         begins=("resize/",),
     ),
@@ -127,6 +127,24 @@ FAULTS = {
         pattern=r"window\[rank\]",
         replacement="window[rank - 1]",
         begins=("median/",),
+    ),
+    "a margin begins a row too late": Fault(
+        file=f"{PLACE}/expand.h",
+        pattern=r"smaller\(y - margin,",
+        replacement="smaller(y,",
+        begins=("median/",),
+    ),
+    "a mask sharpens what does not differ enough": Fault(
+        file=f"{PLACE}/unsharp.h",
+        pattern=r"difference > \(UINT16\)threshold",
+        replacement="difference >= (UINT16)threshold",
+        begins=("unsharp-mask/",),
+    ),
+    "a transform takes the next pixel": Fault(
+        file=f"{PLACE}/transform.h",
+        pattern=r"first \+ 1 - taps / 2 \+ j",
+        replacement="first + 2 - taps / 2 + j",
+        begins=("rotate/", "transform/"),
     ),
     "the half that rounds a composite is lost": Fault(
         file=f"{PLACE}/composite.h",
