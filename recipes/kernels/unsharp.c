@@ -2,9 +2,9 @@
 
 #include "vectors.h"
 
-/* Pillow's n / 100 is 5243 * n / 2 ** 19 below 43690, and so up to 171 per cent. */
+/* Products have 16 bits up to 257 per cent. Pillow's n / 100 is 20972 * (n / 4) / 2 ** 19 for each of them. */
 Imaging ImagingUnsharpMask(Imaging imOut, Imaging imIn, float radius, int percent, int threshold) {
-    if (percent < 0 || percent > 171 || threshold < 0 || threshold > 255) {
+    if (percent < 0 || percent > 257 || threshold < 0 || threshold > 255) {
         return ImagingUnsharpMask__source(imOut, imIn, radius, percent, threshold);
     }
     if (!ImagingGaussianBlur(imOut, imIn, radius, radius, 3)) {
@@ -18,7 +18,7 @@ Imaging ImagingUnsharpMask(Imaging imOut, Imaging imIn, float radius, int percen
             Halves bytes = __builtin_convertvector(load_bytes(in, left), Halves);
             Halves blurred = __builtin_convertvector(load_bytes(out, left), Halves);
             Halves upper = MAXIMUM(bytes, blurred), difference = upper - MINIMUM(bytes, blurred);
-            Halves change = multiply_high(difference * (UINT16)percent, (Halves){0} + 5243) >> 3;
+            Halves change = multiply_high(difference * (UINT16)percent >> 2, (Halves){0} + 20972) >> 3;
             change &= (Halves)(difference > (UINT16)threshold);
             Halves made = CHOOSE((Halves)(upper == bytes), MINIMUM(bytes + change, 255), bytes - MINIMUM(bytes, change));
             Bytes narrow = __builtin_convertvector(made, Bytes);
