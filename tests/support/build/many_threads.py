@@ -80,6 +80,7 @@ FILTERS: list[Operation] = [
     lambda image: image.filter(ImageFilter.SHARPEN),
     lambda image: image.filter(ImageFilter.SMOOTH_MORE),
     lambda image: image.filter(ImageFilter.MedianFilter(5)),
+    lambda image: image.filter(ImageFilter.UnsharpMask(2, 150, 3)),
 ]
 OPERATIONS: dict[str, list[Operation]] = {
     "L": FILTERS,
