@@ -63,15 +63,16 @@ def best(call: Callable[[], Any], seconds: float) -> float:
 
     It is the CPU's time. On a busy machine a long operation is interrupted each time and a short one is not: by the
     clock on the wall a resize was 24 times as fast with ten processes on two cores, and 8 times as fast without.
-    With no seconds at all there is one call, which tells whether it runs. A call that took no time says nothing: on a
-    virtual machine that clock may stand still while the host has the CPU.
+    With no seconds at all there is one call, which tells whether it runs. A call that took no time does not count: on a
+    virtual machine that clock may stand still for a while. It is infinite if there is no other.
     """
     shortest, calls, start = float("inf"), 0, time.perf_counter()
     while calls < (FEWEST if seconds else 1) or time.perf_counter() - start < seconds:
         before = time.process_time()
         call()
         spent = time.process_time() - before
-        shortest = min(shortest, spent) if spent > 0 else shortest
+        if spent > 0:
+            shortest = min(shortest, spent)
         calls += 1
     return shortest
 

@@ -4,20 +4,20 @@
 #include "vectors.h"
 
 typedef UINT32 Counts __attribute__((vector_size(LANES * sizeof(UINT32))));
-#define count_bytes(bytes) __builtin_convertvector(bytes, Counts)
+#define COUNTS(bytes) __builtin_convertvector(bytes, Counts)
 
 /* One pass along a column of vectors. Outside values count as the first or the last one. */
 static inline void blur_pass(Bytes *to, const Bytes *from, int length, int radius, UINT32 weight, UINT32 edge_weight) {
     int last = length - 1;
-    Counts sum = count_bytes(from[0]) * (UINT32)(radius + 1);
+    Counts sum = COUNTS(from[0]) * (UINT32)(radius + 1);
     for (int i = 0; i < radius && i <= last; i++) {
-        sum += count_bytes(from[i]);
+        sum += COUNTS(from[i]);
     }
-    sum += count_bytes(from[last]) * (UINT32)larger(radius - length, 0);
-    Counts weighed = sum * weight + (1 << 23), added = count_bytes(from[smaller(radius, last)]);
+    sum += COUNTS(from[last]) * (UINT32)larger(radius - length, 0);
+    Counts weighed = sum * weight + (1 << 23), added = COUNTS(from[smaller(radius, last)]);
     for (int i = 0; i <= last; i++) {
-        Counts before = count_bytes(from[i > radius ? i - radius - 1 : 0]);
-        Counts after = count_bytes(from[radius + 1 < last - i ? i + radius + 1 : last]);
+        Counts before = COUNTS(from[i > radius ? i - radius - 1 : 0]);
+        Counts after = COUNTS(from[radius + 1 < last - i ? i + radius + 1 : last]);
         weighed += (added - before) * weight;
         to[i] = __builtin_convertvector((weighed + (before + after) * edge_weight) >> 24, Bytes);
         added = after; /* to the next sum */

@@ -22,15 +22,15 @@ static void rgbA2rgba(UINT8 *out, const UINT8 *in, int xsize) {
 }
 
 /* Values above alpha are alpha: their quotients are 255. The reciprocal, of 255 times 65536, is cut off, but by 264 / alpha
-   too large: never too small, and too large for no value and alpha, even with an error of 2 ** -21. Of what it has before the
-   point, the product with a value is a byte, so two values are multiplied at once. No quotient is below its value, but where
-   alpha is 0. */
+   too large: never too small, and too large for no value and alpha, even with an error of 2 ** -21. Three bytes of alpha are
+   65793 times itself, exactly. Of what the reciprocal has before the point, the product with a value is a byte, so two values
+   are multiplied at once. No quotient is below its value, but where alpha is 0. */
 static void rgba2rgbA(UINT8 *out, const UINT8 *in, int xsize) {
     int x = 0;
     for (; x <= xsize - PIXELS; x += PIXELS) {
         Wide pixels = LOAD(Wide, in + 4 * x);
         Wide alphas = SHUFFLE_EACH(pixels, 3, 3, 3, 32), values = MINIMUM(pixels, alphas);
-        Floats quotients = ((255 << 16) + 264) * 65793.0f / __builtin_convertvector((Numbers)alphas, Floats); /* alpha thrice */
+        Floats quotients = ((255 << 16) + 264) * 65793.0f / __builtin_convertvector((Numbers)alphas, Floats);
         Wide reciprocal = (Wide)__builtin_convertvector(quotients, Numbers);
         Halves whole = (Halves)SHUFFLE_EACH(reciprocal, 2, 3, 2, 3), fraction = (Halves)SHUFFLE_EACH(reciprocal, 0, 1, 0, 1);
         Halves even = multiply_high((Halves)values & 255, fraction), odd = multiply_high((Halves)values & 0xff00, fraction);

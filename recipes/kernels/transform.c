@@ -26,7 +26,8 @@ INLINE Values mix(const Values *from, double fraction, int taps) {
     return from[1] + fraction * (second + fraction * (third + fraction * fourth));
 }
 
-/* Where pixels come from, across and down: points, then the pixels around them and how far the middle two are passed. */
+/* Where some pixels come from, across and down: points, and the pixels around them. In the end a point is told by how far it
+   is beyond the first of the middle two. */
 typedef struct {
     double points[2][BLOCK];
     int pixels[2][4][BLOCK], inside[BLOCK];

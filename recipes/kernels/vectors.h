@@ -66,7 +66,7 @@ INLINE Bytes load_bytes(const UINT8 *from, int count) {
 #define SHUFFLE(type, a, b, ...) __builtin_shuffle(a, b, (type){__VA_ARGS__})
 #endif
 
-/* Indexes of two vectors of n lanes by turns. */
+/* Indexes in two vectors of n lanes by turns, from one index on. */
 #define MIX2(from, n) from, (from) + (n)
 #define MIX4(from, n) MIX2(from, n), MIX2((from) + 1, n)
 #define MIX8(from, n) MIX4(from, n), MIX4((from) + 2, n)
@@ -212,7 +212,7 @@ static inline int find_vnni(void) {
 #define END_TARGET
 #endif
 
-/* Without the GIL, while no other thread changes an image. */
+/* Without the GIL, and with an image's lock where Python has no GIL. */
 #define BEGIN_SECTION(image) { ImagingSectionCookie cookie; ImagingSectionEnter(&cookie); MUTEX_LOCK(&(image)->mutex);
 #define END_SECTION(image) MUTEX_UNLOCK(&(image)->mutex); ImagingSectionLeave(&cookie); }
 
