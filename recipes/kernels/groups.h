@@ -10,44 +10,44 @@
    A quad is four neighbours of one sum. All arithmetic is modulo 2**32, as in Pillow. */
 
 #define LANES_OF(vectors) ((vectors) * (WIDTH / 16))
-#define SIDE (ROWS / LANES_OF(1)) /* vectors with a quad of each row of a strip */
+#define ROWS (WIDTH / 4) /* of pixels that are resized together; of bytes, four times as many */
 
 typedef UINT8 Part __attribute__((vector_size(WIDTH)));
 typedef UINT16 Half __attribute__((vector_size(WIDTH)));
 typedef UINT32 Word __attribute__((vector_size(WIDTH)));
-typedef uint64_t Long __attribute__((vector_size(WIDTH)));
+typedef long long Vector __attribute__((vector_size(WIDTH))); /* as in x86's intrinsics */
 
-/* Sums of `many` vectors side by side, from `at` on in a window where all quads of a place are `step` vectors. */
-INLINE void NAME(weigh)(Word *out, const Weights *weights, const Span *span, int at, int step, int many) {
+/* Sums of a strip, from a window where all quads of a place are side by side. */
+INLINE void NAME(weigh)(Word *out, const Weights *weights, const Span *span) {
     const Word half = (Word){0} + (1 << (PRECISION_BITS - 1));
     const UINT32 *digits = span->digits;
-    Word sums[BATCH][SUMS] = {0};
-#define QUADS(q) ((const Part *)weights->window + (size_t)((span->first + q) & weights->mask) * step + at)
+    Word sums[SIDE][SUMS] = {0};
+#define QUADS(q) ((const Part *)weights->window + ((span->first + q) & weights->mask) * SIDE)
     if (span->same) {
         for (int q = 0; q < span->count; q++) {
             const Part *quads = QUADS(q);
-            for (int i = 0; i < many; i++) {
+            for (int i = 0; i < SIDE; i++) {
                 ADD_SAME(sums[i], (Word)quads[i], digits[q]);
             }
         }
-        for (int i = 0; i < many; i++) {
+        for (int i = 0; i < SIDE; i++) {
             out[i] = half + TOTAL_SAME(sums[i]) * span->same;
         }
         return;
     }
     const Part *quads = QUADS(0);
-    for (int i = 0; i < many; i++) {
+    for (int i = 0; i < SIDE; i++) {
         sums[i][0] = half;
         ADD(sums[i], (Word)quads[i], digits);
     }
     for (int q = 1; q < span->count; q++) {
         digits += DIGITS;
         quads = QUADS(q);
-        for (int i = 0; i < many; i++) {
+        for (int i = 0; i < SIDE; i++) {
             ADD(sums[i], (Word)quads[i], digits);
         }
     }
-    for (int i = 0; i < many; i++) {
+    for (int i = 0; i < SIDE; i++) {
         out[i] = TOTAL(sums[i]);
     }
 }
@@ -74,10 +74,10 @@ INLINE Part NAME(narrow)(const Word *sums, int step) {
 INLINE void NAME(transpose_words)(Part *rows) {
     Part a = LOW(Word, rows[0], rows[1], 4), b = HIGH(Word, rows[0], rows[1], 4);
     Part c = LOW(Word, rows[2], rows[3], 4), d = HIGH(Word, rows[2], rows[3], 4);
-    rows[0] = LOW(Long, a, c, 2);
-    rows[1] = HIGH(Long, a, c, 2);
-    rows[2] = LOW(Long, b, d, 2);
-    rows[3] = HIGH(Long, b, d, 2);
+    rows[0] = LOW(Vector, a, c, 2);
+    rows[1] = HIGH(Vector, a, c, 2);
+    rows[2] = LOW(Vector, b, d, 2);
+    rows[3] = HIGH(Vector, b, d, 2);
 }
 
 /* Transpose four words of four bytes in every lane. */
@@ -103,10 +103,36 @@ INLINE void NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part
     }
 }
 
-/* Quads of all rows of a strip, sixteen neighbours from `from` on: a sum for each byte of a pixel of each row. */
+#if WIDTH == 64
+/* Sixteen pixels of four rows: in each vector four of each row. */
+INLINE void NAME(load_pixels)(Part *lanes, const UINT8 *const *rows, int from, int left) {
+    Part mixed[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        copy_some(&mixed[i], rows[i] + from, left, WIDTH);
+        __builtin_prefetch(rows[i] + from + 512); /* CPUs foresee fewer rows than a strip has */
+    }
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 2; i++) {
+            Vector a = (Vector)mixed[2 * i], b = (Vector)mixed[2 * i + 1];
+            lanes[i] = (Part)SHUFFLE(Vector, a, b, 0, 1, 4, 5, 8, 9, 12, 13);
+            lanes[i + 2] = (Part)SHUFFLE(Vector, a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+        }
+        memcpy(mixed, lanes, sizeof(mixed));
+    }
+}
+#endif
+
+/* Quads of all rows of a strip, sixteen neighbours from `from` on: a sum for each byte of a pixel of each row. Unrolled, so
+   that the CPU foresees what each load reads next. */
 INLINE void NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int size) {
+#pragma GCC unroll 4
     for (int v = 0; v < SIDE; v++) {
         Part quads[4];
+#if WIDTH == 64
+        if (size == 4) {
+            NAME(load_pixels)(quads, rows + 4 * v, from, left);
+        } else
+#endif
         for (int i = 0; i < 4; i++) {
             quads[i] = size == 4 ? NAME(load_lanes)(rows + LANES_OF(v), 1, from + i * 16, left - i * 16)
                                  : NAME(load_lanes)(rows + LANES_OF(4 * v) + i, 4, from, left);
@@ -157,9 +183,7 @@ INLINE void NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int star
             SPECIALIZE(rest, 16 * size, NAME(group_strip)(window, rows, from, rest, size));
         }
         for (int i = 0; i < at_once; i++) {
-            for (int v = 0; v < SIDE; v += BATCH) {
-                NAME(weigh)(sums + i * SIDE + v, weights, &spans[smaller(x + i, last)], v, SIDE, smaller(BATCH, SIDE));
-            }
+            NAME(weigh)(sums + i * SIDE, weights, &spans[smaller(x + i, last)]);
         }
         SPECIALIZE(left, at_once, SPECIALIZE(many, step, NAME(store_strip)(to, sums, x, left, many, size, job->used)));
     }
@@ -170,60 +194,11 @@ static void NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start
     EITHER(size, 1, 4, NAME(resize_strip)(to, job, y, start, end, size));
 }
 
-/* WIDTH bytes of four rows: a sum for each column. Narrowed, they are in order. */
-INLINE void NAME(group_rows)(Part *to, const UINT8 *const *rows, int from, int left) {
-    Part four[4] = {0};
-    for (int i = 0; i < 4; i++) {
-        copy_some(&four[i], rows[i] + from, left, WIDTH);
-    }
-    Part a = LOW(Part, four[0], four[1], 16), b = LOW(Part, four[2], four[3], 16);
-    Part c = HIGH(Part, four[0], four[1], 16), d = HIGH(Part, four[2], four[3], 16);
-    to[0] = LOW(Half, a, b, 8);
-    to[1] = HIGH(Half, a, b, 8);
-    to[2] = LOW(Half, c, d, 8);
-    to[3] = HIGH(Half, c, d, 8);
-}
-
-/* Resize the strips with the rows from `first` on, but for those that are `made`. Returns how many are. */
-INLINE int NAME(make_rows)(const Job *job, int made, int first, int end, int from, int width) {
-    int pixel = job->in->pixelsize;
-    for (made = larger(made, first / job->step * job->step); job->resized && made < end; made += job->step) {
-        NAME(resize_rows)(job->resized + made % job->ring, job, made, from / pixel, (from + width) / pixel);
-    }
-    return made;
-}
-
-/* Some columns, from top to bottom. What the next row needs is a window of quads, of rows that are resized before. */
-static void NAME(resize_columns)(const Job *job, int from, int width) {
-    const Weights down = job->down, *weights = &down; /* a copy that no store changes */
-    const int step = job->block / WIDTH * 4;
-    int behind = 0, made = 0; /* quads of the window; rows that are resized */
-    for (int y = 0; y < job->out->ysize; y++) {
-        const Span *span = &weights->spans[y];
-        for (behind = larger(behind, span->first); behind < span->end; behind++) {
-            Part *window = (Part *)weights->window + (size_t)(behind & weights->mask) * step;
-            const UINT8 *rows[4];
-            made = NAME(make_rows)(job, made, behind * 4, smaller(behind * 4 + 4, job->rows), from, width);
-            list_rows(rows, job, behind * 4, 4, from);
-            for (int x = 0; x < width; x += WIDTH, window += 4) {
-                NAME(group_rows)(window, rows, x, width - x);
-            }
-        }
-        UINT8 *out = (UINT8 *)job->out->image[y] + from;
-        for (int x = 0; x < width; x += WIDTH) {
-            Word sums[4];
-            NAME(weigh)(sums, weights, span, x / WIDTH * 4, step, 4);
-            Part values = (Part)((Word)NAME(narrow)(sums, 1) & job->used);
-            copy_some(out + x, &values, width - x, WIDTH);
-        }
-    }
-}
-
-#if defined(PAIRS)
-/* A vector of columns, of a few rows: two at a time, without a window. */
+/* A vector of columns: the neighbours of a sum are in rows. */
 INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
-    const Part none = {0};
     Word half = (Word){0} + (1 << (PRECISION_BITS - 1)), sums[4] = {half, half, half, half};
+#if defined(PAIRS)
+    const Part none = {0};
     Half high[2] = {0};
     for (int t = 0; t < pairs; t++, digits += 2) {
         Part a = LOAD(Part, rows[2 * t] + x), b = LOAD(Part, rows[2 * t + 1] + x);
@@ -238,47 +213,53 @@ INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digi
         sums[2 * i] += (Word)LOW(Half, none, high[i], 8);
         sums[2 * i + 1] += (Word)HIGH(Half, none, high[i], 8);
     }
+#else
+    for (int t = 0; t < 2 * pairs; t++) {
+        for (int i = 0; i < 4; i++) {
+            sums[i] += WIDEN_FOUR(rows[t] + x + 4 * i) * digits[t];
+        }
+    }
+#endif
     return NAME(narrow)(sums, 1);
 }
 
-INLINE void NAME(weigh_few)(UINT8 *out, const UINT8 *const *rows, int width, const UINT32 *digits, int pairs, UINT32 used) {
-    for (int x = 0; x < width; x += WIDTH) { /* the last bytes together with some before */
-        int from = smaller(x, width - WIDTH);
-        STORE(out + from, (Word)NAME(weigh_rows)(rows, from, digits, pairs) & used);
+/* A row of sums. What is behind the last ones is in memory, or the last vector together with some before. */
+INLINE void NAME(weigh_row)(UINT8 *out, const Job *job, int from, int end, const UINT32 *digits, int pairs) {
+    const UINT8 *const *rows = job->list;
+    int bytes = job->out->xsize * job->in->pixelsize, last = job->resized ? bytes : bytes - WIDTH;
+    UINT32 used = job->used;
+    for (int x = from; x < end; x += WIDTH) {
+        int at = smaller(x, last);
+        Part values = (Part)((Word)NAME(weigh_rows)(rows, at, digits, pairs) & used);
+        copy_some(out + at, &values, bytes - at, WIDTH);
     }
 }
 
-/* All columns where a sum has few neighbours. The most common numbers are constants, so that digits stay in registers. */
-static void NAME(resize_few)(const Job *job) {
-    int width = job->out->xsize * job->in->pixelsize, made = 0;
-    for (int y = 0; y < job->out->ysize; y++) {
+/* Some columns, from top to bottom, and the strips of rows that they need. The most common numbers of neighbours are
+   constants, so that digits stay in registers. */
+static void NAME(resize_columns)(const Job *job, int from, int end) {
+    int pixel = job->in->pixelsize;
+    for (int y = 0, made = 0; y < job->out->ysize; y++) {
         const Span *span = &job->down.spans[y];
-        const UINT8 *rows[FEW];
-        UINT8 *out = (UINT8 *)job->out->image[y];
         int pairs = (span->end - span->first + 1) / 2;
-        made = NAME(make_rows)(job, made, span->first, smaller(span->end, job->rows), 0, width);
-        list_rows(rows, job, span->first, 2 * pairs, 0);
-#define WEIGH_FEW NAME(weigh_few)(out, rows, width, span->digits, pairs, job->used)
-        SPECIALIZE(pairs, 1, SPECIALIZE(pairs, 2, SPECIALIZE(pairs, 3, WEIGH_FEW)));
+        for (made = larger(made, span->first / job->step * job->step); job->resized && made < span->end; made += job->step) {
+            NAME(resize_rows)(job->resized + made % job->ring, job, made, from / pixel, end / pixel);
+        }
+        for (int i = 0; i < 2 * pairs; i++) {
+            int row = smaller(span->first + i, span->end - 1);
+            job->list[i] = job->resized ? job->resized[row % job->ring] : (UINT8 *)job->in->image[row];
+        }
+#define WEIGH_ROW NAME(weigh_row)((UINT8 *)job->out->image[y], job, from, end, span->digits, pairs)
+        SPECIALIZE(pairs, 1, SPECIALIZE(pairs, 2, SPECIALIZE(pairs, 3, WEIGH_ROW)));
     }
 }
-#endif
 
 static void NAME(resize)(const Job *job, int offset) {
-    if (!job->down.window) {
-        for (int y = 0; y < job->out->ysize; y += job->step) {
-            NAME(resize_rows)((UINT8 **)job->out->image + y, job, offset + y, 0, job->out->xsize);
-        }
-        return;
+    for (int y = 0; !job->list && y < job->out->ysize; y += job->step) {
+        NAME(resize_rows)((UINT8 **)job->out->image + y, job, offset + y, 0, job->out->xsize);
     }
-#if defined(PAIRS)
-    if (job->down.stride == 1) {
-        NAME(resize_few)(job);
-        return;
-    }
-#endif
-    for (int from = 0, bytes = job->out->xsize * job->in->pixelsize; from < bytes; from += job->block) {
-        NAME(resize_columns)(job, from, smaller(bytes - from, job->block));
+    for (int from = 0, bytes = job->out->xsize * job->in->pixelsize; job->list && from < bytes; from += job->block) {
+        NAME(resize_columns)(job, from, smaller(from + job->block, bytes));
     }
 }
 

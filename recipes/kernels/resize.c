@@ -3,11 +3,14 @@
 
 #include "vectors.h"
 
-#define ROWS 8             /* of pixels that are resized together; of bytes, four times as many */
-#define BATCH 4            /* vectors that are added up together */
-#define FEW 24             /* rows that are added up without a window, at most three strips */
-#define WINDOW (512 << 10) /* bytes for the quads of some columns, unless 512 bytes of a row take more */
+#define SIDE 4             /* vectors that are added up together: a quad of each row of a strip */
+#define WINDOW (512 << 10) /* bytes of resized rows, unless 512 of each row take more */
 
+#if defined(__AVX2__)
+#define LEAST 32 /* bytes of a vector */
+#else
+#define LEAST 16
+#endif
 #if defined(__x86_64__)
 #define DIGITS 3
 #define MOST_SAME 240 /* neighbours whose sums fit in 16 bits, by twos */
@@ -20,21 +23,14 @@
 typedef struct {
     Imaging out, in;
     Weights across, down;
-    UINT8 **resized; /* a ring of four strips of rows, for the columns */
-    int ring;        /* rows of it */
-    int rows;        /* of `in` */
-    int step;        /* rows of a strip */
-    int block;       /* bytes of a row that go through the columns together */
+    const UINT8 **list; /* rows that are added up */
+    UINT8 **resized;    /* a ring of strips of rows, for the columns */
+    int ring;           /* rows of it */
+    int rows;           /* of `in` */
+    int step;           /* rows of a strip */
+    int block;          /* bytes of a row that go through the columns together */
     UINT32 used;
 } Job;
-
-/* Rows from `first` on, which the columns are made of, and behind the last that one again. */
-static inline void list_rows(const UINT8 **rows, const Job *job, int first, int count, int from) {
-    for (int i = 0; i < count; i++) {
-        int row = smaller(first + i, job->rows - 1);
-        rows[i] = (job->resized ? job->resized[row % job->ring] : (UINT8 *)job->in->image[row]) + from;
-    }
-}
 
 /* Names of types and of x86's intrinsics for vectors of WIDTH bytes, which groups.h is included for. */
 #define JOIN(a, b) JOIN_NAMES(a, b)
@@ -42,15 +38,11 @@ static inline void list_rows(const UINT8 **rows, const Job *job, int first, int 
 #define Part NAME(Part)
 #define Half NAME(Half)
 #define Word NAME(Word)
-#define Long NAME(Long)
+#define Vector NAME(Vector)
 #define MM(name) JOIN(MM, WIDTH)(name)
 #define MM16(name) _mm_##name
 #define MM32(name) _mm256_##name
 #define MM64(name) _mm512_##name
-#define Vector JOIN(Vector, WIDTH)
-#define Vector16 __m128i
-#define Vector32 __m256i
-#define Vector64 __m512i
 #define SET(digits) MM(set1_epi32)(digits)
 
 /* Shuffles in every lane of 16 bytes, which have `size` elements each: lists of indexes of two vectors of n elements. */
@@ -65,6 +57,8 @@ static inline void list_rows(const UINT8 **rows, const Job *job, int first, int 
 #define TRANSPOSED(from, n) FOURTHS(from), FOURTHS(from + 1), FOURTHS(from + 2), FOURTHS(from + 3)
 
 #if defined(__x86_64__)
+#define PAIRS(values, digits) (Word)MM(madd_epi16)((Vector)(values), SET(digits))
+
 /* Three digits of 8 bits: VNNI, in vectors of 64 bytes or 32. */
 #define SUMS 3
 #define DOT(sums, quads, digits) (Word)JOIN(DOT, WIDTH)((Vector)(sums), (Vector)(quads), SET(digits))
@@ -96,13 +90,8 @@ END_TARGET
 
 /* A digit of 16 bits, and one of 8 whose sums are of 16 bits. */
 #define NAME(name) name##_pairs
-#if defined(__AVX2__)
-#define WIDTH 32
-#else
-#define WIDTH 16
-#endif
+#define WIDTH LEAST
 #define SUMS 2
-#define PAIRS(values, digits) (Word)MM(madd_epi16)((Vector)(values), SET(digits))
 #define ADD(sums, quads, digits)                                                           \
     sums[0] += PAIRS(quads & 0xff00ff, (digits)[0]) + PAIRS((Half)quads >> 8, (digits)[1]), \
     ADD_SAME(sums, quads, (digits)[2])
@@ -115,7 +104,7 @@ END_TARGET
 #define resize_quads resize_pairs
 #define resize_half_quads resize_pairs
 #define NAME(name) name##_pairs
-#define WIDTH 16
+#define WIDTH LEAST
 #define SUMS 1
 #define ADD(sums, quads, digits)                                                           \
     sums[0] += (quads & 255) * (digits)[0], sums[0] += (quads >> 8 & 255) * (digits)[1], \
@@ -123,6 +112,9 @@ END_TARGET
 #define ADD_SAME(sums, quads, digit) ADD(sums, quads, &(digit))
 #define TOTAL(sums) sums[0]
 #define TOTAL_SAME(sums) sums[0]
+
+#define WIDEN_FOUR(from) __builtin_convertvector(LOAD(Quad, from), Four)
+typedef UINT8 Quad __attribute__((vector_size(4)));
 
 INLINE Four clip_sums(Four sums) {
     Signed values = (Signed)sums >> PRECISION_BITS;
@@ -134,32 +126,29 @@ INLINE Four clip_sums(Four sums) {
 /* Make what a resize needs besides its pictures. Returns whether there is memory, and it can be done. */
 static int prepare(Job *job, const Pass *across, const Pass *down) {
     int pixel = job->in->pixelsize, bytes = (job->out->xsize * pixel + 63) / 64 * 64;
-    job->step = job->in->image8 ? 4 * ROWS : ROWS;
-    job->block = bytes;
+    job->step = larger(find_vnni(), LEAST) / 4 * (job->in->image8 ? 4 : 1);
     job->used = used_bytes(job->in);
     job->across.stride = 4;
-    job->down.stride = DIGITS == 3 && !find_vnni() && down && down->ksize <= FEW && job->out->xsize * pixel >= 32 ? 1 : 4;
+    job->down.stride = 1;
     if ((across && !make_weights(&job->across, across, job->out->xsize, 16 / pixel)) ||
         (down && !make_weights(&job->down, down, job->out->ysize, 1))) {
         return 0;
     }
     if (across) {
-        job->across.window = aligned_alloc(64, (size_t)(job->across.mask + 1) * ROWS * 16);
+        job->across.window = aligned_alloc(64, (size_t)(job->across.mask + 1) * job->step * pixel * 4);
     }
     if (down) {
-        size_t column = (size_t)(job->down.mask + 1) * 4 * 64;
-        int fits = (int)(WINDOW / column) * 64, least = bytes < 512 ? bytes : 512;
-        job->block = fits < least ? least : fits < bytes ? fits : bytes;
-        job->down.window = aligned_alloc(64, column * (job->block / 64));
+        job->ring = across ? (down->ksize / job->step + 2) * job->step : down->ksize;
+        job->block = larger(512, WINDOW / job->ring / 64 * 64);
+        job->list = malloc((down->ksize + 1) * sizeof(*job->list));
     }
     if (across && down) {
-        job->ring = 4 * job->step;
         job->resized = malloc(job->ring * (sizeof(UINT8 *) + bytes + 64));
         for (int i = 0; job->resized && i < job->ring; i++) {
             job->resized[i] = (UINT8 *)(job->resized + job->ring) + i * (bytes + (size_t)64);
         }
     }
-    return (!across || job->across.window) && (!down || job->down.window) && (!across || !down || job->resized);
+    return (!across || job->across.window) && (!down || job->list) && (!across || !down || job->resized);
 }
 
 static int resize(Imaging out, Imaging in, int offset, const Pass *across, const Pass *down) {
@@ -170,12 +159,12 @@ static int resize(Imaging out, Imaging in, int offset, const Pass *across, const
         (find_vnni() == 64 ? resize_quads : find_vnni() == 32 ? resize_half_quads : resize_pairs)(&job, offset);
         END_SECTION(in)
     }
-    for (int i = 0; i < 2; i++) {
-        Weights *weights = i ? &job.across : &job.down;
-        free(weights->spans);
-        free(weights->digits);
-        free(weights->window);
-    }
+    free(job.across.spans);
+    free(job.across.digits);
+    free(job.across.window);
+    free(job.down.spans);
+    free(job.down.digits);
+    free(job.list);
     free(job.resized);
     return prepared;
 }
@@ -192,7 +181,7 @@ static void resize_rows(Imaging out, Imaging in, int offset, int ksize, int *bou
 
 static void resize_columns(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *coefficients) {
     Pass pass = {ksize, bounds, coefficients};
-    if (in->xsize * in->pixelsize < LANES || !resize(out, in, offset, NULL, &pass)) {
+    if (in->xsize * in->pixelsize < 64 || !resize(out, in, offset, NULL, &pass)) {
         source_columns(out, in, offset, ksize, bounds, coefficients);
     }
 }

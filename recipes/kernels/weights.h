@@ -36,7 +36,7 @@ static int set_digits(UINT32 *digits, int tap, INT32 coefficient, int stride, in
 #if DIGITS == 4
     quad[tap % 4] = coefficient;
 #else
-    if (find_vnni()) { /* three of 8 bits */
+    if (find_vnni() && stride == 4) { /* three of 8 bits */
         for (int d = 0; d < 3; d++) {
             quad[d] |= (UINT32)(UINT8)coefficient << tap % 4 * 8;
             coefficient = (coefficient - (int8_t)coefficient) / 256;
