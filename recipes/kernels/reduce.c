@@ -52,19 +52,19 @@ static int reduce_squares(UINT8 *restrict out, const UINT8 *above, const UINT8 *
 
 INLINE void add_neighbours(UINT16 *restrict out, const UINT16 *restrict sums, int count, int factor, int size) {
     typedef UINT16 Pixel __attribute__((vector_size(8)));
-    for (int x = 0; x < count; x++) {
+    for (int x = 0; x < count; x++, sums += factor * size) {
         if (size == 1) {
-            UINT16 sum = sums[x * factor];
+            UINT16 sum = sums[0];
             for (int i = 1; i < factor; i++) {
-                sum += sums[x * factor + i];
+                sum += sums[i];
             }
             out[x] = sum;
         } else {
-            Pixel sum = LOAD(Pixel, sums + x * factor * 4);
+            Pixel sum = LOAD(Pixel, sums);
             for (int i = 1; i < factor; i++) {
-                sum += LOAD(Pixel, sums + (x * factor + i) * 4);
+                sum += LOAD(Pixel, sums + i * 4);
             }
-            STORE(out + x * 4, sum);
+            STORE(out + x * (size_t)4, sum);
         }
     }
 }
