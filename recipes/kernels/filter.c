@@ -6,10 +6,20 @@
 #include "vectors.h"
 
 #define TAPS 26 /* of 5x5, and an even number */
-#define STEP 64 /* bytes at a time */
+#define STEP 64 /* bytes at a time, by integers */
 
-typedef float Values __attribute__((vector_size(64)));
-typedef INT32 Levels __attribute__((vector_size(64)));
+#ifdef __clang__
+#define WIDTH 64
+#else
+#define WIDTH 32 /* GCC makes single numbers of vectors that the CPU has not */
+#endif
+#define LEAST (WIDTH / 2) /* bytes at a time, by numbers */
+#define MOST (4 * LEAST)  /* with as many registers as AVX-512 has */
+
+typedef float Values __attribute__((vector_size(WIDTH)));
+typedef INT32 Levels __attribute__((vector_size(WIDTH)));
+typedef UINT16 Narrow __attribute__((vector_size(WIDTH)));
+typedef UINT8 Stored __attribute__((vector_size(LEAST)));
 
 /* The weights that are not zero: the last row is the first one of the image. */
 typedef struct {
@@ -112,71 +122,72 @@ INLINE void filter_integers(UINT8 *out, const UINT8 *const *from, int x, const I
     }
 }
 
-static void filter_by_integers(Imaging out, Imaging in, const Kernel *kernel, const Integers *integers) {
-    int step = in->pixelsize, margin = kernel->size / 2, last = (in->xsize - margin) * step - STEP;
-    Wide used = (Wide)((Pairs){0} + (step == 1 ? ~0u : used_bytes(in)));
-    for (int y = margin; y < in->ysize - margin; y++) {
-        const UINT8 *from[TAPS];
-        for (int tap = 0; tap <= kernel->count; tap++) {
-            from[tap] = (UINT8 *)in->image[y - margin + kernel->row[tap]] + (kernel->column[tap] - margin) * step;
-        }
-        for (int x = margin * step; x < last + STEP; x += STEP) { /* the last bytes together with some before */
-            filter_integers((UINT8 *)out->image[y], from, smaller(x, last), integers, kernel->count, used);
-        }
-    }
+/* Numbers above 0 are ordered as their bits. */
+INLINE Levels clip_sums(Values sums) {
+    Levels positive = (Levels)sums & (sums > (Values){0});
+    return __builtin_convertvector((Values)MINIMUM(positive, (Levels)((Values){0} + 255)), Levels);
 }
 
-/* Of 64 bytes: the products of each row are added up apart, as in Pillow; what is not weighed would add zeros. */
-INLINE void filter_numbers(UINT8 *out, const float *const *from, int x, const Kernel *kernel, Four used) {
+/* Of `many` times LEAST bytes: the products of each row are added up apart, as in Pillow; others would add zeros. */
+INLINE void filter_numbers(UINT8 *out, const void *const *from, int x, const Kernel *kernel, int many, Wide used) {
+#define HALVES(tap, i) LOAD(Levels, (const UINT16 *)from[tap] + x + LEAST * (i))
+#define EVENS(tap, i) ((Values)(HALVES(tap, i) << 16) * kernel->weight[tap])
+#define ODDS(tap, i) ((Values)(HALVES(tap, i) & ~0xffff) * kernel->weight[tap])
     const Values none = {0}, offset = none + (float)(kernel->offset + 0.5);
-    Values sums[4] = {offset, offset, offset, offset}, row[4];
+    Values evens[4], odds[4], even_sums[4], odd_sums[4];
+    for (int i = 0; i < many; i++) {
+        even_sums[i] = odd_sums[i] = offset;
+    }
     for (int first = 0, end; first < kernel->count; first = end) {
-        for (int i = 0; i < 4; i++) {
-            row[i] = LOAD(Values, from[first] + x + i * LANES) * kernel->weight[first];
+        for (int i = 0; i < many; i++) {
+            evens[i] = EVENS(first, i);
+            odds[i] = ODDS(first, i);
         }
         for (end = first + 1; end < kernel->count && kernel->row[end] == kernel->row[first]; end++) {
-            for (int i = 0; i < 4; i++) {
-                row[i] += LOAD(Values, from[end] + x + i * LANES) * kernel->weight[end];
+            for (int i = 0; i < many; i++) {
+                evens[i] += EVENS(end, i);
+                odds[i] += ODDS(end, i);
             }
         }
-        for (int i = 0; i < 4; i++) {
-            sums[i] += row[i];
+        for (int i = 0; i < many; i++) {
+            even_sums[i] += evens[i];
+            odd_sums[i] += odds[i];
         }
     }
-    for (int i = 0; i < 4; i++) {
-        Levels positive = (Levels)sums[i] & (sums[i] > none); /* numbers above 0 are ordered as their bits */
-        Values clipped = (Values)MINIMUM(positive, (Levels)(none + 255));
-        Bytes bytes = __builtin_convertvector(__builtin_convertvector(clipped, Levels), Bytes);
-        STORE(out + x + i * LANES, bytes & (Bytes)used);
+    for (int i = 0; i < many; i++) {
+        Narrow levels = (Narrow)(clip_sums(even_sums[i]) | clip_sums(odd_sums[i]) << 16);
+        STORE(out + x + LEAST * i, __builtin_convertvector(levels, Stored) & LOAD(Stored, &used));
     }
 }
 
-/* With a ring of rows as numbers. */
-INLINE void filter_by_numbers(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
-    int step = in->pixelsize, size = kernel->size, margin = size / 2, last = (in->xsize - margin) * step - STEP, made = 0;
-    Four used = (Four){0} + (step == 1 ? ~0u : used_bytes(in));
+/* By integers; without them by numbers, with a ring of rows as halves of numbers. `step` bytes at a time. */
+INLINE void filter_rows(Imaging out, Imaging in, const Kernel *kernel, const Integers *integers, UINT16 *ring, int step) {
+    int pixel = in->pixelsize, size = kernel->size, margin = size / 2, last = (in->xsize - margin) * pixel - step, made = 0;
+    Wide used = (Wide)((Pairs){0} + (pixel == 1 ? ~0u : used_bytes(in)));
     for (int y = margin; y < in->ysize - margin; y++) {
-        const float *from[TAPS];
-        for (; made <= y + margin; made++) {
+        const void *from[TAPS];
+        for (; ring && made <= y + margin; made++) {
             for (int x = 0; x < in->linesize; x++) {
-                ring[made % size * in->linesize + x] = ((UINT8 *)in->image[made])[x];
+                float number = ((UINT8 *)in->image[made])[x]; /* of 8 bits: its lower half is zero */
+                ring[made % size * in->linesize + x] = LOAD(UINT32, &number) >> 16;
             }
         }
-        for (int tap = 0; tap < kernel->count; tap++) {
-            int row = (y - margin + kernel->row[tap]) % size;
-            from[tap] = ring + row * in->linesize + (kernel->column[tap] - margin) * step;
+        for (int tap = 0; tap <= kernel->count; tap++) {
+            int row = y - margin + kernel->row[tap], column = (kernel->column[tap] - margin) * pixel;
+            from[tap] = ring ? (void *)(ring + row % size * in->linesize + column) : in->image[row] + column;
         }
-        for (int x = margin * step; x < last + STEP; x += STEP) {
-            filter_numbers((UINT8 *)out->image[y], from, smaller(x, last), kernel, used);
+        for (int x = margin * pixel; x < last + step; x += step) { /* the last bytes together with some before */
+            UINT8 *to = (UINT8 *)out->image[y];
+            if (ring) {
+                filter_numbers(to, from, smaller(x, last), kernel, step / LEAST, used);
+            } else {
+                filter_integers(to, (const UINT8 **)from, smaller(x, last), integers, kernel->count, used);
+            }
         }
     }
 }
 
-BEGIN_TARGET(AVX512)
-static void filter_by_numbers_wide(Imaging out, Imaging in, const Kernel *kernel, float *ring) {
-    filter_by_numbers(out, in, kernel, ring);
-}
-END_TARGET
+WITH_AVX512(filter_rows, (Imaging out, Imaging in, const Kernel *kernel, UINT16 *ring), out, in, kernel, NULL, ring, MOST)
 
 static void copy_margin(Imaging out, Imaging in, int margin) {
     int count = margin * in->pixelsize, last = in->linesize - count;
@@ -194,7 +205,7 @@ Imaging ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, F
     Kernel taps = list_taps(kernel, offset, xsize);
     Integers integers = {0};
     int whole = find_integers(&integers, &taps);
-    float *ring = whole ? NULL : malloc(sizeof(*ring) * xsize * im->linesize);
+    UINT16 *ring = whole ? NULL : malloc(sizeof(*ring) * xsize * im->linesize);
     Imaging out = whole || ring ? ImagingNewDirty(im->mode, im->xsize, im->ysize) : NULL;
     if (!out) {
         free(ring);
@@ -203,9 +214,11 @@ Imaging ImagingFilter(Imaging im, int xsize, int ysize, const FLOAT32 *kernel, F
     BEGIN_SECTION(im)
     copy_margin(out, im, xsize / 2);
     if (whole) {
-        filter_by_integers(out, im, &taps, &integers);
+        filter_rows(out, im, &taps, &integers, NULL, STEP);
+    } else if (find_vnni() == 64 && bytes >= MOST) {
+        filter_rows_avx512(out, im, &taps, ring);
     } else {
-        (find_vnni() == 64 ? filter_by_numbers_wide : filter_by_numbers)(out, im, &taps, ring);
+        filter_rows(out, im, &taps, NULL, ring, LEAST);
     }
     END_SECTION(im)
     free(ring);

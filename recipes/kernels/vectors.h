@@ -12,20 +12,23 @@
 #endif
 
 #define LANES 16 /* bytes of a vector */
-#define PIXELS 8 /* of a vector of 32 bytes */
+#ifndef WIDE
+#define WIDE 32 /* bytes of other vectors */
+#endif
+#define PIXELS (WIDE / 4) /* of one of them */
 #define INLINE static inline __attribute__((always_inline))
 #define FEWEST (LANES / 2) /* rows or columns; below this, one at a time is faster */
 
 typedef UINT8 Bytes __attribute__((vector_size(LANES)));
 typedef UINT32 Four __attribute__((vector_size(16))); /* pixels */
 typedef INT32 Signed __attribute__((vector_size(16)));
-typedef UINT32 Pairs __attribute__((vector_size(32)));
-typedef uint64_t Quads __attribute__((vector_size(32)));
-typedef UINT16 Halves __attribute__((vector_size(32)));
-typedef UINT8 Wide __attribute__((vector_size(32)));
-typedef INT32 Numbers __attribute__((vector_size(32)));
-typedef INT16 Shorts __attribute__((vector_size(32)));
-typedef float Floats __attribute__((vector_size(32)));
+typedef UINT32 Pairs __attribute__((vector_size(WIDE)));
+typedef uint64_t Quads __attribute__((vector_size(WIDE)));
+typedef UINT16 Halves __attribute__((vector_size(WIDE)));
+typedef UINT8 Wide __attribute__((vector_size(WIDE)));
+typedef INT32 Numbers __attribute__((vector_size(WIDE)));
+typedef INT16 Shorts __attribute__((vector_size(WIDE)));
+typedef float Floats __attribute__((vector_size(WIDE)));
 
 INLINE int smaller(int a, int b) {
     return a < b ? a : b;
@@ -72,8 +75,13 @@ INLINE Bytes load_bytes(const UINT8 *from, int count) {
 #define MIX8(from, n) MIX4(from, n), MIX4((from) + 2, n)
 #define MIX16(from, n) MIX8(from, n), MIX8((from) + 4, n)
 
-/* Each pixel's four bytes, by their indexes in the first pixel; from 32 on zeros. */
-#define SHUFFLE_EACH(pixels, ...) SHUFFLE(Wide, (Wide)(pixels), (Wide){0}, EIGHT(__VA_ARGS__))
+/* Each pixel's four bytes, by their indexes in the first pixel; from WIDE on zeros. */
+#define SHUFFLE_EACH(pixels, ...) SHUFFLE(Wide, (Wide)(pixels), (Wide){0}, ALL(__VA_ARGS__))
+#if WIDE == 64
+#define ALL(a, b, c, d) EIGHT(a, b, c, d), EIGHT((a) + 32, (b) + 32, (c) + 32, (d) + 32)
+#else
+#define ALL EIGHT
+#endif
 #define EIGHT(a, b, c, d)                                                                                  \
     TWO(a, b, c, d), TWO((a) + 8, (b) + 8, (c) + 8, (d) + 8), TWO((a) + 16, (b) + 16, (c) + 16, (d) + 16), \
         TWO((a) + 24, (b) + 24, (c) + 24, (d) + 24)
@@ -132,7 +140,7 @@ INLINE void columns_to_rows(UINT8 *const *rows, int count, const Bytes *columns,
 
 /* dot_pairs: the sums of two products of 16-bit numbers each. dot_bytes: of bytes and of signed bytes; no sum may have more
    than 16 bits. multiply_high: the upper halves of products of 16-bit numbers, without sign and with. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && WIDE == 32
 #define dot_pairs(a, b) (Pairs) INSTRUCTION(madd_epi16, a, b)
 #define dot_bytes(a, b) (Halves) INSTRUCTION(maddubs_epi16, a, b)
 #define multiply_high(a, b) (Halves) INSTRUCTION(mulhi_epu16, a, b)
@@ -155,7 +163,7 @@ static inline Halves dot_bytes(Wide a, Wide b) {
     return (Halves)(low + (Shorts)((Halves)a >> 8) * ((Shorts)b >> 8));
 }
 
-typedef INT32 Products __attribute__((vector_size(64)));
+typedef INT32 Products __attribute__((vector_size(2 * WIDE)));
 #define WIDEN(a) __builtin_convertvector(a, Products)
 #define UPPER_HALF(type, a, b) __builtin_convertvector(WIDEN((type)(a)) * WIDEN((type)(b)) >> 16, type)
 #define multiply_high(a, b) UPPER_HALF(Halves, a, b)
@@ -177,6 +185,7 @@ typedef INT32 Products __attribute__((vector_size(64)));
 #define END_TARGET _Pragma("GCC pop_options")
 #endif
 #define AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
+#define FOR_AVX512 __attribute__((target(AVX512)))
 
 /* The width in bytes of the vectors with which the CPU multiplies bytes four at a time: 64 (AVX-512 F, DQ, BW, VL and VNNI),
    32 (AVX2 and AVX-VNNI), or 0. The system must keep such registers. Source: Intel SDM, volume 1, 15.2 to 15.4. */
@@ -208,9 +217,11 @@ static inline int find_vnni(void) {
 }
 #else
 #define find_vnni() 0
-#define BEGIN_TARGET(features)
-#define END_TARGET
+#define FOR_AVX512
 #endif
+
+/* A function compiled once more, for AVX-512: with these parameters, called with these arguments. */
+#define WITH_AVX512(function, parameters, ...) static FOR_AVX512 void function##_avx512 parameters { function(__VA_ARGS__); }
 
 /* Without the GIL, and with an image's lock where Python has no GIL. */
 #define BEGIN_SECTION(image) { ImagingSectionCookie cookie; ImagingSectionEnter(&cookie); MUTEX_LOCK(&(image)->mutex);
