@@ -76,7 +76,7 @@ class Fault:
 FAULTS = {
     "a strip of rows is not made again": Fault(
         file=f"{PLACE}/groups.h",
-        pattern=r"made < end",
+        pattern=r"made < span->end",
         replacement="made < 0",
         begins=("resize/",),
     ),
@@ -91,6 +91,24 @@ FAULTS = {
         pattern=r"box\[1\] \+ y \* yscale",
         replacement="y * yscale",
         begins=("reduce/",),
+    ),
+    "a row is taken for the one below it": Fault(
+        file=f"{PLACE}/groups.h",
+        pattern=r"rows\[2 \* t \+ 1\]",
+        replacement="rows[2 * t]",
+        begins=("resize/",),
+    ),
+    "the lower half of a number is kept": Fault(
+        file=f"{PLACE}/filter.h",
+        pattern=r"& ~0xffff",
+        replacement="& ~0",
+        begins=("filter-3x3/", "filter-5x5/"),
+    ),
+    "the last pixels to be divided are left out": Fault(
+        file=f"{PLACE}/premultiply.h",
+        pattern=r"x < xsize;",
+        replacement="x <= xsize - PIXELS;",
+        begins=("resize/",),
     ),
     "a sum is added up in another order": Fault(
         file=f"{PLACE}/filter.h",
@@ -172,40 +190,40 @@ def test_an_injected_fault_is_refused(name: str, build: KernelsBuild) -> None:
     assert {f"{each.operation}/" for each in found} <= set(fault.begins)
 
 
-def resize_in_strips(stack: ProofStack, width: str = "") -> list[str]:
-    """Return the checksums of resizes, with vectors of at most so many bytes where the CPU has VNNI."""
+def compute_checksums(stack: ProofStack, width: str = "") -> list[str]:
+    """Return what `vector_widths.py` prints, with vectors of at most so many bytes where the CPU has VNNI."""
     variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
     widths = {"FASTINSTALL_VNNI": width} if width else {}
-    argv = [stack.python, Path(__file__).parents[1] / "support/build/resized_in_strips.py"]
+    argv = [stack.python, Path(__file__).parents[1] / "support/build/vector_widths.py"]
     done = subprocess.run(argv, env=variables | widths, check=True, capture_output=True, text=True, timeout=300)
     return done.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
-def strips(build: KernelsBuild) -> list[str]:
-    """What the official wheel resizes."""
-    return resize_in_strips(build.reference)
+def official(build: KernelsBuild) -> list[str]:
+    """What the official wheel gives."""
+    return compute_checksums(build.reference)
 
 
 @pytest.mark.parametrize("width", ["64", "32", "0"])
-def test_strips_and_windows_of_rows_give_pillow_s_pixels(width: str, build: KernelsBuild, strips: list[str]) -> None:
-    assert resize_in_strips(build.stack(f"strips-{width}", build.build_tree.source), width) == strips
+def test_each_width_of_vectors_gives_pillow_s_pixels(width: str, build: KernelsBuild, official: list[str]) -> None:
+    assert compute_checksums(build.stack(f"width-{width}", build.build_tree.source), width) == official
 
 
 @pytest.mark.parametrize(
     ("pattern", "replacement"),
     [
         (r"made % job->ring", "made % job->step"),
-        (r"\(behind & weights->mask\) \* step", "(behind & weights->mask / 2) * step"),
+        (r"from = 0, bytes = ", "from = job->block, bytes = "),
         (r"\(behind & weights->mask\) \* SIDE", "(behind & weights->mask / 2) * SIDE"),
     ],
-    ids=["one strip instead of four", "half a window of rows", "half a window of columns"],
+    ids=["one strip in the ring", "columns of the first block", "half a window of columns"],
 )
 def test_a_fault_of_strips_or_windows_shows(
-    pattern: str, replacement: str, build: KernelsBuild, strips: list[str], tmp_path: Path
+    pattern: str, replacement: str, build: KernelsBuild, official: list[str], tmp_path: Path
 ) -> None:
     source = build.changed(tmp_path.name, f"{PLACE}/groups.h", pattern, replacement)
-    assert resize_in_strips(build.stack(f"{tmp_path.name}-run", source), "0") != strips
+    assert compute_checksums(build.stack(f"{tmp_path.name}-run", source), "0") != official
 
 
 def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: KernelsBuild) -> None:

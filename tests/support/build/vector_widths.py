@@ -1,11 +1,15 @@
-"""Runs with one PIL: a checksum of each of many resizes, whose rows go through strips and windows in many ways."""
+"""Runs with one PIL: a checksum of each result of the kernels that have code for several widths of vectors.
+
+Those are resizes, whose rows go through strips and windows in many ways, filters, and dividing by alpha.
+"""
 
 import itertools
 import random
 import sys
 import zlib
+from collections.abc import Iterator
 
-from PIL import Image
+from PIL import Image, ImageFilter
 
 SIZES = ((1, 1), (1, 700), (700, 1), (3, 1000), (17, 129), (63, 257), (129, 33), (1500, 40), (40, 1500), (2000, 90))
 MODES = ("L", "LA", "RGB", "RGBA")
@@ -20,17 +24,37 @@ EACH = 2
 
 
 def main() -> None:
-    """Print a line for each resize."""
+    """Print a line for each result."""
     chance = random.Random(32)  # noqa: S311 (the same each time)
     for size, mode, way in itertools.product(SIZES, MODES, FILTERS):
-        bands = len(Image.new(mode, (1, 1)).getbands())
-        picture = Image.frombytes(mode, size, chance.randbytes(size[0] * size[1] * bands))
+        picture = make_picture(chance, mode, size)
         for _ in range(EACH):
             wanted = choose_length(chance, size[0]), choose_length(chance, size[1])
             box = choose_box(chance, size)
             resized = picture.im.resize(wanted, way, box)
             checksum = zlib.crc32(Image.Image()._new(resized).tobytes())
             sys.stdout.write(f"{mode} {size} {wanted} {box} {way.name} {checksum}\n")
+    for size, mode in itertools.product(SIZES, MODES):
+        picture = make_picture(chance, mode, size)
+        for name, made in list_others(picture):
+            sys.stdout.write(f"{mode} {size} {name} {zlib.crc32(made.tobytes())}\n")
+
+
+def make_picture(chance: random.Random, mode: str, size: tuple[int, int]) -> Image.Image:
+    """Return noise."""
+    bands = len(Image.new(mode, (1, 1)).getbands())
+    return Image.frombytes(mode, size, chance.randbytes(size[0] * size[1] * bands))
+
+
+def list_others(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
+    """Yield filters that add floating-point numbers, and what is multiplied by alpha and divided again."""
+    uneven = ImageFilter.Kernel((5, 5), [(7 * i % 11 - 3) / 7 for i in range(25)], 1.9, 0.25)
+    for name, way in {"detail": ImageFilter.DETAIL, "smooth": ImageFilter.SMOOTH_MORE, "uneven": uneven}.items():
+        yield name, picture.filter(way)
+    premultiplied = {"LA": "La", "RGBA": "RGBa"}.get(picture.mode)
+    if premultiplied:
+        yield "multiplied", picture.convert(premultiplied)
+        yield "divided", picture.convert(premultiplied).convert(picture.mode)
 
 
 def choose_length(chance: random.Random, length: int) -> int:
