@@ -177,15 +177,16 @@ typedef INT32 Products __attribute__((vector_size(2 * WIDE)));
 
 #if defined(__x86_64__)
 #define TO_PRAGMA(words) _Pragma(#words)
+#define AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
 #if defined(__clang__)
+#define FOR_AVX512 __attribute__((target(AVX512), min_vector_width(512)))
 #define BEGIN_TARGET(features) TO_PRAGMA(clang attribute push(__attribute__((target(features))), apply_to = function))
 #define END_TARGET _Pragma("clang attribute pop")
 #else
+#define FOR_AVX512 __attribute__((target(AVX512)))
 #define BEGIN_TARGET(features) _Pragma("GCC push_options") TO_PRAGMA(GCC target(features))
 #define END_TARGET _Pragma("GCC pop_options")
 #endif
-#define AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
-#define FOR_AVX512 __attribute__((target(AVX512)))
 
 /* The width in bytes of the vectors with which the CPU multiplies bytes four at a time: 64 (AVX-512 F, DQ, BW, VL and VNNI),
    32 (AVX2 and AVX-VNNI), or 0. The system must keep such registers. Source: Intel SDM, volume 1, 15.2 to 15.4. */
