@@ -4,7 +4,7 @@
 #include "vectors.h"
 
 #define SIDE 4             /* vectors that are added up together: a quad of each row of a strip */
-#define WINDOW (512 << 10) /* bytes of resized rows, unless 512 of each row take more */
+#define WINDOW (512 << 10) /* bytes of rows from which columns are made, unless 512 of each row take more */
 
 #if defined(__AVX2__)
 #define LEAST 32 /* bytes of a vector */
@@ -138,7 +138,7 @@ static int prepare(Job *job, const Pass *across, const Pass *down) {
         job->across.window = aligned_alloc(64, (size_t)(job->across.mask + 1) * job->step * pixel * 4);
     }
     if (down) {
-        job->ring = across ? (down->ksize / job->step + 2) * job->step : down->ksize;
+        job->ring = across ? (down->ksize / job->step + 2) * job->step : down->ksize; /* a strip is whole at either end */
         job->block = larger(512, WINDOW / job->ring / 64 * 64);
         job->list = malloc((down->ksize + 1) * sizeof(*job->list));
     }
