@@ -14,7 +14,7 @@
 #define WIDTH 32 /* GCC makes single numbers of vectors that the CPU has not */
 #endif
 #define LEAST (WIDTH / 2) /* bytes at a time, by numbers */
-#define MOST (4 * LEAST)  /* with as many registers as AVX-512 has */
+#define MOST (5 * LEAST)  /* with as many registers as AVX-512 has */
 
 typedef float Values __attribute__((vector_size(WIDTH)));
 typedef INT32 Levels __attribute__((vector_size(WIDTH)));
@@ -134,7 +134,7 @@ INLINE void filter_numbers(UINT8 *out, const void *const *from, int x, const Ker
 #define EVENS(tap, i) ((Values)(HALVES(tap, i) << 16) * kernel->weight[tap])
 #define ODDS(tap, i) ((Values)(HALVES(tap, i) & ~0xffff) * kernel->weight[tap])
     const Values none = {0}, offset = none + (float)(kernel->offset + 0.5);
-    Values evens[4], odds[4], even_sums[4], odd_sums[4];
+    Values evens[5], odds[5], even_sums[5], odd_sums[5];
     for (int i = 0; i < many; i++) {
         even_sums[i] = odd_sums[i] = offset;
     }
