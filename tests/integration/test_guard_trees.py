@@ -189,7 +189,9 @@ def test_the_workers_of_pytest_tell_it_once(own: Guarded, tmp_path: Path) -> Non
 def test_the_workers_of_gunicorn_tell_it_once_although_the_master_is_older(own: Guarded, gunicorn: Path) -> None:
     shutil.copytree(gunicorn, own.site, dirs_exist_ok=True)
     (own.temporary / "served.py").write_text(APPLICATION)
-    argv = (own.python, "-m", "gunicorn", "-w", "2", "-b", "unix:gunicorn.sock", "--max-requests", "1", "served")
+    # A worker that starts as the master ends misses the signal, and is killed once the time for it is over.
+    options = ("-w", "2", "-b", "unix:gunicorn.sock", "--max-requests", "1", "--graceful-timeout", "2")
+    argv = (own.python, "-m", "gunicorn", *options, "served")
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(own.temporary)}
     with subprocess.Popen(
         argv, cwd=own.temporary, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
