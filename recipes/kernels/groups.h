@@ -223,7 +223,7 @@ INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digi
     return NAME(narrow)(sums, 1);
 }
 
-/* A row of sums. What is behind the last ones is in memory, or the last vector together with some before. */
+/* A row of sums. Behind a resized row there is room for a vector; elsewhere the last vector begins before. */
 INLINE void NAME(weigh_row)(UINT8 *out, const Job *job, int from, int end, const UINT32 *digits, int pairs) {
     const UINT8 *const *rows = job->list;
     int bytes = job->out->xsize * job->in->pixelsize, last = job->resized ? bytes : bytes - WIDTH;

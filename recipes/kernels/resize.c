@@ -138,7 +138,8 @@ static int prepare(Job *job, const Pass *across, const Pass *down) {
         job->across.window = aligned_alloc(64, (size_t)(job->across.mask + 1) * job->step * pixel * 4);
     }
     if (down) {
-        job->ring = across ? (down->ksize / job->step + 2) * job->step : down->ksize; /* a strip is whole at either end */
+        /* A filter wider than the picture reads its rows alone; a strip is whole at either end. */
+        job->ring = (smaller(down->ksize, job->rows) / job->step + 2) * job->step;
         job->block = larger(512, WINDOW / job->ring / 64 * 64);
         job->list = malloc((down->ksize + 1) * sizeof(*job->list));
     }

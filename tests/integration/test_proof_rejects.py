@@ -31,6 +31,7 @@ from whole_proof.speed import BOUND, prove_speed
 from whole_proof.variant import SanitizedVariant, compile_core
 
 PLACE = "src/libImaging"
+WIDTHS, PEAK = "vector_widths.py", "peak_of_resize.py"
 
 
 @pytest.fixture(scope="module")
@@ -190,11 +191,11 @@ def test_an_injected_fault_is_refused(name: str, build: KernelsBuild) -> None:
     assert {f"{each.operation}/" for each in found} <= set(fault.begins)
 
 
-def compute_checksums(stack: ProofStack, width: str = "") -> list[str]:
-    """Return what `vector_widths.py` prints, with vectors of at most so many bytes where the CPU has VNNI."""
+def run(stack: ProofStack, script: str, width: str = "") -> list[str]:
+    """Return the lines that a script prints, with vectors of at most so many bytes where the CPU has VNNI."""
     variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
     widths = {"FASTINSTALL_VNNI": width} if width else {}
-    argv = [stack.python, Path(__file__).parents[1] / "support/build/vector_widths.py"]
+    argv = [stack.python, Path(__file__).parents[1] / "support/build" / script]
     done = subprocess.run(argv, env=variables | widths, check=True, capture_output=True, text=True, timeout=300)
     return done.stdout.splitlines()
 
@@ -202,12 +203,17 @@ def compute_checksums(stack: ProofStack, width: str = "") -> list[str]:
 @pytest.fixture(scope="module")
 def official(build: KernelsBuild) -> list[str]:
     """What the official wheel gives."""
-    return compute_checksums(build.reference)
+    return run(build.reference, WIDTHS)
 
 
 @pytest.mark.parametrize("width", ["64", "32", "0"])
 def test_each_width_of_vectors_gives_pillow_s_pixels(width: str, build: KernelsBuild, official: list[str]) -> None:
-    assert compute_checksums(build.stack(f"width-{width}", build.build_tree.source), width) == official
+    assert run(build.stack(f"width-{width}", build.build_tree.source), WIDTHS, width) == official
+
+
+def test_a_resize_to_one_row_needs_no_more_memory_than_pillow_s(build: KernelsBuild) -> None:
+    ours, official = (run(stack, PEAK) for stack in (build.stack("peak", build.build_tree.source), build.reference))
+    assert int(ours[0]) <= int(official[0]) + 2  # megabytes
 
 
 @pytest.mark.parametrize(
@@ -223,7 +229,7 @@ def test_a_fault_of_strips_or_windows_shows(
     pattern: str, replacement: str, build: KernelsBuild, official: list[str], tmp_path: Path
 ) -> None:
     source = build.changed(tmp_path.name, f"{PLACE}/groups.h", pattern, replacement)
-    assert compute_checksums(build.stack(f"{tmp_path.name}-run", source), "0") != official
+    assert run(build.stack(f"{tmp_path.name}-run", source), WIDTHS, "0") != official
 
 
 def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: KernelsBuild) -> None:
