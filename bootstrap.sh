@@ -108,19 +108,24 @@ find_ready() { # sets environment
     [ -n "$environment" ]
 }
 
-base_of() { # the interpreter behind another one: behind that of a virtual environment the one which made it
+base_of() { # kind, minor version and path of the interpreter behind another one, which a virtual environment is made by
     "$1" -I -c '
 import os, sys
 if sys.version_info < (3, 11) or sys.implementation.name != "cpython":
     sys.exit(1)
 is_conda = os.path.isdir(os.path.join(sys.base_prefix, "conda-meta"))
-print("conda" if is_conda else "plain", getattr(sys, "_base_executable", None) or sys.executable)
+kind = "conda" if is_conda else "plain"
+print(kind, sys.version_info[1], getattr(sys, "_base_executable", None) or sys.executable)
 ' 2>/dev/null </dev/null
+}
+
+newest_tested() { # the minor version of the latest Python that pyproject.toml names
+    sed -n 's/^ *"Programming Language :: Python :: 3\.\([0-9]*\)",$/\1/p' "$checkout/pyproject.toml" | sort -n | tail -n 1
 }
 
 pythons() { # all that might do, the best first: what made the last environment may make the next one
     recent "$kind" | sed 's,$,/bin/python,'
-    for name in python3 python3.13 python3.12 python3.11 python3.14 python; do
+    for name in python3 python3.13 python3.12 python3.11 python3.14 python3.15 python; do
         (
             IFS=:
             set -f
@@ -131,20 +136,25 @@ pythons() { # all that might do, the best first: what made the last environment 
     done
 }
 
-find_python() { # one of a conda environment, which may be removed any day, only where there is no other
+find_python() { # one that is tested; among those, one of a conda environment, which may be removed any day, comes last
+    newest=$(newest_tested)
     pythons | {
-        conda=
+        conda='' later=''
         while IFS= read -r candidate; do
             found=$(base_of "$candidate") || continue
-            case $found in
-            plain*)
-                printf '%s\n' "${found#* }"
+            path=${found#* * }
+            minor=${found#* }
+            minor=${minor%% *}
+            if [ "$minor" -gt "${newest:-$minor}" ]; then # its packages may have no wheels yet
+                later=${later:-$path}
+            elif [ "${found%% *}" = plain ]; then
+                printf '%s\n' "$path"
                 exit
-                ;;
-            *) conda=${conda:-${found#* }} ;;
-            esac
+            else
+                conda=${conda:-$path}
+            fi
         done
-        printf '%s\n' "$conda"
+        printf '%s\n' "${conda:-$later}"
     }
 }
 
@@ -168,7 +178,9 @@ except BlockingIOError:
 unlock() { exec 9>&-; }
 
 pip_install() { # bytecode is left to the first use of a module: most of them are never used
-    "$environment/bin/python" -P -m pip --disable-pip-version-check --quiet install --no-compile "$@" >&2
+    # with --log, pip draws a bar for each file although it is to be quiet; its errors go to stderr
+    "$environment/bin/python" -P -m pip --disable-pip-version-check --quiet --log "$environment/pip.log" install \
+        --no-compile "$@" >/dev/null
 }
 
 install_locked() { # what requirements/$kind.txt says; for tests by uv, which is among it: 4 s where pip takes 80
@@ -185,12 +197,27 @@ install_locked() { # what requirements/$kind.txt says; for tests by uv, which is
     pip_install --require-hashes --only-binary :all: --requirement "$locked"
 }
 
+explain_failure() { # of pip, by its log: no wheel for this Python, or else the network or the disk
+    absent=$(sed -n 's/.*No matching distribution found for \([^ ]*\).*/\1/p' "$environment/pip.log" 2>/dev/null | tail -n 1)
+    if [ -n "$absent" ] && ! grep -q -e 'Retrying (' -e 'onnection error' -e 'ssl certificate' "$environment/pip.log"; then
+        newest=$(newest_tested)
+        say "pip found no wheel of $absent for $("$python" -I -c 'import platform
+print("Python", platform.python_version(), "on", platform.machine())')"
+        hint "fastinstall is tested with Python 3.11 to 3.$newest; name one: \
+FASTINSTALL_BOOTSTRAP_PYTHON=/path/to/python3.$newest sh bootstrap.sh ...; or another index: PIP_INDEX_URL=URL sh bootstrap.sh ..."
+    else
+        say "what fastinstall itself needs could not be installed"
+        hint "pip's message stands above: is the package index reachable, and is there room? df -h $private"
+    fi
+}
+
 make_environment() {
     sweep
     environment=$private/fastinstall-$kind-$stamp-$(date +%s)-$$
     size=''
     [ "$kind" != tool ] || size=', 35 MB to download'
-    say "preparing a private environment in $environment (once$size)"
+    say "preparing a private environment in $private (once$size)"
+    say "1 of 3: making the environment"
     { mkdir "$environment" && : >"$environment/.making"; } || return
     if ! "$python" -P -m venv "$environment" >&2; then
         say "$python could not make a virtual environment"
@@ -199,10 +226,10 @@ make_environment() {
         else
             hint "on Debian and Ubuntu: apt-get install python3-venv"
         fi
-    elif ! install_locked || ! pip_install --no-deps --no-build-isolation --editable "$checkout" ||
-        ! works "$environment"; then
-        say "what fastinstall itself needs could not be installed"
-        hint "pip's message stands above: is the package index reachable, and is there room? df -h $private"
+    elif ! say "2 of 3: installing what fastinstall needs" || ! install_locked ||
+        ! say "3 of 3: installing fastinstall" ||
+        ! pip_install --no-deps --no-build-isolation --editable "$checkout" || ! works "$environment"; then
+        explain_failure
     else
         printf '%s\n' "$python" >"$environment/.making"
         mv "$environment/.making" "$environment/.made"
@@ -278,8 +305,15 @@ named=
 if [ -n "${FASTINSTALL_BOOTSTRAP_PYTHON-}" ]; then
     named=$(base_of "$FASTINSTALL_BOOTSTRAP_PYTHON") ||
         say "warning: FASTINSTALL_BOOTSTRAP_PYTHON=$FASTINSTALL_BOOTSTRAP_PYTHON is no Python 3.11 or later; not used"
-    named=${named#* }
+    named=${named#* * }
 fi
+
+called_as() { # what begins a command that is printed, as a shell takes it
+    case $checkout in
+    *[!A-Za-z0-9_./+,:@%-]*) printf "sh '%s'\n" "$(printf '%s' "$checkout/bootstrap.sh" | sed "s/'/'\\\\''/g")" ;;
+    *) printf '%s\n' "sh $checkout/bootstrap.sh" ;;
+    esac
+}
 
 case ${1-} in
 test)
@@ -299,6 +333,6 @@ prove)
     ;;
 *)
     get_environment tool
-    exec "$environment/bin/python" -P -m fastinstall "$@"
+    exec "$environment/bin/python" -P -X fastinstall-program="$(called_as)" -m fastinstall "$@"
     ;;
 esac

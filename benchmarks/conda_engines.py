@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from support.conda import packages as conda_packages
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine, open_rattler
+from fastinstall.conda.engines.choose import open_engine, open_rattler
+from fastinstall.conda.engines.means import CondaTools
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaPackage, CondaRequest, CondaTool
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages/"

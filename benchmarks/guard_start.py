@@ -21,8 +21,9 @@ import time
 from pathlib import Path
 
 from fastinstall.core import files
+from fastinstall.guard.staged_files import stage_guard
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.observe.guard_files import GUARD_PACKAGE, render_state, stage_guard
+from fastinstall.observe.guard_files import GUARD_PACKAGE, render_state
 
 CORE = "PIL/_imaging.so"
 UV = Path(sys.executable).with_name("uv")
@@ -82,7 +83,8 @@ def install(prefix: Path) -> None:
     digest = hashlib.sha256((site / CORE).read_bytes()).hexdigest()
     core = BuiltCore(path=CORE, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=digest, simd_symbols=())
     stage = prefix / "stage"
-    for name in stage_guard(stage, render_state(site, core, "1.0"), prefix / "bin" / "python"):
+    version = site.parent.name.removeprefix("python")
+    for name in stage_guard(stage, render_state(site, core, "1.0"), prefix / "bin" / "python", version):
         files.rename(stage / name, site / name)
 
 

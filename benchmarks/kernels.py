@@ -3,8 +3,10 @@
     python benchmarks/kernels.py NAME=ENV/bin/python ... [--rounds N] [--only WORD] [--cykooz]
 
 Each environment needs Pillow and numpy; `--cykooz` adds the resizing of cykooz-resizer, which must be in the first.
-NAME@WIDTH is NAME where the kernels may use multiplications of bytes (VNNI) in vectors of WIDTH bytes: 64, 32 or 0. The
-environments may hold stock Pillow, Pillow-SIMD and the stack; every round of each is a fresh process.
+NAME@EXTENSIONS is NAME where the kernels may use these extensions of the CPU alone: "avx512vnni", "avx512", "avxvnni",
+several with commas, or "none". Such an environment needs a build with the kernels' test switches: by a copy of the
+recipe (FASTINSTALL_RECIPES) whose base_cflags have "-DFI_TEST_SWITCHES". The environments may hold stock Pillow,
+Pillow-SIMD and the stack; every round of each is a fresh process.
 """
 
 import argparse
@@ -34,7 +36,7 @@ Work = Iterator[tuple[str, Callable[[], object]]]
 def main() -> None:
     """Measure in turns, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("environments", nargs="+", metavar="NAME[@WIDTH]=PYTHON")
+    parser.add_argument("environments", nargs="+", metavar="NAME[@EXTENSIONS]=PYTHON")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--cykooz", action="store_true")
@@ -54,8 +56,8 @@ def main() -> None:
 
 def run(python: str, name: str, library: str, only: str) -> dict[str, float]:
     """Measure once, in a process."""
-    width = name.partition("@")[2]
-    variables = os.environ | ({"FASTINSTALL_VNNI": width} if width else {})
+    extensions = name.partition("@")[2]
+    variables = os.environ | ({"FI_EXTENSIONS": extensions} if extensions else {})
     argv = [python, __file__, "--measure", library, only]
     answer = subprocess.run(argv, env=variables, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, float] = json.loads(answer.stdout)

@@ -1,117 +1,471 @@
-"""The speed of the stack: every operation, on a real photograph, in turn with the newest official wheel.
+"""What pipelines do with pictures (`rows.py`), in builds of Pillow in turn, and by other libraries (`peers.py`).
 
-    python benchmarks/stack.py --prefix ENV [--photo FILE] [--rounds N] [--json FILE] [--plot FILE.png]
+    python benchmarks/stack.py stock=ENV/bin/python [before=PYTHON] ... ours=PYTHON [--peers PYTHON] [--rows REGEX]
+        [--sizes 500x375,1920x1080,4000x3000] [--rounds N] [--photo FILE] [--threads N] [--json FILE]
 
-ENV is an environment that `fastinstall setup` has made. Without --photo, the photograph of
-scikit-learn is used where that is installed, else a generated picture. Ratios are of medians over
-interleaved rounds; above 1 is faster.
+Each environment needs Pillow and numpy, and those of builds have to be on the same Python. The first build is the
+official wheel: all others have to give its pixels, and the same bytes of files that are not PNG. The last build, or the
+one that `--ours` names, is compared with the others and with the goals of `rows.py`. NAME@EXTENSIONS=PYTHON is a build
+whose kernels may use these extensions of the CPU alone: "avx512", "avx512vnni", "avxvnni" or "none". It needs the
+kernels' test switches: a copy of the recipes (FASTINSTALL_RECIPES) whose base_cflags have "-DFI_TEST_SWITCHES".
+`--peers` is an environment with Pillow, numpy and whichever of the other libraries it has.
+
+Prints a Markdown table: ms of CPU time on one CPU, the least of all rounds. `--threads N` lets N threads do the same at
+once on N CPUs: then it is time on the clock, by the number of calls. A peer's pixels: = as Pillow's, ±n within n steps,
+≠ others, ~ others by its documentation, ? not compared.
 """
 
 import argparse
-import importlib.util
+import datetime as dt
+import gc
+import io
+import json
+import math
 import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from fastinstall.bench.report import BenchRequest
-from fastinstall.cli.console import Page
-from fastinstall.cli.text.reports import render_speed_table
-from fastinstall.core import temporary_directories
-from fastinstall.core.codec import document, dump
-from fastinstall.model.facts import Environment
-from fastinstall.model.speed import SpeedTable
-from fastinstall.observe.environments import NamedTarget, find_environment
-from fastinstall.observe.session import Session, open_session
-from fastinstall.proof.stack_operations import unpack_official_wheel
-from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort, measure
-from fastinstall.verbs.measure_loading import make_bench_execution_context, observe_context
-
-GOALS = {
-    "decode-256-224 500 px": 2.1,
-    "resize 1080p-256 RGB lanczos": 10.0,
-    "png encode": 1.8,
-    "geometric mean": 2.4,
+SIZES = "500x375,1920x1080,4000x3000"
+LIBRARIES = ("opencv", "simplejpeg", "kornia", "cykooz", "pyvips", "imagecodecs", "fpng")
+SLOW = 0.2
+"""Seconds of a call after which it is not repeated in the same round."""
+BATCH_NS = 100_000
+"""So long are calls repeated between two looks at the clock."""
+LONGEST = 10.0
+"""Seconds for a row and size, after which two rounds are enough."""
+TEN, HUNDRED = 10, 100
+FEWEST_ROUNDS = 2
+STEPS_NAMED = 2
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 (a directory of a name of its own is made in it)
+VARIABLES = {
+    "VIPS_CONCURRENCY": "1",
+    "RAYON_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "FASTINSTALL_GUARD": "0",
 }
+"""Of workers: one thread for each library, and dictionaries that are laid out alike."""
+NONE = "–"  # noqa: RUF001 (as in tables)
+Size = tuple[int, int]
 
 
-def main() -> None:
-    """Measure, print, and compare with the goals."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path, required=True)
-    parser.add_argument("--photo", type=Path, default=photo())
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--plot", type=Path)
-    arguments = parser.parse_args()
-    session = open_session(os.environ)
-    effort = TimingEffort(operations=(), rounds=arguments.rounds, photo=arguments.photo)
-    table = measure_operations(session, find_environment(session, NamedTarget(prefix=arguments.prefix)), effort)
-    print(render_speed_table(table, Page()))
-    report_goals(table)
+@dataclass(slots=True)
+class Cell:
+    """A row at one size in one column.
+
+    Attributes:
+        rounds: milliseconds of each.
+        pixels: how they compare with the first build's.
+        bytes: the size of a file that was made.
+    """
+
+    rounds: list[float] = field(default_factory=list)
+    pixels: str = ""
+    bytes: int | None = None
+
+    @property
+    def ms(self) -> float:
+        return min(self.rounds, default=math.inf)
+
+
+Cells = dict[tuple[str, Size], dict[str, Cell]]
+
+
+def main() -> int:
+    """Measure, and print a table.
+
+    Returns:
+        1 if a build has other pixels than the first one.
+    """
+    arguments = read_arguments()
+    sizes = [parse_size(each) for each in arguments.sizes.split(",")]
+    builds = dict(each.split("=", 1) for each in arguments.builds)
+    ours = arguments.ours or next(reversed(builds))
+    with ExitStack() as stack:
+        shared = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+        space = stack.enter_context(tempfile.TemporaryDirectory(dir=shared))
+        columns = {name: (python, "pillow") for name, python in builds.items()}
+        columns |= {library: (arguments.peers, library) for library in LIBRARIES if arguments.peers}
+        workers = {
+            name: stack.enter_context(closing(Worker(name, python, library, space, arguments)))
+            for name, (python, library) in columns.items()
+        }
+        refuse_other_pythons([workers[name] for name in builds])
+        listed = workers[next(iter(builds))].ask({"list": True})
+        rows = [row for row in listed["rows"] if re.search(arguments.rows, row)]
+        cells: Cells = {}
+        for size in sizes:
+            for row in rows:
+                cells[row, size] = measure_row(row, size, workers, arguments.rounds)
+                (Path(space) / "result.npy").unlink(missing_ok=True)
+                print(f"{row} {size[0]}x{size[1]}", file=sys.stderr)
+    report = Report(rows=rows, sizes=sizes, builds=list(builds), ours=ours, goals=listed["goals"], cells=cells)
+    print("\n".join(report.lines()))
+    print(f"\n{describe_machine()}; {arguments.rounds} rounds; {', '.join(w.version for w in workers.values())}")
     if arguments.json:
-        arguments.json.write_text(dump(document("speed", table)), encoding="utf-8")
-    if arguments.plot:
-        plot(table, arguments.plot)
+        arguments.json.write_text(json.dumps(report.values(), indent=1), encoding="utf-8")
+    return int(bool(report.different))
 
 
-def measure_operations(session: Session, environment: Environment, effort: TimingEffort) -> SpeedTable:
-    """The stack in place against the newest official wheel, whatever is in place."""
-    with temporary_directories.temporary_directory("bench", within=session.own_cache() / "tmp") as space:
-        context = observe_context(session, environment, BenchRequest(loading=False), space, [])
-        execution = make_bench_execution_context(context, offline=False)
-        wheel = execution.index.releases(execution.recipe, context.facts.interpreter).wheels[0]
-        official = MeasuredPil(
-            label=f"pillow {wheel.version} (official wheel)",
-            python=context.python,
-            stage=unpack_official_wheel(wheel, execution),
-        )
-        conditions = MeasurementConditions(
-            cpu=context.facts.cpu.name,
-            measured_at=session.now().isoformat(timespec="seconds"),
-            variables=session.variables,
-            emit=session.emit,
-        )
-        return measure(official, MeasuredPil(label=context.label, python=context.python), effort, conditions)
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("builds", nargs="+", metavar="NAME[@EXTENSIONS]=PYTHON")
+    parser.add_argument("--ours", help="the build that is compared; the last one")
+    parser.add_argument("--peers", help="Python of an environment with other libraries")
+    parser.add_argument("--rows", default="", metavar="REGEX", help="rows whose name it is found in")
+    parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.03, help="for each row, column and round")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--photo", type=Path, help="a picture; without it, a generated one")
+    parser.add_argument("--json", type=Path, help="where all figures go")
+    return parser.parse_args()
 
 
-def photo() -> Path | None:
-    """A photograph that comes with scikit-learn."""
-    found = importlib.util.find_spec("sklearn")
-    if found is None or found.origin is None:
-        return None
-    return Path(found.origin).parent / "datasets" / "images" / "china.jpg"
+def parse_size(text: str) -> Size:
+    width, height = text.split("x")
+    return int(width), int(height)
 
 
-def report_goals(table: SpeedTable) -> None:
-    """Which goals are met, and which operations lose."""
-    ratios = {row.operation: row.before_ms / row.after_ms for row in table.rows}
-    ratios["geometric mean"] = table.geomean
-    for name, goal in GOALS.items():
-        verdict = "met" if ratios[name] >= goal else "MISSED"
-        print(f"goal {name}: at least {goal}x, measured {ratios[name]:.2f}x: {verdict}")
-    listed = ", ".join(f"{row.operation} {row.ratio:.2f}" for row in sorted(table.slower, key=lambda row: row.ratio))
-    print(f"{table.candidate} is {table.gain}")
-    print(f"{len(table.rows)} operations, {len(table.slower)} slower beyond the noise{f': {listed}' if listed else ''}")
+class Worker:
+    """A process with one build or library, which does one row when it is asked."""
+
+    def __init__(self, name: str, python: str, library: str, space: str, arguments: argparse.Namespace) -> None:
+        extensions = name.partition("@")[2]
+        variables = os.environ | VARIABLES | ({"FI_EXTENSIONS": extensions} if extensions else {})
+        options = {"space": space, "photo": str(arguments.photo or ""), "seconds": arguments.seconds}
+        settings = json.dumps(options | {"threads": arguments.threads})
+        argv = [python, "-B", __file__, "--work", library, settings]
+        pipe = subprocess.PIPE
+        self._name = name
+        self._process = subprocess.Popen(argv, env=variables, stdin=pipe, stdout=pipe, text=True)
+        answer = self.ask({"version": True})
+        self.version, self.python = f"{name}: {answer['version']}", answer["python"]
+
+    def close(self) -> None:
+        self._process.communicate()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request.
+
+        Raises:
+            SystemExit: the process is no more.
+        """
+        source, target = self._process.stdout, self._process.stdin
+        print(json.dumps(request), file=target, flush=True)
+        answer = source.readline() if source else ""
+        if not answer:
+            raise SystemExit(f"{self._name} ended at {request}")
+        read: dict[str, Any] = json.loads(answer)
+        return read
 
 
-def plot(table: SpeedTable, path: Path) -> None:
-    """Horizontal bars on a logarithmic axis."""
-    import matplotlib as mpl  # noqa: PLC0415 (only with --plot)
+def refuse_other_pythons(builds: list[Worker]) -> None:
+    """Refuse builds in different interpreters: a fourth more time for Python code is no difference of two Pillows.
 
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415
+    Raises:
+        SystemExit: names two of them.
+    """
+    for build in builds[1:]:
+        if build.python != builds[0].python:
+            raise SystemExit(f"{build.version} on Python {build.python}, {builds[0].version} on {builds[0].python}")
 
-    rows = sorted(table.rows, key=lambda row: row.before_ms / row.after_ms)
-    ratios = [row.before_ms / row.after_ms for row in rows]
-    figure, axes = plt.subplots(figsize=(8, 0.19 * len(rows) + 1.2), layout="constrained")
-    colours = ["#2a7f62" if ratio >= 1 else "#b5462f" for ratio in ratios]
-    axes.barh([row.operation for row in rows], ratios, color=colours)
-    axes.set_xscale("log")
-    axes.axvline(1, color="black", linewidth=0.8)
-    axes.set_xlabel(f"times as fast as {table.baseline} ({table.cpu})")
-    axes.tick_params(axis="y", labelsize=6)
-    axes.margins(y=0.005)
-    figure.savefig(path, dpi=120)
+
+def measure_row(row: str, size: Size, workers: dict[str, Worker], rounds: int) -> dict[str, Cell]:
+    """Measure a row at one size in all columns in turn."""
+    cells = {name: Cell() for name in workers}
+    started = time.monotonic()
+    for number in range(rounds):
+        if number >= FEWEST_ROUNDS and time.monotonic() - started > LONGEST:
+            break
+        for name in [*cells]:
+            answer = workers[name].ask({"row": row, "size": size, "check": number == 0})
+            if "error" in answer:
+                print(f"{name}: {row}: {answer['error']}", file=sys.stderr)
+            if "ms" not in answer:
+                del cells[name]
+                continue
+            cells[name].rounds.append(answer["ms"])
+            if number == 0:
+                cells[name].pixels, cells[name].bytes = answer["pixels"], answer["bytes"]
+    return cells
+
+
+@dataclass(kw_only=True)
+class Report:
+    """What was measured, as lines of Markdown and as values for JSON."""
+
+    rows: list[str]
+    sizes: list[Size]
+    builds: list[str]
+    ours: str
+    goals: dict[str, tuple[float, str, int | None]]
+    cells: Cells
+
+    @property
+    def different(self) -> list[str]:
+        """Rows and builds whose pixels are not the first build's."""
+        return [
+            f"{row} {size[0]}x{size[1]} {name}"
+            for (row, size), cells in self.cells.items()
+            for name in self.builds[1:]
+            if name not in cells or cells[name].pixels != "="
+        ]
+
+    def ratio(self, row: str, size: Size, column: str) -> float | None:
+        """How many times as fast as a column our build is."""
+        cells = self.cells[row, size]
+        return cells[column].ms / cells[self.ours].ms if column in cells and self.ours in cells else None
+
+    def lines(self) -> Iterator[str]:
+        others = [name for name in self.builds if name != self.ours]
+        head = ["ms: " + " / ".join(self.builds) + "; best peer", *(f"{w}x{h}" for w, h in self.sizes)]
+        head += [*(f"{self.ours} to {name}" for name in others), "to the best peer with the same pixels", "goal"]
+        yield f"| {' | '.join(head)} |"
+        yield f"|{'---|' * len(head)}"
+        for row in self.rows:
+            fields = [row, *(self.times(row, size) for size in self.sizes)]
+            fields += [" ".join(shorten(self.ratio(row, size, name)) for size in self.sizes) for name in others]
+            fields += [" ".join(shorten(self.ratio_to_equal(row, size)) for size in self.sizes), self.verdict(row)]
+            yield f"| {' | '.join(fields)} |"
+        yield ""
+        for name in others:
+            logs = [math.log(ratio) for key in self.cells if (ratio := self.ratio(*key, name))]
+            mean = math.exp(sum(logs) / len(logs)) if logs else math.nan
+            yield f"{self.ours} to {name}: geometric mean of {len(logs)}: {mean:.2f}"
+        verdicts = {row: self.verdict(row) for row in self.rows}
+        missed = [f"{row} ({verdict})" for row, verdict in verdicts.items() if "missed" in verdict]
+        yield f"goals met: {sum(each.endswith(': met') for each in verdicts.values())}, missed: {len(missed)}"
+        yield from (f"- {each}" for each in missed)
+        yield f"pixels that differ: {'; '.join(self.different) or 'none'}"
+
+    def times(self, row: str, size: Size) -> str:
+        """Milliseconds of the builds, and of the fastest peer."""
+        cells = self.cells[row, size]
+        text = " / ".join(milliseconds(cells[name].ms) if name in cells else NONE for name in self.builds)
+        peers = [name for name in cells if name not in self.builds]
+        if not peers:
+            return text
+        best = min(peers, key=lambda name: cells[name].ms)
+        return f"{text}; {milliseconds(cells[best].ms)} {best}{cells[best].pixels}"
+
+    def ratio_to_equal(self, row: str, size: Size) -> float | None:
+        """How many times as fast as the fastest peer with the same pixels our build is."""
+        cells = self.cells[row, size]
+        ratios = [
+            self.ratio(row, size, name) for name in cells if name not in self.builds and cells[name].pixels == "="
+        ]
+        return min((ratio for ratio in ratios if ratio), default=None)
+
+    def verdict(self, row: str) -> str:
+        """Whether the goal of a row is met, and the one of every row where it is not."""
+        own = [self.judge(row, *self.goals[row])] if row in self.goals else []
+        least = self.judge(row, *self.goals[""])
+        return "; ".join(filter(None, [*own, least if "missed" in least else ""]))
+
+    def judge(self, row: str, least: float, column: str, width: int | None) -> str:
+        sizes = [size for size in self.sizes if width in (None, size[0])]
+        ratios = {size: ratio for size in sizes if (ratio := self.ratio(row, size, column)) is not None}
+        low = [f"{ratio:.2f} at {size[0]}x{size[1]}" for size, ratio in ratios.items() if ratio < least]
+        goal = f"≥ {least:g} of {column}"
+        return f"{goal}: missed, {', '.join(low)}" if low else f"{goal}: met" if ratios else ""
+
+    def values(self) -> list[dict[str, Any]]:
+        return [
+            {"row": row, "size": size, "column": name, "ms": cell.rounds, "pixels": cell.pixels, "bytes": cell.bytes}
+            for (row, size), cells in self.cells.items()
+            for name, cell in cells.items()
+        ]
+
+
+def shorten(ratio: float | None) -> str:
+    return NONE if ratio is None else f"{ratio:.2f}" if ratio < TEN else f"{ratio:.0f}"
+
+
+def milliseconds(value: float) -> str:
+    return f"{value:.0f}" if value >= HUNDRED else f"{value:.3g}"
+
+
+def describe_machine() -> str:
+    names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    load = os.getloadavg()[0]
+    return f"{names[0] if names else 'unknown CPU'}; {dt.datetime.now(dt.UTC).date()}; load {load:.1f} at the end"
+
+
+def work(library: str, settings: dict[str, Any]) -> None:
+    """Answer requests on stdin, in the Python of one build or of the peers."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-settings["threads"] :])
+    bytes(31 << 20)  # freed: from then on glibc keeps what pictures free, as in any program that has run for a while
+    bench = Bench(library, settings)
+    gc.disable()
+    for line in sys.stdin:
+        print(json.dumps(bench.answer(json.loads(line))), file=answers, flush=True)
+
+
+class Bench:
+    """The rows of one library, for the size that was asked for last."""
+
+    def __init__(self, library: str, settings: dict[str, Any]) -> None:
+        import peers
+        import rows
+
+        self._rows = rows
+        self._list_calls = rows.list_calls if library == "pillow" else peers.PEERS[library]
+        self._library, self._settings = library, settings
+        self._size: Size | None = None
+        self._calls: dict[str, Callable[[], object]] = {}
+        self._tiny = rows.saved(rows.Pictures(Path(settings["space"]), (16, 16), None).rgb, "JPEG")
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer with milliseconds, with an error, or with nothing where the library has no such row."""
+        if "version" in request:
+            return {"version": self.version(), "python": f"{sys.version.split()[0]} of {sys.base_prefix}"}
+        if "list" in request:
+            return self.list_rows()
+        try:
+            self.prepare(tuple(request["size"]))
+            call = self._calls.get(request["row"])
+            return self.measure(call, check=request["check"]) if call else {}
+        except Exception as error:  # noqa: BLE001 (one row's failure is an answer)
+            return {"error": f"{type(error).__name__}: {error}"}
+
+    def version(self) -> str:
+        if self._library == "pillow":
+            from PIL import Image
+
+            return str(Image.__version__)
+        from importlib import metadata
+
+        names = {"opencv": "opencv-python-headless", "kornia": "kornia-rs", "cykooz": "cykooz.resizer"}
+        try:
+            return metadata.version(names.get(self._library, self._library))
+        except metadata.PackageNotFoundError:
+            return "absent"
+
+    def list_rows(self) -> dict[str, Any]:
+        """Return the names of all rows, and their goals; that of every row is without a name."""
+        self.prepare((32, 24))
+        goals = self._rows.GOALS | {"": self._rows.LEAST}
+        return {"rows": [*self._calls], "goals": {name: (g.at_least, g.column, g.width) for name, g in goals.items()}}
+
+    def prepare(self, size: Size) -> None:
+        if size == self._size:
+            return
+        photo = self._settings["photo"]
+        pictures = self._rows.Pictures(Path(self._settings["space"]), size, Path(photo) if photo else None)
+        self._size, self._calls = size, {}
+        with suppress(ImportError):
+            self._calls = self._list_calls(pictures)
+
+    def measure(self, call: Callable[[], object], *, check: bool) -> dict[str, Any]:
+        """Measure a call, and compare its result if asked to.
+
+        Saving an AVIF leaves the upper halves of vector registers in use. SSE code then takes up to three times as
+        long, until libjpeg-turbo clears them (findings/avif-slows-what-follows.sh).
+        """
+        self._rows.loaded(self._tiny)
+        started = time.process_time_ns()
+        result = call()
+        spent = float(time.process_time_ns() - started)
+        answer = self.compare(result) if check else {}
+        del result
+        if self._settings["threads"] > 1:
+            return answer | {"ms": measure_together(call, self._settings["threads"], self._settings["seconds"])}
+        if spent < SLOW * 1e9:
+            spent = measure(call, self._settings["seconds"], repeat=1 + int(BATCH_NS / max(spent, 1)))
+        return answer | {"ms": spent / 1e6}
+
+    def compare(self, result: object) -> dict[str, Any]:
+        """Keep the first build's result, and compare others with it."""
+        import numpy as np
+
+        array = as_array(result)
+        size = len(result) if isinstance(result, bytes) else None
+        file = Path(self._settings["space"]) / "result.npy"
+        if not file.exists():
+            np.save(file, array)
+            return {"pixels": "=", "bytes": size}
+        if self._library == "pillow":
+            kept = np.load(file)
+            is_equal = kept.shape == array.shape and kept.dtype == array.dtype and bool((kept == array).all())
+            return {"pixels": "=" if is_equal else "≠", "bytes": size}
+        if self._library == "cykooz":
+            return {"pixels": "~", "bytes": None}
+        return {"pixels": "?" if size else name_difference(np.load(file), array), "bytes": size}
+
+
+def as_array(result: Any) -> Any:  # noqa: ANN401 (of any library)
+    """Return a result as an array: of bytes with one dimension where it is a file or numbers, the pixels of a PNG."""
+    import numpy as np
+    from PIL import Image
+
+    if isinstance(result, np.ndarray):
+        return result
+    if isinstance(result, Image.Image):
+        return np.asarray(result.convert("RGB") if result.mode == "P" else result)
+    if isinstance(result, tuple | list) and all(isinstance(band, np.ndarray | Image.Image) for band in result):
+        return np.dstack([np.asarray(band) for band in result])
+    if isinstance(result, bytes) and result.startswith(b"\x89PNG"):
+        return np.asarray(Image.open(io.BytesIO(result)))
+    return np.frombuffer(result if isinstance(result, bytes) else repr(result).encode(), "u1")
+
+
+def name_difference(expected: Any, array: Any) -> str:  # noqa: ANN401 (numpy has no types here)
+    """Return how a peer's pixels differ."""
+    if expected.ndim == 1 or array.ndim == 1 or expected.dtype != "u1":
+        return "?"
+    if expected.size != array.size or expected.dtype != array.dtype:
+        return "≠"
+    steps = int(abs(expected.astype("i2").ravel() - array.astype("i2").ravel()).max())
+    return "=" if not steps else f"±{steps}" if steps <= STEPS_NAMED else "≠"
+
+
+def measure(call: Callable[[], object], seconds: float, repeat: int) -> float:
+    """Return the least CPU time of a call in ns. On a virtual machine that clock may stand still for a while."""
+    best, end = math.inf, time.perf_counter() + seconds
+    while time.perf_counter() < end or best is math.inf:
+        started = time.process_time_ns()
+        for _ in range(repeat):
+            call()
+        spent = time.process_time_ns() - started
+        if spent > 0:
+            best = min(best, spent / repeat)
+    return best
+
+
+def measure_together(call: Callable[[], object], threads: int, seconds: float) -> float:
+    """Return the time of several threads by the number of their calls, in ms."""
+    counts = []
+
+    def repeat() -> None:
+        count, until = 0, time.perf_counter() + 4 * seconds
+        while not count or time.perf_counter() < until:
+            call()
+            count += 1
+        counts.append(count)
+
+    together = [threading.Thread(target=repeat) for _ in range(threads)]
+    started = time.perf_counter()
+    for thread in together:
+        thread.start()
+    for thread in together:
+        thread.join()
+    return (time.perf_counter() - started) * 1000 / sum(counts)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--work"]:
+        work(sys.argv[2], json.loads(sys.argv[3]))
+    else:
+        sys.exit(main())

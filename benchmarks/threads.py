@@ -15,7 +15,7 @@ import threading
 import time
 from pathlib import Path
 
-from memory import PIPELINES, SIZES, draw, make_load  # type: ignore[import-not-found]  # the file beside this one
+from memory import PIPELINES, SIZES, draw, make_load
 
 SECONDS, WARM = 1.0, 3
 Rates = dict[str, dict[str, float]]

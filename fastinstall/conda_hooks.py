@@ -8,6 +8,7 @@ How the stack stands, which each command asks, is no examination: one file is co
 where these differ.
 """
 
+import atexit
 import contextlib
 import os
 import sys
@@ -16,12 +17,19 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from fastinstall.conda.swaps import CoreStatus, StackStatus, describe_conda_changes, foresee_conda_changes
+from fastinstall.conda.swaps import (
+    CoreStatus,
+    StackStatus,
+    describe_conda_changes,
+    explain_failed_solve,
+    foresee_conda_changes,
+)
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.files import sha256
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.model.conda import CondaChange, CondaPackage
+from fastinstall.model.conda_packages import GUARD
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import PROVIDERS
 
@@ -29,6 +37,8 @@ _OFF = "FASTINSTALL_GUARD"
 _NAME, _PREFIX = ("-n", "--name"), ("-p", "--prefix")
 
 _foreseen: set[str] = set()
+_unsolved: list[StackStatus] = []
+"""The stack that a solver works on, while it does, if the guard package keeps it."""
 
 
 def run_conda_command(words: Sequence[str]) -> int:
@@ -47,13 +57,31 @@ def run_conda_command(words: Sequence[str]) -> int:
     if prefix is None and context.target_prefix != context.root_prefix:
         os.environ.setdefault("FASTINSTALL_PREFIX", context.target_prefix)
     try:
-        return main((*ours, *(() if prefix is None else ("--prefix", prefix))))
+        return main((*ours, *(() if prefix is None else ("--prefix", prefix))), program="conda fastinstall")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
+def await_solution() -> None:
+    """Before the solver begins, arrange that conda's end explains a failure: no hook is called after one."""
+    status = _observe_stack_status()
+    if status is None or not status.guarded:
+        return
+    if not _unsolved:
+        atexit.register(_explain_failure)
+    _unsolved[:] = [status]
+
+
+def _explain_failure() -> None:
+    for status in _unsolved:
+        _warn(*explain_failed_solve(status))
+
+
 def warn_of_solution(unlinked: Iterable[object], linked: Iterable[object]) -> None:
     """Warn of what the solver has decided about the stack."""
+    if _unsolved:
+        _unsolved.clear()
+        atexit.unregister(_explain_failure)
     status = _observe_stack_status()
     if status is None:
         return
@@ -174,6 +202,7 @@ def read_stack_status(prefix: Path) -> StackStatus | None:
         prefix=prefix,
         name=f"the fast Pillow {receipt.stack_version}",
         packaged=receipt.conda is not None,
+        guarded=any(file.stem.rsplit("-", 2)[0] == GUARD for file in (prefix / "conda-meta").glob(f"{GUARD}-*.json")),
         core=_find_core_status(prefix, receipt),
         records=tuple(_read_records(prefix)),
     )

@@ -47,6 +47,12 @@ def conda_health_checks() -> Iterable[object]:
 
 
 @hookimpl
+def conda_pre_solves() -> Iterable[object]:
+    """Name the guard package at conda's end if its solver found no solution: solvers do not name it."""
+    return _make_plugin("CondaPreSolve", {"name": "fastinstall", "action": _await_solution})
+
+
+@hookimpl
 def conda_post_solves() -> Iterable[object]:
     """Warn before the stack is replaced."""
     return _make_plugin("CondaPostSolve", {"name": "fastinstall", "action": _foresee_solve})
@@ -89,6 +95,10 @@ def _run_health_check(prefix: str, verbose: object) -> None:
 def _run_fix(prefix: str, _arguments: Namespace, confirm: Callable[[str], None]) -> int:
     # What fails here conda catches, and it is told so where a person declines.
     return int(_import_hooks().fix(prefix, confirm))
+
+
+def _await_solution(_added: Iterable[object], _removed: Iterable[object]) -> None:
+    _run_quietly("await_solution")
 
 
 def _foresee_solve(_repodata: str, unlinked: Iterable[object], linked: Iterable[object]) -> None:

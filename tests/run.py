@@ -1,10 +1,11 @@
-"""The test suite: `sh bootstrap.sh test [--full [--record-durations] [--elsewhere] | PYTEST-ARGUMENT...]`.
+"""The test suite: `sh bootstrap.sh test [--full [--record-durations] [--elsewhere] | --lint | PYTEST-ARGUMENT...]`.
 
 What is missing of the system, which is brought where it may be, or named; lint, layers and dependencies, types while
 the unit tests run, then integration and end-to-end tests in one go, three files of tests at a time: they wait for
 processes more than they compute, and no worker waits for the other before the last file. The first part that fails
 ends the run. Without `--full`, files that take long are left out (see `conftest`). `--elsewhere` repeats a part
-on other machines. With other arguments, only pytest runs, with these arguments.
+on other machines. `--lint` runs what needs neither the system nor pytest. With other arguments, only pytest runs,
+with these arguments.
 """
 
 import os
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.suite.elsewhere import SYSTEM_PYTHON, Elsewhere, by_system_python, in_bare_debian
+from support.suite.elsewhere import SYSTEM_PYTHON, Elsewhere, by_ordinary_user, by_system_python, in_bare_debian
 from support.suite.run_counts import VARIABLE, closing_line, read_counts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,6 +29,8 @@ _FAST = ("tests/unit", "tests/repository")
 def main(arguments: Sequence[str]) -> int:
     """Run everything; the exit code of the first part that fails, else 0."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}"}
+    if list(arguments) == ["--lint"]:
+        return _first_failure([*_LINT, ("mypy", _command(BIN / "mypy"))], environment)
     if not set(arguments) <= {"--full", "--record-durations", _ELSEWHERE}:
         return _run("pytest", (sys.executable, "-m", "pytest", *arguments), environment)
     with tempfile.TemporaryDirectory(prefix="tests-") as directory:
@@ -46,26 +49,26 @@ def main(arguments: Sequence[str]) -> int:
 def _run_parts(environment: dict[str, str], space: Path, extent: Sequence[str]) -> int:
     """One part after the other; what one of them has built, the next one finds."""
     with _beside((str(BIN / "mypy"),), environment, space / "mypy") as types:
-        for name, part in _parts(types, space, extent):
-            code = part(name, environment)
-            if code != 0:
-                print(f"fastinstall tests: {name} failed (exit code {code})", file=sys.stderr)
-                return code
-    return 0
+        return _first_failure(_parts(types, space, extent), environment)
 
 
 Part = Callable[[str, dict[str, str]], int]
 
 
+def _first_failure(parts: Sequence[tuple[str, Part]], environment: dict[str, str]) -> int:
+    for name, part in parts:
+        code = part(name, environment)
+        if code != 0:
+            print(f"fastinstall tests: {name} failed (exit code {code})", file=sys.stderr)
+            return code
+    return 0
+
+
 def _parts(types: Part, space: Path, extent: Sequence[str]) -> list[tuple[str, Part]]:
-    tool = BIN.joinpath
     words = [word for word in extent if word != _ELSEWHERE]
     return [
         ("system packages", _system_packages),
-        ("ruff check", _command(tool("ruff"), "check", ".")),
-        ("ruff format", _command(tool("ruff"), "format", "--check", ".")),
-        ("import-linter", _command(tool("lint-imports"))),
-        ("deptry", _command(tool("deptry"), ".")),
+        *_LINT,
         ("unit tests", _command(sys.executable, "-m", "pytest", *_FAST)),
         ("mypy", types),
         (
@@ -83,6 +86,7 @@ def _elsewhere(space: Path) -> tuple[tuple[str, Part], ...]:
     return (
         (f"a part by {SYSTEM_PYTHON}", part(by_system_python)),
         ("a part in a minimal Debian without a compiler", part(in_bare_debian)),
+        ("unit tests by an ordinary user with Debian unstable's Python", part(by_ordinary_user)),
     )
 
 
@@ -136,6 +140,15 @@ def _timed(name: str, run: Callable[[], int]) -> int:
     code = run()
     print(f"=== {name}: {time.monotonic() - start:.1f} s", flush=True)
     return code
+
+
+_LINT: tuple[tuple[str, Part], ...] = (
+    ("ruff check", _command(BIN / "ruff", "check", ".")),
+    ("ruff format", _command(BIN / "ruff", "format", "--check", ".")),
+    ("import-linter", _command(BIN / "lint-imports")),
+    ("deptry", _command(BIN / "deptry", ".")),
+    ("codespell", _command(BIN / "codespell")),
+)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from fastinstall.cli import commands
-from fastinstall.cli.common import make_request, open_working_session, target_of, tell, tell_renaming
+from fastinstall.cli.common import open_working_session, target_of, tell
 from fastinstall.cli.help import EXAMPLES, Example
 from fastinstall.cli.main import Context, main
-from fastinstall.cli.options import add_request_options
+from fastinstall.cli.options import add_request_options, read_request
 from fastinstall.cli.parser import VERBS, add_target_flags
 from fastinstall.core.errors import ExitCode
 from whole_proof.prove_recipe import prove_recipe
@@ -22,8 +22,8 @@ EXAMPLE = Example(command=f"{PROGRAM} pillow-fast --version 13.0.0", says="all o
 
 def run(arguments: Namespace, context: Context) -> int:
     """Build the recipe and prove it."""
-    session, request = open_working_session(context), make_request(arguments, context)
-    proof = prove_recipe(session, tell_renaming(arguments.name, context), target_of(arguments), request)
+    session, request = open_working_session(context), read_request(arguments, context.sources)
+    proof = prove_recipe(session, arguments.name, target_of(arguments), request)
     tell(context, "proof", proof, proof_text)
     return ExitCode.OK if proof.holds else ExitCode.FINDINGS
 

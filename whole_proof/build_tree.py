@@ -9,7 +9,7 @@ from fastinstall.wheelbuild.base_wheel import BaseWheel
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.compile import BuildContext
 from fastinstall.wheelbuild.headers.probe import probe_headers
-from fastinstall.wheelbuild.pipeline import BuildSite, prepare_build
+from fastinstall.wheelbuild.pipeline import prepare_build
 from fastinstall.wheelbuild.prepare import NOT_COMPILED, extract_source
 from fastinstall.wheelbuild.variables import remove_stray_variables
 from whole_proof.recorded_build import CoreSteps, record_steps
@@ -69,9 +69,7 @@ def open_build_tree(request: BuildRequest, level: str, space: Path) -> BuildTree
     """
     request = replace(request, variables=remove_stray_variables(request.variables)[0])
     headers = probe_headers(request)
-    work = prepare_build(
-        BuildSite(request=request, headers=headers, space=space, plain=space, key="proof", log=space / "log")
-    )
+    work = prepare_build(request, headers, space=space, plain=space, key="proof", log=space / "log")
     if work.base_wheel is None:
         return None
     target = next(target for target in request.step.targets if target.level == level)

@@ -1,22 +1,21 @@
 """The complete proof of a recipe, for its maintainer: build it as setup does, and try everything."""
 
 from dataclasses import replace
+from pathlib import Path
 
-from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import ProofContext, fetch_inputs, prepare_trial, subject_of
 from fastinstall.core import files, foreign, temporary_directories
 from fastinstall.core.codec import digest, document, dump
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Noted
-from fastinstall.index.execution import ExecutionContext
+from fastinstall.index.run import Run
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.session import Session
-from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import Proof
-from fastinstall.steps.build import Build
-from fastinstall.steps.kinds import get_required_step
+from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.proven_wheel import ProofContext, fetch_inputs, prepare_trial, subject_of
+from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 from whole_proof.run import WholeProof, run_whole_proof
@@ -38,36 +37,36 @@ def prove_recipe(session: Session, name: str, target: NamedTarget, request: Requ
         RefusedError: the wheel is ready-made, so there is no build to examine.
         FailedError: it cannot be built.
     """
-    plan, interpreter = plan_build(session, target, replace(request, recipe=name), anew=True)
+    plan = look_for_wheel(session, target, replace(request, recipe=name), anew=True)
+    interpreter, step = plan.interpreter, plan.build
     for warning in plan.warnings:
         session.emit(Noted(message=warning, warning=True))
-    context = make_execution_context(session, plan)
-    step = get_required_step(plan.steps, Build)
+    run = open_run(session, plan.request, Path(interpreter.executable))
     if step.prebuilt is not None:
         raise RefusedError(
             f"{step.prebuilt.filename} is ready-made: a proof needs the sources", hint="drop --wheelhouse"
         )
-    fetched = fetch_inputs(plan.steps, context)
-    built = step.make(interpreter, fetched, context)
-    build_request = step.request_build(interpreter, fetched, context)
-    return _run_proof(built, build_request, interpreter, context)
+    fetched = fetch_inputs(plan.prepare, run)
+    built = step.make(interpreter, fetched, run)
+    build_request = step.request_build(interpreter, fetched, run)
+    return _run_proof(built, build_request, interpreter, run)
 
 
-def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, context: ExecutionContext) -> Proof:
-    proof_context = ProofContext(interpreter=interpreter, cpu=context.cpu, reference=request.step.base_wheel)
+def _run_proof(built: BuildResult, request: BuildRequest, interpreter: Interpreter, run: Run) -> Proof:
+    proof_context = ProofContext(interpreter=interpreter, cpu=run.cpu, reference=request.step.base_wheel)
     subject = subject_of(request.step, built, proof_context)
     # Everything that the proof speaks of: the wheel and its circumstances, and the sources of its variants.
     sources = (request.source, *request.statics.values())
     key = digest((subject, [files.sha256(path) for path in sources]))
-    kept = context.cache / "proofs" / f"{key}.whole.json"
+    kept = run.cache / "proofs" / f"{key}.whole.json"
     proof = foreign.read_kept(Proof, "proof", kept)
     if proof is not None and proof.holds:
-        context.emit(Noted(message=f"{built.wheel.name} was proven before: {kept}"))
+        run.emit(Noted(message=f"{built.wheel.name} was proven before: {kept}"))
         return proof
-    with temporary_directories.temporary_directory("whole-proof", within=context.cache / "tmp") as space:
+    with temporary_directories.temporary_directory("whole-proof", within=run.cache / "tmp") as space:
         tree = space / "tree"
         unpack_wheel(built.wheel, tree)
-        trial = prepare_trial(subject, tree, proof_context, context)
+        trial = prepare_trial(subject, tree, proof_context, run)
         proof = run_whole_proof(WholeProof(trial=trial, request=request, tree=tree, space=space / "build_tree"))
     files.write_text(kept, dump(document("proof", proof)))
     return proof

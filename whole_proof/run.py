@@ -23,6 +23,7 @@ from whole_proof.build_tree import BuildTree, open_build_tree
 from whole_proof.checks import finish_check
 from whole_proof.compiler_warnings import COMPILER_WARNINGS as WARNINGS
 from whole_proof.compiler_warnings import prove_warnings
+from whole_proof.extensions import EXTENSIONS, prove_extensions
 from whole_proof.sanitizers import SANITIZED as SANITIZERS
 from whole_proof.sanitizers import prove_sanitized
 from whole_proof.speed import prove_speed
@@ -92,11 +93,12 @@ def _list_stages(case: WholeProof, build_tree: BuildTree | None) -> Iterator[tup
         yield WARNINGS, lambda: (prove_warnings(build_tree, quick=True),)
     yield "matrix", partial(prove_by_running, replace(trial, emit=ignore), WHOLE)
     if build_tree is None or reference is None:
-        for name in ("speed", SANITIZERS, WARNINGS, SUITE):
+        for name in ("speed", EXTENSIONS, SANITIZERS, WARNINGS, SUITE):
             yield name, partial(_skip_check, name)
         return
     for level in trial.levels:
         yield f"speed {level.label}", partial(_check_speed, case, build_tree, level, reference)
+    yield EXTENSIONS, lambda: (prove_extensions(build_tree, reference, WHOLE),)
     yield SANITIZERS, lambda: (prove_sanitized(build_tree, reference, WHOLE),)
     yield WARNINGS, lambda: (prove_warnings(build_tree),)
     exact = request.recipe.is_exact

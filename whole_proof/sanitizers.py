@@ -24,7 +24,7 @@ from fastinstall.elf.dynamic import read_dynamic
 from fastinstall.model.recipe import SOURCE_SUFFIX
 from fastinstall.proof.cases import CaseDifference, ProofCheck, check_of, operation_of, skip_proof_check
 from fastinstall.proof.matrix_cases import matrix_cases
-from fastinstall.proof.quick import ProofDepth, generate_damaged_files
+from fastinstall.proof.quick import ProofDepth, generate_damaged_files, read_members
 from fastinstall.proof.runs import ProofStack, Results, Work, is_death
 from whole_proof.build_tree import BuildTree
 from whole_proof.recorded_build import CoreSteps
@@ -120,7 +120,7 @@ def prove_sanitized(build_tree: BuildTree, reference: ProofStack, effort: ProofD
     build_tree = replace(build_tree, steps=steps)
     ours = _build_sanitized_stack(build_tree, build_tree.source, "sanitized")
     with generate_damaged_files(reference, effort) as decoders:
-        works = (Work(cases=matrix_cases(sizes=effort.sizes)), decoders)
+        works = (Work(cases=matrix_cases(sizes=effort.sizes, members=read_members(reference))), decoders)
         found = faults(ours, works, partial(_build_stock, build_tree))
     passed = f"{sum(len(work.cases) for work in works)} cases run without a report from AddressSanitizer or UBSan"
     return check_of(SANITIZED, passed, found, time.monotonic() - begun)

@@ -6,28 +6,34 @@ import typing
 from dataclasses import fields
 from datetime import date
 from enum import Enum
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.core.values import (
     get_hints,
-    get_key,
-    get_keys,
     is_required,
     is_tagged,
-    published_name,
     tag_of,
 )
 
 
-def json_schema(cls: type, *, name: str | None = None) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a dataclass; with `name`, of its document."""
+def json_schema(cls: type, *, name: str | None = None, effect: type | None = None) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a dataclass.
+
+    Args:
+        cls: the dataclass.
+        name: of its document; None if it is no document.
+        effect: the dataclass whose fields the document has too if a verb that changes something prints it.
+    """
     definitions: dict[str, Any] = {}
     reference = _make_schema(cls, definitions)
     if name is not None:
-        own = definitions[published_name(cls)]
+        own = definitions[cls.__name__]
         own["properties"] = {"schema": {"const": f"fastinstall.{name}/1"}, **own["properties"]}
         own["required"] = ["schema", *own["required"]]
+        if effect is not None:
+            _make_schema(effect, definitions)
+            own["properties"] |= definitions.pop(effect.__name__)["properties"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **reference, "$defs": definitions}
 
 
@@ -58,17 +64,16 @@ def _make_member_schema(member: Any, members: tuple[Any, ...], definitions: dict
 
 
 def _make_dataclass_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
-    name = published_name(cls)
+    name = cls.__name__
     if name not in definitions:
         definitions[name] = {}
         tagged = is_tagged(cls)
-        hints = get_hints(cls)
-        properties = {key: _make_schema(hints[name], definitions) for key, name in get_keys(cls).items()}
+        properties = {key: _make_schema(hint, definitions) for key, hint in get_hints(cls).items()}
         definitions[name] = {
             "type": "object",
             "description": (cls.__doc__ or "").partition("\n")[0],
             "properties": {"kind": {"const": tag_of(cls)}, **properties} if tagged else properties,
-            "required": [get_key(each) for each in fields(cls) if is_required(each)],
+            "required": [each.name for each in fields(cls) if is_required(each)],
             "additionalProperties": False,
         }
     return {"$ref": f"#/$defs/{name}"}
@@ -80,5 +85,6 @@ _SCALARS: dict[Any, dict[str, Any]] = {
     float: {"type": "number"},
     bool: {"type": "boolean"},
     date: {"type": "string", "format": "date"},
+    Path: {"type": "string"},
     PurePath: {"type": "string"},
 }

@@ -50,6 +50,7 @@ DOCUMENTS: dict[str, str] = {
     "bench-candidates": "`bench --list`",
     "build": "`build`",
     "set": "`build --set`",
+    "tool": "`build --tool-only`",
     "guard": "`guard`",
     "locks": "`guard check`",
     "pin": "`guard pin`",
@@ -68,8 +69,9 @@ VARIABLES: dict[str, str] = {
     "FASTINSTALL_RECIPES": "a directory of recipes that go before those that come with fastinstall",
     "FASTINSTALL_CACHE_DIR": "the cache, in place of `~/.cache/fastinstall`",
     "FASTINSTALL_GUARD": "`0` silences the guards: the start-up guard, conda's plugin, the scripts of activate.d",
-    "FASTINSTALL_KEEP_MB": "read by the fast stack: megabytes that glibc keeps for an image (128; 0: by its own rules)",
-    "FASTINSTALL_VNNI": "read by the fast stack, for tests: the most bytes of a vector with VNNI (64, 32; 0: none)",
+    "FASTINSTALL_KEEP_MB": "read by the fast stack: megabytes that glibc keeps for an image (128, or 16 "
+    "under a limit of memory; 0: by its own rules)",
+    "FASTINSTALL_THREADS": "read by the fast stack: threads inside one operation on a large picture (1; at most 64)",
     "FASTINSTALL_PREFIX": "the environment, as `--prefix`; `conda fastinstall` sets it to the active one",
     "FASTINSTALL_UV`, `FASTINSTALL_POETRY`, `FASTINSTALL_PDM`, `FASTINSTALL_PIXI": "the program that locks a "
     "project of that tool, where it is not on PATH",
@@ -132,7 +134,10 @@ unchanged, after 7 it is not."""
 _JSON = """\
 ## JSON documents
 
-With `--json`, stdout bears one document and stderr everything else; `schema` says which document it is."""
+With `--json`, stdout bears one document and stderr everything else; `schema` says which document it is.
+The document of a verb that changes something says in `changed` whether anything was changed. Its `restart` names the
+running programs (`pid`, `name`) that still use the Pillow from before. If nothing was to do,
+`--quiet` prints nothing."""
 
 
 def render_cli() -> str:

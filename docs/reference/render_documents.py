@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from enum import Enum
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from published_schemas import SCHEMAS
 
 from fastinstall.core.codec import encode
-from fastinstall.core.values import get_key, published_name
 from fastinstall.doctor.registry import Check, check_names, load_check
 from fastinstall.model.advisories import AdvisoryList
 from fastinstall.model.recipe import Recipe
@@ -79,7 +78,7 @@ def _render_class_section(cls: type) -> str:
     hints, told = typing.get_type_hints(cls), meanings(cls)
     rows = (
         (
-            f"`{get_key(field)}`",
+            f"`{field.name}`",
             _describe_type(hints[field.name]),
             _format_default(field),
             told[field.name].removesuffix("."),
@@ -116,7 +115,7 @@ def _format_default(field: "dataclasses.Field[object]") -> str:
 
 
 def _format_class_title(cls: type) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", " ", published_name(cls)).capitalize()
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", cls.__name__).capitalize()
 
 
 _DOCUMENTS_HEAD = """\
@@ -125,13 +124,14 @@ _DOCUMENTS_HEAD = """\
 This page is generated from the dataclasses of the model; do not edit it.
 
 With `--json`, stdout has one document and stderr everything else. Its key `schema` names document and version:
-`fastinstall.plan/1`. A later fastinstall may add keys; if it changes or drops one, the number goes up
-([decision 0029](../adr/code.md)). Tables show the outermost keys; the JSON Schema has all of them."""
+`fastinstall.plan/1`. A later fastinstall may add keys; if it changes or drops one, the number goes up: [what later
+versions keep](../explanation/stability.md). Tables show the outermost keys; the JSON Schema has all of them."""
 _NAMES: Mapping[object, str] = {
     str: "text",
     int: "number",
     float: "number",
     bool: "true or false",
+    Path: "text",
     PurePath: "text",
     types.NoneType: "null",
 }
@@ -159,7 +159,7 @@ def _render_document_section(name: str, make: Callable[[], object]) -> str:
     cls = _get_class(make)
     hints, told = typing.get_type_hints(cls), meanings(cls)
     rows = (
-        (f"`{get_key(field)}`", _name_value_type(hints[field.name]), told.get(field.name, "").removesuffix("."))
+        (f"`{field.name}`", _name_value_type(hints[field.name]), told.get(field.name, "").removesuffix("."))
         for field in dataclasses.fields(cls)
     )
     summary = (cls.__doc__ or "").strip().partition("\n\n")[0]
@@ -219,7 +219,7 @@ def render_checks(examples: Mapping[str, str]) -> str:
     Args:
         examples: a finding of each check, by its name.
     """
-    rows = (f"- [{name}](#{name}): {load_check(name).SUMMARY}" for name in check_names())
+    rows = (f"- [{name}](#{name}): {load_check(name).summary}" for name in check_names())
     sections = (_check_section(name, examples.get(name, "")) for name in check_names())
     return "\n".join((_CHECKS_HEAD, *rows, "", *sections))
 
@@ -234,7 +234,7 @@ def _check_section(name: str, example: str) -> str:
     check = load_check(name)
     found, parts = _split_docstring(check)
     paragraphs = (
-        f"{check.SUMMARY}\n{_EXECUTES if check.NEEDS_RUNTIME else _READS}",
+        f"{check.summary}\n{_EXECUTES if check.needs_runtime else _READS}",
         found,
         f"**Why it matters.** {parts.get('Why it matters', '').strip()}",
         f"```text\n{example.rstrip()}\n```",

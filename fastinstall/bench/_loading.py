@@ -1,155 +1,114 @@
-"""Runs inside a target: loads images with one adapter and times it. Standard library only, Python 3.8 or later.
+"""Runs inside a target: serves requests about images, and loads them. Standard library only, Python 3.8 or later.
 
-    python -I -B _loading.py
+    python -I -B _loading.py [SITE...]
 
-Lines of JSON in, a line of JSON out for each. The first line is the job:
+Each SITE is put at the front of the path. A line of JSON on stdin names a function of a file beside this one, and its
+arguments: `{"do": "MODULE.FUNCTION", "arguments": {...}}`. A line of JSON answers: `{"answer": ...}`, or why there is
+none: `{"missing": MODULE}`, `{"unsuited": REASON}`, `{"error": TEXT}`.
 
-    {"site": [DIR...], "adapter": NAME, "loader": "FILE:FUNCTION" or "",
-     "images": [PATH...], "store": {"kind": KIND, "path": PATH} or null,
+`start` takes the job that the other functions are about:
+
+    {"adapter": NAME, "loader": "FILE:FUNCTION" or "", "images": [PATH...], "store": [KIND, PATH] or null,
      "wanted": {"shorter": 256, "crop": 224, "filter": "bilinear", "tensor": true}}
-
-`site` is put at the front of the path. Answer:
-`{"ready": true, "versions": {...}}`, or `{"missing": MODULE}`, `{"unsuited": WHY}`
-or `{"error": TEXT}`, after which the program ends. Then:
-
-    {"do": "measure", "seconds": S, "cold": false,
-     "indexes": null}                                {"ms": M, "least_ms": L, "stages": {NAME: MS},
-                                                      "images": N, "passes": P, "peak_bytes": B,
-                                                      "failed": {INDEX: TEXT}, "was_cold": ...}
-    {"do": "arrays", "indexes": [I...]}              {"arrays": [{"shape": [H, W, 3], "data": BASE64}, ...]}
-
-`_timing.py` explains the figures of a measurement.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.machinery
 import importlib.util
+import itertools
 import json
 import os
 import sys
 from time import perf_counter
-from typing import Any, Callable, Dict, Iterable, List, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_TEXT = 400
-"""Longest error text, in characters; an error may contain its data."""
+"""Longest error text, in characters: some libraries put the bytes of the image into the message."""
+BATCH = 32
+OWN_LOADERS_PACKAGES = ("PIL", "cv2", "numpy", "torch", "torchvision", "albumentations", "skimage", "tensorflow")
+"""Packages whose versions are reported if the user's loader has imported them."""
 Stages = List[Tuple[str, Callable[[Any], Any]]]
 
 
-def serve(verbs: Dict[str, Callable[[Pipeline, Dict[str, Any]], Dict[str, Any]]]) -> None:
-    """Answer requests about a job with these functions."""
-    requests, answers = own_stdin(), own_stdout()
-    job = json.loads(requests.readline())
-    try:
-        pipeline = Pipeline(job)
-        greeting: Dict[str, Any] = {"ready": True, "versions": pipeline.versions}
-    except Unsuited as reason:
-        greeting = reason.answer
-    except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
-        greeting = {"error": text_of(error)}
-    say(answers, greeting)
-    if "ready" not in greeting:
-        return
-    for line in requests:
-        request = json.loads(line)
-        try:
-            say(answers, verbs[request["do"]](pipeline, request))
-        except Exception as error:  # noqa: BLE001 (likewise)
-            say(answers, {"error": text_of(error)})
+class Refused(Exception):
+    """This way of loading cannot run here; `answer` says why."""
 
-
-class Unsuited(Exception):
-    """This way of loading cannot run here."""
-
-    def __init__(self, answer: Dict[str, Any]) -> None:
+    def __init__(self, **answer: str) -> None:
         super().__init__(str(answer))
         self.answer = answer
 
 
-class Pipeline:
-    """Images and their stages. Every worker creates it anew from the same job."""
+def serve() -> None:
+    """Answer requests until there are none. Libraries find nothing on stdin, and what they print goes to stderr.
 
-    def __init__(self, job: Dict[str, Any]) -> None:
-        values = sibling("_values")
-        self.job = job
-        sys.path[:0] = [each for each in job.get("site", []) if each not in sys.path]
-        self.numpy = values.works("numpy")
-        self.torch = bool(job["wanted"].get("tensor")) and there("torch") and values.torch_works()
-        self.source = source_of(job)
-        self.versions: Dict[str, str] = {}
-        self._known: Set[str] = set()
-        self.batches: Any = None
-        self.takes_paths = False
-        self.stages = self._load_own_stages(values) if job.get("loader") else self._load_adapter_stages(values)
-        if self.torch:
-            self.stages.append(("tensor", values.to_tensor()))
-        values.one_thread()
-        values.one_malloc()
+    Processes forked from this one do not have its stdout, so its end is noticed even if they live on.
+    """
+    sys.modules["_loading"] = sys.modules[__name__]
+    sys.path[:0] = sys.argv[1:]
+    requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    os.register_at_fork(after_in_child=answers.close)
+    for line in requests:
+        answers.write(json.dumps(answer_to(json.loads(line))) + "\n")
+        answers.flush()
 
-    def _load_own_stages(self, values: Any) -> Stages:
-        loader = sibling("_loader")
-        try:
-            load = loader.own_loader(self.job["loader"], len(self.job.get("site", [])))
-        except loader.LoaderError as error:
-            raise Unsuited({"error": str(error)}) from None
-        self.versions = values.versions_of(each for each in loader.KNOWN if each in sys.modules)
-        return self._load_in_one_stage(load, values)
 
-    def _load_adapter_stages(self, values: Any) -> Stages:
-        adapter = sibling("_storage").member("adapters", self.job["adapter"].replace("-", "_"))
-        for module in adapter.MODULES:
-            if not there(module):
-                raise Unsuited({"missing": module})
-        trouble = adapter.trouble() if hasattr(adapter, "trouble") else ""
-        if trouble:
-            raise Unsuited({"unsuited": trouble})
-        self.versions = adapter.versions() if hasattr(adapter, "versions") else values.versions_of(adapter.MODULES)
-        wanted = self.job["wanted"]
-        if hasattr(adapter, "stages"):
-            return [("read", self.source.read), *adapter.stages({**wanted, "array": self.numpy})]
-        code: Dict[str, Any] = {"SHORTER": wanted["shorter"], "CROP": wanted["crop"], "FILTER": wanted["filter"]}
-        exec(adapter.LOADER, code)  # noqa: S102 (a file of the package)
-        if not getattr(adapter, "BATCHED", False):
-            return self._load_in_one_stage(code["load"], values)
-        finish = values.to_tensor() if self.torch else None
-        self.batches, self.torch = sibling("_batches").Batches(code["batches"], self.source, finish), False
-        return []
+def answer_to(request: Dict[str, Any]) -> Dict[str, Any]:
+    """Return the answer to a request, which may be why there is none."""
+    module, _, name = request["do"].partition(".")
+    try:
+        return {"answer": getattr(sibling(module), name)(**request["arguments"])}
+    except Refused as reason:
+        return reason.answer
+    except ModuleNotFoundError as error:
+        return {"missing": error.name}
+    except Exception as error:  # noqa: BLE001 (whatever a package raises is an answer)
+        return {"error": text_of(error)}
 
-    def _load_in_one_stage(self, load: Callable[[str], Any], values: Any) -> Stages:
-        self.takes_paths = True
-        return [("decode", load), ("array", values.to_array())]
 
-    def first(self, index: int) -> Any:
-        """Return the first stage's input for an image."""
-        return self.source.path(index) if self.takes_paths else index
+def sibling(name: str) -> Any:
+    """Return a module beside this one: `-I` keeps its directory off the path."""
+    return sys.modules.get(name) or import_file(name, os.path.join(HERE, name + ".py"))
 
-    def text_of(self, error: BaseException) -> str:
-        return text_of(error)
 
-    def strangers(self, indexes: Iterable[int]) -> List[int]:
-        """Return the first image of each kind that was not loaded yet."""
-        found = []
-        for index in indexes:
-            kind = self.source.suffix(index)
-            if kind not in self._known:
-                self._known.add(kind)
-                found.append(index)
-        return found
+def import_file(name: str, path: str, **location: Any) -> Any:
+    """Import a file under a name."""
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    spec: Any = importlib.util.spec_from_file_location(name, path, loader=loader, **location)
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    loader.exec_module(sys.modules[name])
+    return sys.modules[name]
 
-    def load(self, index: int) -> Any:
-        value = self.first(index)
-        for _, function in self.stages:
-            value = function(value)
-        return value
 
-    def timed(self, index: int) -> List[float]:
-        """Return the seconds of each stage, for one image."""
-        value, times = self.first(index), []
-        for _, function in self.stages:
-            start = perf_counter()
-            value = function(value)
-            times.append(perf_counter() - start)
-        return times
+def member(folder: str, name: str) -> Any:
+    """Return a file of a folder beside this one, as a module of a package, so that it can import its neighbours."""
+    package = "fastinstall_" + folder.strip("_")
+    if package not in sys.modules:
+        place = os.path.join(HERE, folder)
+        import_file(package, os.path.join(place, "__init__.py"), submodule_search_locations=[place])
+    return importlib.import_module("%s.%s" % (package, name))
+
+
+def text_of(error: BaseException) -> str:
+    """Describe an error by class and text, in at most `MOST_TEXT` characters."""
+    return ("%s: %s" % (type(error).__name__, error))[:MOST_TEXT]
+
+
+def exists(module: str) -> bool:
+    """Return whether a module can be found; only the packages that contain it are imported."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except Exception:  # noqa: BLE001 (a broken package raises anything)
+        return False
+
+
+def list_missing(modules: List[str]) -> List[str]:
+    """Return those of these modules that cannot be found."""
+    return [module for module in modules if not exists(module)]
 
 
 class Files:
@@ -171,85 +130,175 @@ class Files:
         with open(self.paths[index], "rb", buffering=0) as stream:
             return stream.read()
 
-
-def source_of(job: Dict[str, Any]) -> Any:
-    """Return the job's store, opened, or else its files. Raises Unsuited if a module is missing."""
-    if job.get("store"):
-        storage, kind = sibling("_storage"), job["store"]["kind"]
-        if storage.missing(kind):
-            raise Unsuited({"missing": storage.missing(kind)})
-        return storage.Store(kind, job["store"]["path"])
-    return Files(job["images"])
+    def files(self) -> List[str]:
+        return self.paths
 
 
-def sibling(name: str) -> Any:
-    """Return a module beside this one: `-I` keeps its directory off the path."""
-    return sys.modules.get(name) or module_of(name, os.path.join(HERE, name + ".py"))
+class Pipeline:
+    """Images and their stages. Every worker creates it anew from the same job."""
+
+    def __init__(self, job: Dict[str, Any]) -> None:
+        self.job, self.wanted = job, job["wanted"]
+        self.source = sibling("_storage").Store(*job["store"]) if job.get("store") else Files(job["images"])
+        self.batches: Any = None
+        self.makes_tensors = bool(self.wanted.get("tensor")) and sibling("_values").torch_works()
+        self.stages = self._own_stages() if job.get("loader") else self._adapter_stages()
+        if not self.batches:
+            self.stages.append(("array", sibling("_values").to_array()))
+            self.stages.extend([("tensor", sibling("_values").to_tensor())] if self.makes_tensors else [])
+        self._warm: Set[str] = set()
+        self._endless: Tuple[List[int], Any, Dict[str, str]] = ([], None, {})
+
+    def _own_stages(self) -> Stages:
+        load = own_loader(self.job["loader"])
+        self.versions = sibling("_values").versions_of(each for each in OWN_LOADERS_PACKAGES if each in sys.modules)
+        return [("decode", lambda index: load(self.source.path(index)))]
+
+    def _adapter_stages(self) -> Stages:
+        adapter = member("adapters", self.job["adapter"].replace("-", "_"))
+        for module in adapter.MODULES:
+            if not exists(module):
+                raise Refused(missing=module)
+        trouble = adapter.trouble() if hasattr(adapter, "trouble") else ""
+        if trouble:
+            raise Refused(unsuited=trouble)
+        values = sibling("_values")
+        self.versions = adapter.versions() if hasattr(adapter, "versions") else values.versions_of(adapter.MODULES)
+        code: Dict[str, Any] = {name.upper(): self.wanted[name] for name in ("shorter", "crop", "filter")}
+        exec(adapter.LOADER, code)  # noqa: S102 (a file of the package)
+        self.batches = code.get("batches")
+        if "decode" in code:
+            names = ("decode", "convert", "resize", "crop") if self.wanted["crop"] else ("decode", "convert", "resize")
+            return [("read", self.source.read), *((name, code[name]) for name in names)]
+        return [("decode", lambda index: code["load"](self.source.path(index)))]
+
+    def load(self, index: int) -> Any:
+        value: Any = index
+        for _, function in self.stages:
+            value = function(value)
+        return value
+
+    def timed(self, index: int) -> List[float]:
+        """Return the seconds of each stage, for one image."""
+        value, times = index, []
+        for _, function in self.stages:
+            start = perf_counter()
+            value = function(value)
+            times.append(perf_counter() - start)
+        return times
+
+    def warm_up(self, indexes: List[int]) -> None:
+        """Load an image of each kind, so that imports of plugins and the like happen before any timing."""
+        for index in indexes:
+            if not self.batches and self.source.suffix(index) not in self._warm:
+                self._warm.add(self.source.suffix(index))
+                with contextlib.suppress(Exception):  # it fails again in its turn, and is reported then
+                    self.load(index)
+
+    def timed_pass(self, indexes: List[int], failed: Dict[str, str]) -> Iterator[Tuple[int, List[float]]]:
+        """Load images once; yield each index with the seconds of its stages. Put those that fail into `failed`."""
+        if self.batches:
+            good, flow = self._start_endless(indexes, failed)
+            start = perf_counter()
+            for _ in parts(good):
+                next(flow)
+            seconds = perf_counter() - start
+            yield from ((index, [seconds / len(good)]) for index in good)
+            return
+        for index in indexes:
+            if str(index) not in failed:
+                try:
+                    yield index, self.timed(index)
+                except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
+                    failed[str(index)] = text_of(error)
+
+    def flow(self, lists: Iterator[List[int]], threads: int = 0, size: int = BATCH) -> Iterator[List[Any]]:
+        """Return the pictures of batch after batch; by default on one thread, and without loading ahead."""
+        paths = ([self.source.path(index) for index in indexes] for indexes in lists)
+        finish = sibling("_values").to_tensor() if self.makes_tensors else lambda picture: picture
+        for pictures in self.batches(paths, max(1, threads), size, threads > 0):
+            yield list(map(finish, pictures))
+
+    def _start_endless(self, indexes: List[int], failed: Dict[str, str]) -> Tuple[List[int], Any]:
+        """Return the images that load, and their endless flow of batches, which goes on from request to request.
+
+        Like the baseline's process it has one CPU. If a batch fails, each image is tried alone.
+        """
+        if self._endless[0] != indexes:
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+            failures: Dict[str, str] = {}
+            try:
+                list(self.flow(parts(indexes)))
+            except Exception:  # noqa: BLE001 (whatever a library raises)
+                for index in indexes:
+                    try:
+                        list(self.flow(iter([[index]])))
+                    except Exception as error:  # noqa: BLE001 (likewise)
+                        failures[str(index)] = text_of(error)
+            good = [index for index in indexes if str(index) not in failures]
+            flow = self.flow(itertools.cycle(list(parts(good))))
+            for _ in parts(good):
+                next(flow)
+            self._endless = (indexes, (good, flow), failures)
+        failed.update(self._endless[2])
+        started: Tuple[List[int], Any] = self._endless[1]
+        return started
 
 
-def module_of(name: str, path: str) -> Any:
-    """Import a file under a name."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    made = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a path always has one
-    sys.modules[name] = made
-    spec.loader.exec_module(made)  # type: ignore[union-attr]  # likewise
-    return made
+def parts(indexes: List[int]) -> Iterator[List[int]]:
+    """Split indexes into batches of `BATCH`; the last may be shorter."""
+    return (indexes[start : start + BATCH] for start in range(0, len(indexes), BATCH))
 
 
-def there(module: str) -> bool:
-    """Return whether a module can be found; only the packages that contain it are imported."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+def own_loader(where: str) -> Callable[[str], Any]:
+    """Return the user's function that FILE:FUNCTION names.
 
-
-def measure(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Time the pipeline, as the request `"do": "measure"` asks; times are in milliseconds."""
-    if pipeline.batches:
-        batched: Dict[str, Any] = sibling("_batches").measure(pipeline, request, sibling("_timing"))
-        return batched
-    found: Dict[str, Any] = sibling("_timing").measure(pipeline, request, lambda source: sibling("_cache").drop(source))
-    return found
-
-
-def arrays(pipeline: Pipeline, request: Dict[str, Any]) -> Dict[str, Any]:
-    """Load the images that a request names and describe each result: its shape, its data in base64."""
-    indexes = request["indexes"]
-    pictures = pipeline.batches.pictures(indexes) if pipeline.batches else map(pipeline.load, indexes)
-    return {"arrays": list(map(sibling("_values").described, pictures))}
-
-
-def own_stdin() -> Any:
-    """Return stdin for our use; libraries that read stdin find nothing."""
-    requests = os.fdopen(os.dup(0), encoding="utf-8")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    return requests
-
-
-def own_stdout() -> Any:
-    """Return stdout for our use; what a library prints goes to stderr.
-
-    Processes forked from this one do not have it, so the end of this process is noticed even if they live on.
+    Its directory and PYTHONPATH, which the interpreter was told to ignore, are added to the path: the file may import
+    its neighbours, as in normal use. Raises Refused with the line of the user's file that failed.
     """
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    os.register_at_fork(after_in_child=answers.close)
-    return answers
+    import traceback
+
+    file, _, name = where.rpartition(":")
+    places = [os.path.dirname(file), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    place = len(sys.argv[1:]) if __name__ == "__main__" else 0
+    sys.path[place:place] = [os.path.abspath(each) for each in places if each]
+    try:
+        function = getattr(import_file("fastinstall_loader", file), name, None)
+    except SystemExit as error:
+        hint = "put what it runs under: if __name__ == '__main__'"
+        raise Refused(error="%s exited while it was imported (%s); %s" % (file, error, hint)) from error
+    except Exception as error:
+        lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
+        line = " (line %s)" % lines[-1] if lines else ""
+        raise Refused(error="%s raised while it was imported: %s%s" % (file, text_of(error), line)) from error
+    if not callable(function):
+        raise Refused(error="%s has no function %s(path)" % (file, name))
+    return function  # type: ignore[no-any-return]  # its results are checked later
 
 
-def say(answers: Any, value: Dict[str, Any]) -> None:
-    """Write a value as a line of JSON, at once."""
-    answers.write(json.dumps(value) + "\n")
-    answers.flush()
+RUNNING: List[Pipeline] = []
+"""The pipeline of this process, once it has started."""
 
 
-def text_of(error: BaseException) -> str:
-    """Describe an error by class and text, in at most `MOST_TEXT` characters."""
-    return ("%s: %s" % (type(error).__name__, error))[:MOST_TEXT]
+def start(job: Dict[str, Any]) -> Dict[str, str]:
+    """Start a job; return the versions of the packages involved."""
+    RUNNING[:] = [Pipeline(job)]
+    values = sibling("_values")
+    values.use_one_thread()
+    values.free_large_block()
+    versions: Dict[str, str] = RUNNING[0].versions
+    return versions
+
+
+def arrays(indexes: List[int]) -> List[Dict[str, Any]]:
+    """Load images and describe each result: its shape, its data in base64."""
+    (pipeline,) = RUNNING
+    if pipeline.batches:
+        pictures: Any = itertools.chain.from_iterable(pipeline.flow(parts(indexes)))
+    else:
+        pictures = map(pipeline.load, indexes)
+    return list(map(sibling("_values").described, pictures))
 
 
 if __name__ == "__main__":
-    serve({"measure": measure, "arrays": arrays})
+    serve()

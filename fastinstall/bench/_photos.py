@@ -1,72 +1,48 @@
-"""Runs inside a target: generates photo-like pictures with its PIL. Standard library only, Python 3.8 or later.
+"""Runs inside a target, called by `_loading.py`: generates photo-like pictures with its PIL. Standard library, 3.8.
 
-    python -I -B _photos.py NAME DIRECTORY COUNT [SITE...]
-
-COUNT 0 is the default number. Answers with one line of JSON: the names of the files, or `{"missing": "PIL"}`,
-`{"error": TEXT}`. One PIL makes the same pictures from the same arguments every time.
+One PIL makes the same pictures from the same arguments every time.
 
 How detail is spread over the scales makes a picture hard to decode. In photos every octave adds about the same
 contrast (Field, Relations between the statistics of natural images, 1987). These pictures therefore add noise of each
 octave, less of the finest, in two fields with a sharp edge between them, and colour that changes slower than light.
 """
 
-import json
 import os
 import random
-import sys
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 Size = Tuple[int, int]
 BILINEAR, BICUBIC = 2, 3
-TURNS = (None, 0, 1, 3)
-"""Unchanged, mirrored, upside down, both: one large picture gives four files."""
-
-
-def main(arguments: List[str]) -> None:
-    """Write the pictures; print the names of their files, or why there are none, as JSON."""
-    name, directory, count, *site = arguments
-    sys.path[:0] = site
-    try:
-        print(json.dumps({"files": write(name, directory, int(count))}))
-    except ModuleNotFoundError as error:
-        print(json.dumps({"missing": error.name}))
-    except Exception as error:  # noqa: BLE001 (whatever a codec raises is an answer)
-        print(json.dumps({"error": "%s: %s" % (type(error).__name__, error)}))
+KINDS: Dict[str, Tuple[int, int, Size, float, str, Dict[str, Any]]] = {
+    "500px": (24, 500, (500, 375), 0.15, "jpg", {"quality": 90, "subsampling": "4:2:0"}),
+    "12mp": (4, 12, (4000, 3000), 0.16, "jpg", {"quality": 92, "subsampling": "4:2:0"}),
+    "png": (12, 24, (800, 600), 0.22, "png", {"compress_level": 1}),
+}
+"""By name: count, seed, size, detail, extension, options of save(). PNG level 1: 5 % larger, and four times as fast."""
 
 
 def write(name: str, directory: str, count: int) -> List[str]:
     """Write `count` pictures of a kind, its usual number for 0; return the names of the files."""
-    usual, pictures, form, options = KINDS[name]
+    usual, _, _, _, extension, options = KINDS[name]
     names = []
-    for number, picture in enumerate(pictures(count or usual)):
-        names.append("%s-%03d.%s" % (name, number, form.lower().replace("jpeg", "jpg")))
-        picture.save(os.path.join(directory, names[-1]), form, **options)
+    for number, picture in enumerate(pictures(name, count or usual)):
+        names.append("%s-%03d.%s" % (name, number, extension))
+        path = os.path.join(directory, names[-1])
+        (picture.convert("RGB") if extension == "png" else picture).save(path, **options)
     return names
 
 
-def small_photos(count: int) -> Iterator[Any]:
-    """Yield photos of 500 x 375 pixels, every fourth upright."""
-    numbers = random.Random(500)
+def pictures(name: str, count: int) -> Iterator[Any]:
+    """Yield pictures: every fourth small one is upright, and one large drawing gives four by mirroring."""
+    _, seed, size, detail, _, _ = KINDS[name]
+    numbers = random.Random(seed)
+    drawing: Any = None
     for number in range(count):
-        upright = number % 4 == 0
-        yield photo(numbers, (375, 500) if upright else (500, 375), 0.15)
-
-
-def large_photos(count: int) -> Iterator[Any]:
-    """Yield photos of 12 megapixels; one drawing gives four of them."""
-    numbers = random.Random(12)
-    for number in range(count):
-        turn = TURNS[number % len(TURNS)]
-        if turn is None:
-            made = photo(numbers, (4000, 3000), 0.16)
-        yield made if turn is None else made.transpose(turn)
-
-
-def lossless_photos(count: int) -> Iterator[Any]:
-    """Yield photos of 800 x 600 pixels in RGB."""
-    numbers = random.Random(24)
-    for _ in range(count):
-        yield photo(numbers, (800, 600), 0.22).convert("RGB")
+        if name == "12mp" and number % 4:
+            yield drawing.transpose((0, 1, 3)[number % 4 - 1])  # mirrored, upside down, both
+            continue
+        drawing = photo(numbers, size[::-1] if name == "500px" and number % 4 == 0 else size, detail)
+        yield drawing
 
 
 def photo(numbers: random.Random, size: Size, detail: float) -> Any:
@@ -107,10 +83,10 @@ def tint(numbers: random.Random, size: Size) -> Any:
 
 def octaves(size: Size) -> List[Size]:
     """Return sizes that double, from a few pixels to the full size."""
-    found = [size]
-    while min(found[0]) > 6:  # noqa: PLR2004 (coarser than this is one brightness for the whole picture)
-        found.insert(0, ((found[0][0] + 1) // 2, (found[0][1] + 1) // 2))
-    return found
+    sizes = [size]
+    while min(sizes[0]) > 6:  # noqa: PLR2004 (coarser than this is one brightness for the whole picture)
+        sizes.insert(0, ((sizes[0][0] + 1) // 2, (sizes[0][1] + 1) // 2))
+    return sizes
 
 
 def noise(numbers: random.Random, size: Size) -> Any:
@@ -133,15 +109,3 @@ def outline(numbers: random.Random, size: Size) -> Any:
         corners = [(x + numbers.randint(-reach, reach), y + numbers.randint(-reach, reach)) for _ in range(5)]
         draw.polygon(corners, fill=255 * (number % 2 == 0))
     return mask
-
-
-Kind = Tuple[int, Callable[[int], Iterator[Any]], str, Dict[str, Any]]
-KINDS: Dict[str, Kind] = {
-    "500px": (24, small_photos, "JPEG", {"quality": 90, "subsampling": "4:2:0"}),
-    "12mp": (4, large_photos, "JPEG", {"quality": 92, "subsampling": "4:2:0"}),
-    "png": (12, lossless_photos, "PNG", {"compress_level": 1}),
-}
-"""By name: count, generator, format, options of save(). PNG level 1: 5 % larger, and four times as fast."""
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,54 +1,67 @@
-"""Runs inside a target, for `_loading.py`: times a pipeline, stage by stage. Standard library only, Python 3.8.
+"""Runs inside a target, called by `_loading.py`: times a pipeline, stage by stage. Standard library only, Python 3.8.
 
 As many passes over the images as fit into the given time are made, at least one. Each image counts with its median
 pass (the lower of two), so that the stages add up to the total; the figures are means over the images. `least_ms`
 counts each with its shortest pass: comparisons of two loaders use it, because other programs only make a pass longer.
 The faster loader has more passes, so on a busy machine its shortest would be shorter for that reason alone. Therefore
-it takes the shortest of as many as the other one had, repeatedly. A failed image is reported, and not counted. What
-happens once, such as imports of plugins, happens before, with an untimed image of each kind.
+it takes the shortest of as many as the other one had, repeatedly. A failed image is reported, and not counted.
 """
 
+import contextlib
+import ctypes
 import gc
+import mmap
+import os
 import random
-import resource
-from contextlib import suppress
+import sys
 from time import perf_counter
-from typing import Any, Callable, Dict, Iterable, List
+from typing import Any, Dict, List, Optional
 
-Times = Dict[int, List[List[float]]]
 BLOCKS = 8
 
 
-def measure(pipeline: Any, request: Dict[str, Any], drop: Callable[[Any], bool]) -> Dict[str, Any]:
-    """Answer a request.
+def measure(*, seconds: float, cold: bool, indexes: Optional[List[int]], group: int) -> Dict[str, Any]:
+    """Measure the pipeline that has started; times are in milliseconds.
 
     Args:
-        pipeline: a pipeline as `_loading.py` builds it.
-        request: `seconds`, `indexes` (null for all images), `cold`, `group` (the shortest of so many passes counts).
-        drop: drops the files of a source from the page cache, and returns whether it worked.
+        seconds: how long to repeat, at least one pass.
+        cold: drop the files from the page cache before each pass; `was_cold` says whether that worked.
+        indexes: of the images; None for all.
+        group: passes of which the shortest counts; 0 for all of them.
     """
-    wanted = request.get("indexes")
-    indexes = list(range(len(pipeline.source)) if wanted is None else wanted)
-    warm_up(pipeline, indexes)
-    start_peak()
-    times: Times = {}
+    (pipeline,) = sys.modules["_loading"].RUNNING
+    indexes = list(range(len(pipeline.source))) if indexes is None else indexes
+    pipeline.warm_up(indexes)
+    gc.collect()
+    gc.freeze()
+    times: Dict[int, List[List[float]]] = {}
     failed: Dict[str, str] = {}
-    passes, was_cold, start = 0, None, perf_counter()
-    chance = random.Random(0)
-    group = request.get("group") or 0
-    while passes < max(1, group) or (perf_counter() - start) * (passes + 1) / passes <= request["seconds"]:
+    passes, was_cold, chance = 0, None, random.Random(0)
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:  # proc(5)
+        stream.write("5")  # resets the peak, if the kernel allows it
+    start = perf_counter()
+    while passes < max(1, group) or (perf_counter() - start) * (passes + 1) / passes <= seconds:
         in_the_way = move_heap(chance)
-        if request.get("cold"):
-            was_cold = drop(pipeline.source) and was_cold is not False
-        load_all(pipeline, indexes, times, failed)
+        if cold:
+            was_cold = False not in [was_cold, *map(drop_from_cache, pipeline.source.files())]
+        for index, stages in pipeline.timed_pass(indexes, failed):
+            times.setdefault(index, []).append(stages)
+        times = {index: each for index, each in times.items() if str(index) not in failed}
         passes += 1
         del in_the_way
         if not times:
             break
+    typical = [sorted(each, key=sum)[(len(each) - 1) // 2] for each in times.values()]
+    columns = zip((name for name, _ in pipeline.stages), zip(*typical))
+    stage_ms = {name: 1000 * sum(column) / len(typical) for name, column in columns}
+    least = sum(shortest(list(map(sum, each)), group) for each in times.values())
     return {
-        **means(pipeline, times, group),
+        "ms": sum(stage_ms.values()),
+        "least_ms": 1000 * least / (len(times) or 1),
+        "stages": stage_ms,
+        "images": len(typical),
         "passes": passes,
-        "peak_bytes": peak_bytes(),
+        "peak_bytes": memory_of("self").get("VmHWM", 0),
         "failed": failed,
         "was_cold": was_cold,
     }
@@ -63,62 +76,48 @@ def move_heap(chance: random.Random) -> List[bytearray]:
     return [bytearray(chance.randrange(64, 1 << 18, 64)) for _ in range(BLOCKS)]
 
 
-def warm_up(pipeline: Any, indexes: Iterable[int]) -> None:
-    """Load an image of each kind, and exempt existing objects from garbage collection."""
-    for index in pipeline.strangers(indexes):
-        with suppress(Exception):  # it fails again in its turn, and is reported then
-            pipeline.load(index)
-    gc.collect()
-    gc.freeze()
-
-
-def load_all(pipeline: Any, indexes: Iterable[int], times: Times, failed: Dict[str, str]) -> None:
-    """Load every image once."""
-    for index in indexes:
-        if str(index) in failed:
-            continue
-        try:
-            times.setdefault(index, []).append(pipeline.timed(index))
-        except Exception as error:  # noqa: BLE001 (an image that fails is counted and named)
-            failed[str(index)] = pipeline.text_of(error)
-            times.pop(index, None)
-
-
-def means(pipeline: Any, times: Times, group: int) -> Dict[str, Any]:
-    """Return the mean time per image in milliseconds: in total, at the least, and of each stage."""
-    typical = [sorted(passes, key=sum)[(len(passes) - 1) // 2] for passes in times.values()]
-    names = [name for name, _ in pipeline.stages]
-    stages = {name: 1000 * sum(column) / len(typical) for name, column in zip(names, zip(*typical))}
-    least = sum(shortest(list(map(sum, passes)), group) for passes in times.values())
-    return {
-        "ms": sum(stages.values()),
-        "least_ms": 1000 * least / (len(times) or 1),
-        "stages": stages,
-        "images": len(typical),
-    }
-
-
 def shortest(passes: List[float], group: int) -> float:
     """Return the mean of the shortest pass per group of this size; of all passes if it is 0."""
-    size = group or len(passes)
-    found = [min(passes[start : start + size]) for start in range(0, len(passes) - size + 1, size)]
-    return sum(found) / len(found)
+    size = min(group or len(passes), len(passes))
+    minima = [min(passes[start : start + size]) for start in range(0, len(passes) - size + 1, size)]
+    return sum(minima) / len(minima)
 
 
-def start_peak() -> None:
-    """Reset the peak memory, if the kernel allows it. Source: proc(5), clear_refs."""
+def memory_of(process: object, file: str = "status") -> Dict[str, int]:
+    """Return the lines "NAME: N kB" about a process's memory, in bytes; none if the file cannot be read."""
     try:
-        with open("/proc/self/clear_refs", "w") as stream:
-            stream.write("5")
+        with open("/proc/%s/%s" % (process, file), encoding="utf-8", errors="replace") as stream:
+            rows = [line.split() for line in stream]
     except OSError:
-        pass  # then the peak counts from the start of the process
+        return {}
+    return {row[0][:-1]: int(row[1]) * 1024 for row in rows if row[2:] == ["kB"]}
 
 
-def peak_bytes() -> int:
-    """Return the peak resident memory. getrusage() would include the parent process."""
-    try:
-        with open("/proc/self/status") as stream:
-            line = next(line for line in stream if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    except (OSError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def drop_from_cache(path: str) -> bool:
+    """Drop a file from the page cache, so that reading it reads the disk; return whether no page of it is left.
+
+    Pages stay if they are in memory only (tmpfs), or if a process has mapped them. Needs no privileges.
+    """
+    with contextlib.suppress(OSError, ValueError), open(path, "rb", buffering=0) as stream:
+        for _ in range(2):  # recently read pages may wait in one CPU's list, which the first attempt empties
+            with contextlib.suppress(OSError):  # on a read-only filesystem
+                os.fdatasync(stream.fileno())  # a dirty page cannot be dropped
+            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            if not is_cached(stream.fileno(), os.fstat(stream.fileno()).st_size):
+                return True
+    return False
+
+
+def is_cached(descriptor: int, size: int) -> bool:
+    """Return whether a page of a file is in memory; true of another user's file, whose pages the kernel hides.
+
+    Asks mincore(2), on a mapping of our own, which loads no page.
+    """
+    if not size:
+        return False
+    with mmap.mmap(descriptor, size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE) as mapping:
+        first = ctypes.c_char.from_buffer(mapping)  # takes a mapping that can be written; nothing is
+        vector = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+        failed = ctypes.CDLL(None).mincore(ctypes.c_void_p(ctypes.addressof(first)), ctypes.c_size_t(size), vector)
+        del first
+    return bool(failed) or any(each & 1 for each in vector)

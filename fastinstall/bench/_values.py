@@ -7,42 +7,34 @@ Pillow image `getbands`.
 import base64
 import sys
 from importlib import import_module, metadata
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable
 
 CHANNELS = (1, 3, 4)
 COLOURS = 3
 LARGE_BLOCK = 31 << 20
-NAMES = {
-    "PIL": "pillow",
-    "cv2": "opencv",
-    "skimage": "scikit-image",
-    "nvidia.dali": "dali",
-    "nvidia.nvimgcodec": "nvimgcodec",
-}
+NAMES = {"PIL": "pillow", "cv2": "opencv", "skimage": "scikit-image", "nvidia.dali": "dali"}
 """Distributions named differently from their modules."""
 
 
 def works(module: str) -> bool:
     """Return whether a module can be imported; a broken one counts as missing."""
     try:
-        __import__(module)
+        import_module(module)
     except Exception:  # noqa: BLE001 (a broken package raises anything)
         return False
     return True
 
 
 def versions_of(modules: Iterable[str]) -> Dict[str, str]:
-    """Return names and versions of the distributions that these modules belong to."""
-    return {NAMES.get(each, each): version_of(each) for each in modules}
-
-
-def version_of(module: str) -> str:
-    """Import a module and return its version; "?" if it has none."""
-    found = getattr(import_module(module), "__version__", None)
-    try:
-        return str(found or metadata.version(NAMES.get(module, module)))
-    except metadata.PackageNotFoundError:
-        return "?"
+    """Import modules; return names and versions of their distributions, "?" for an unknown version."""
+    versions = {}
+    for module in modules:
+        name, version = NAMES.get(module, module), getattr(import_module(module), "__version__", None)
+        try:
+            versions[name] = str(version or metadata.version(name))
+        except metadata.PackageNotFoundError:
+            versions[name] = "?"
+    return versions
 
 
 def torch_works() -> bool:
@@ -52,18 +44,18 @@ def torch_works() -> bool:
         import torch
 
         torch.from_numpy(np.zeros(1))
-    except Exception:  # noqa: BLE001 (likewise)
+    except Exception:  # noqa: BLE001 (a broken package raises anything)
         return False
     return True
 
 
-def one_thread() -> None:
+def use_one_thread() -> None:
     """Use one thread, like a worker of a DataLoader."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
-def one_malloc() -> None:
+def free_large_block() -> None:
     """Free a large block, as a training program has done long before: glibc then keeps the memory that images free.
 
     Without it, earlier imports decide whether the memory of every image goes back to the kernel and is cleared again,
@@ -96,36 +88,30 @@ def to_array() -> Callable[[Any], Any]:
     return lambda value: value.tobytes() if is_image(value) else value
 
 
+def is_image(value: Any) -> bool:
+    """Return whether a value is an image of Pillow, without importing PIL."""
+    return hasattr(value, "getbands") and hasattr(value, "tobytes")
+
+
 def described(value: Any) -> Dict[str, Any]:
-    """Return shape and bytes of a picture. Other values, such as normalised numbers, have their length as shape."""
-    shape, data = content(picture_in(value))
-    return {"shape": list(shape) if shape else [len(data)], "data": base64.b64encode(data).decode()}
+    """Return shape and bytes of a picture: as it is, or in a sample of it and a label.
 
-
-def picture_in(value: Any) -> Any:
-    """Return the picture of a sample: of (image, label), {"image": ...}, or itself."""
+    Other values, such as normalised numbers, have their length as shape. Raises TypeError if it is no array.
+    """
     parts = list(value.values()) if isinstance(value, dict) else value
     if isinstance(parts, (tuple, list)):
-        return next((each for each in parts if is_image(each) or len(getattr(each, "shape", ())) >= COLOURS - 1), value)
-    return value
+        value = next((each for each in parts if is_image(each) or len(getattr(each, "shape", ())) > 1), parts)
+    value = value.convert("RGB") if is_image(value) else value
+    if works("numpy") and not isinstance(value, (bytes, bytearray, memoryview)):
+        import numpy as np
 
-
-def content(value: Any) -> Tuple[Optional[Tuple[int, ...]], bytes]:
-    """Return shape and bytes of a result; no shape if it is no RGB picture. Raises TypeError if it is no array."""
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return None, bytes(value)
-    if is_image(value):
-        rgb = value.convert("RGB")
-        return (rgb.height, rgb.width, COLOURS), rgb.tobytes()
-    if not works("numpy"):
-        raise TypeError("the loader gives %s, which is not a picture" % type(value).__name__)
-    import numpy as np
-
-    array = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
-    if array.dtype == object:
-        raise TypeError("the loader gives %s, which is not a picture" % type(value).__name__)
-    levels = in_levels(array)
-    return (None, array.tobytes()) if levels is None else (levels.shape, levels.tobytes())
+        array = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+        value = in_levels(array)
+        if array.dtype == object:
+            raise TypeError("the loader gives %s, which is not a picture" % type(parts).__name__)
+        value = array.tobytes() if value is None else value
+    data = value.tobytes() if hasattr(value, "tobytes") else bytes(value)
+    return {"shape": list(getattr(value, "shape", [len(data)])), "data": base64.b64encode(data).decode()}
 
 
 def in_levels(array: Any) -> Any:
@@ -136,13 +122,8 @@ def in_levels(array: Any) -> Any:
         array = array[0]
     if array.ndim == COLOURS and array.shape[0] in CHANNELS and array.shape[2] not in CHANNELS:
         array = array.transpose(1, 2, 0)
-    if array.ndim not in (COLOURS - 1, COLOURS) or array.size == 0 or array.min() < 0:
+    if array.ndim not in (COLOURS - 1, COLOURS) or array.size == 0 or array.dtype == object or array.min() < 0:
         return None
     if array.dtype.kind == "f":
         array = (array * (255 if array.max() <= 1 else 1)).round()
     return None if array.max() > 255 else array.astype(np.uint8)  # noqa: PLR2004 (the levels of a channel)
-
-
-def is_image(value: Any) -> bool:
-    """Return whether a value is an image of Pillow, without importing PIL."""
-    return hasattr(value, "getbands") and hasattr(value, "tobytes")

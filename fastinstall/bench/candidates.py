@@ -1,24 +1,21 @@
-"""What a loader is compared with: every candidate as data, from what the machine has.
+"""What the baseline is compared with on this machine: every candidate, and how to start it or why it is absent."""
 
-Stacks, decoders, settings and stores. Nothing is started here.
-"""
-
-from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from fastinstall.bench import catalogue
+from fastinstall.bench.catalogue import FASTINSTALL, HUGE_PAGES, OFFICIAL_WHEEL, Way, all_ways
 from fastinstall.bench.report import Candidate, CandidateKind, CandidateOutcome
+from fastinstall.core.errors import UsageError
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import LoaderLimits
 
-CONTROL = "control"
 OWN_LOADER = "own loader"
 """Instead of an adapter, if the user's own code loads."""
-OFFICIAL_WHEEL = "official-wheel"
-FASTINSTALL = "fastinstall"
 _PLAIN = "pillow"
+_STACKS = {FASTINSTALL: "fastinstall", OFFICIAL_WHEEL: "official wheel"}
+_TUNABLES, _TUNABLE = "GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"
+_GLIBC_WITH_HUGE_PAGES = (2, 35)
 
 
 @immutable
@@ -27,32 +24,19 @@ class CandidateRun:
 
     Attributes:
         candidate: as it is reported.
+        way: what it does; None for the control.
         site: directories at the front of its path.
-        store: what holds its images; None for their files.
-        formats: what it decodes, by Pillow's names; empty for all.
-        scales: how many times the requested size an image must have to be decoded partly; 0 if that does not matter.
-        batched: whether it loads whole batches on its own threads.
-        priority: the lower, the earlier it is measured.
         absent: why it cannot be measured, known before trying; empty if it can.
         absence: the outcome in that case.
         control: why it cannot change anything with these images; empty if it can.
     """
 
     candidate: Candidate
+    way: Way | None = None
     site: tuple[Path, ...] = ()
-    store: catalogue.StoreKind | None = None
-    formats: tuple[str, ...] = ()
-    scales: float = 0
-    batched: bool = False
-    priority: int = catalogue.USUAL_PRIORITY
     absent: str = ""
     absence: CandidateOutcome = CandidateOutcome.MISSING
     control: str = ""
-
-    @property
-    def name(self) -> str:
-        """The candidate's name."""
-        return self.candidate.name
 
 
 @immutable
@@ -70,121 +54,116 @@ class UnpackedPackages:
     absent: str = ""
 
 
-@immutable
-class Materials:
-    """The sources of candidates.
-
-    Attributes:
-        machine: the machine that runs them.
-        variables: their initial environment variables.
-        own_loader: whether the user's own code is the baseline.
-        official: the official wheel, or None if it is installed already.
-        fastinstall: our build, or None if it is installed already.
-        libraries: fetched or missing packages, by the name of the adapter or store that needs them.
-        adapters: the ways to decode.
-        stores: what can hold images.
-    """
-
-    machine: LoaderLimits
-    variables: Mapping[str, str]
-    own_loader: bool = False
-    official: UnpackedPackages | None = None
-    fastinstall: UnpackedPackages | None = None
-    libraries: Mapping[str, UnpackedPackages] = field(default_factory=dict)
-    adapters: tuple[catalogue.Adapter, ...] = field(default_factory=catalogue.all_adapters)
-    stores: tuple[catalogue.StoreKind, ...] = field(default_factory=catalogue.all_kinds)
-
-
-def make_candidate_runs(materials: Materials) -> tuple[CandidateRun, ...]:
-    """Return everything that can be compared on this machine: stacks, decoders, settings, stores."""
-    usual = _name_usual(materials.own_loader)
-    return (
-        *_list_stacks(materials, usual),
-        *(_make_decoder_run(each, materials) for each in materials.adapters if each.name != usual),
-        *_list_settings(materials, usual),
-        *(_make_store_run(each, materials) for each in materials.stores),
-    )
-
-
 def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
     """Return the environment as it is, or the user's own loader in it."""
-    return _make_run(CandidateKind.BASELINE, "baseline", title, adapter=_name_usual(is_own_loader)).candidate
+    adapter = OWN_LOADER if is_own_loader else _PLAIN
+    return Candidate(name="baseline", title=title, kind=CandidateKind.BASELINE, adapter=adapter, variables={})
 
 
 def make_control_run(*, is_own_loader: bool) -> CandidateRun:
     """Return the baseline again, in another process: it shows the machine's own variation."""
-    run = _make_run(CandidateKind.BASELINE, CONTROL, "the same again", adapter=_name_usual(is_own_loader))
-    return replace(run, control="it is the baseline again")
+    candidate = replace(baseline_of("the same again", is_own_loader=is_own_loader), name="control")
+    return CandidateRun(candidate=candidate, control="it is the baseline again")
 
 
-def _name_usual(is_own_loader: bool) -> str:  # noqa: FBT001 (the only argument)
-    return OWN_LOADER if is_own_loader else _PLAIN
+def require_known(names: Sequence[str]) -> None:
+    """Require that these are names of candidates.
+
+    Raises:
+        UsageError: one is not.
+    """
+    known = [way.name for way in all_ways()]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no candidate is named {name!r}", hint=f"choose from: {', '.join(known)}")
 
 
-def _list_stacks(materials: Materials, adapter: str) -> Iterator[CandidateRun]:
-    for name, stack, packages, priority in (
-        (FASTINSTALL, "fastinstall", materials.fastinstall, 20),
-        (OFFICIAL_WHEEL, "official wheel", materials.official, 30),
-    ):
-        if packages is not None:
-            yield _make_run(
-                CandidateKind.STACK, name, packages.title, packages, adapter=adapter, stack=stack, priority=priority
-            )
+def make_candidate_runs(
+    machine: LoaderLimits,
+    variables: Mapping[str, str],
+    packages: Mapping[str, UnpackedPackages | None],
+    *,
+    is_own_loader: bool = False,
+    names: Sequence[str] = (),
+) -> tuple[CandidateRun, ...]:
+    """Return everything that can be compared on this machine, or the named candidates alone.
 
-
-def _make_decoder_run(adapter: catalogue.Adapter, materials: Materials) -> CandidateRun:
-    return _make_run(
-        CandidateKind.DECODER,
-        adapter.name,
-        adapter.title,
-        materials.libraries.get(adapter.name, _IN_PLACE),
-        adapter=adapter.name,
-        aliased=adapter.aliased,
-        formats=adapter.formats,
-        scales=adapter.scales,
-        batched=adapter.batched,
-        priority=adapter.priority,
-    )
-
-
-def _list_settings(materials: Materials, adapter: str) -> Iterator[CandidateRun]:
-    variables = catalogue.huge_pages_variables(materials.machine, materials.variables)
-    if variables:
-        kind = CandidateKind.SETTING
-        yield _make_run(
-            kind, catalogue.HUGE_PAGES, catalogue.HUGE_PAGES_TITLE, adapter=adapter, variables=variables, priority=40
-        )
-
-
-def _make_store_run(kind: catalogue.StoreKind, materials: Materials) -> CandidateRun:
-    return _make_run(
-        CandidateKind.STORAGE,
-        kind.name,
-        kind.title,
-        materials.libraries.get(kind.name, _IN_PLACE),
-        adapter=_name_usual(materials.own_loader and kind.in_files),
-        storage=kind.name,
-        store=kind,
-        priority=kind.priority,
-    )
-
-
-_IN_PLACE = UnpackedPackages()
+    Args:
+        machine: the machine that runs them.
+        variables: their initial environment variables.
+        packages: by name of the candidate: fetched or missing ones; None for a build that is installed already.
+        is_own_loader: whether the user's own code is the baseline.
+        names: of candidates; those that are nothing here have a reason. Empty for all.
+    """
+    ways = [way for way in all_ways() if not names or way.name in names]
+    runs = [_make_run(way, packages, machine, variables, is_own_loader=is_own_loader) for way in ways]
+    return tuple(run for run in runs if names or run.absence is not CandidateOutcome.UNSUITED)
 
 
 def _make_run(
-    kind: CandidateKind,
-    name: str,
-    title: str,
-    packages: UnpackedPackages = _IN_PLACE,
-    **fields: Any,  # noqa: ANN401 (fields of a Candidate or of its run)
+    way: Way,
+    packages: Mapping[str, UnpackedPackages | None],
+    machine: LoaderLimits,
+    variables: Mapping[str, str],
+    *,
+    is_own_loader: bool,
 ) -> CandidateRun:
-    own = {key: fields.pop(key) for key in tuple(fields) if key in Candidate.__dataclass_fields__}
-    usual: dict[str, Any] = {
-        "adapter": _PLAIN,
-        "stack": "its own" if packages.directory else "in place",
-        "variables": {},
+    usual = OWN_LOADER if is_own_loader else _PLAIN
+    packages_of_way = packages.get(way.name, UnpackedPackages())
+    needed = packages_of_way or UnpackedPackages()
+    settings = huge_pages_variables(machine, variables) if way.name == HUGE_PAGES else {}
+    unsuited = ""
+    if packages_of_way is None:
+        unsuited = "it is installed already"
+    elif way.name == usual:
+        unsuited = "it is the baseline"
+    elif way.name == HUGE_PAGES and not settings:
+        unsuited = "it is set already, or unknown to this system"
+    by_adapter = {
+        CandidateKind.DECODER: way.name,
+        CandidateKind.STORAGE: usual if way.in_files else _PLAIN,
     }
-    candidate = Candidate(name=name, title=title, kind=kind, **{**usual, **own})
-    site = (packages.directory,) if packages.directory else ()
-    return CandidateRun(candidate=candidate, site=site, absent=packages.absent, **fields)
+    candidate = Candidate(
+        name=way.name,
+        title=needed.title or way.title,
+        kind=way.kind,
+        adapter=by_adapter.get(way.kind, usual),
+        stack=_STACKS.get(way.name, "its own" if needed.directory else "in place"),
+        variables=settings,
+        storage=way.name if way.kind is CandidateKind.STORAGE else "files",
+        aliased=way.aliased,
+    )
+    site = (needed.directory,) if needed.directory else ()
+    if unsuited:
+        return CandidateRun(candidate=candidate, way=way, absent=unsuited, absence=CandidateOutcome.UNSUITED)
+    return CandidateRun(candidate=candidate, way=way, site=site, absent=needed.absent)
+
+
+def huge_pages_variables(machine: LoaderLimits, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that give large blocks huge pages; empty if they are set, or not supported here."""
+    known = tuple(int(each) for each in machine.libc_version.split(".")[:2] if each.isdigit())
+    before = [each for each in variables.get(_TUNABLES, "").split(":") if each]
+    if known < _GLIBC_WITH_HUGE_PAGES or machine.huge_pages in ("", "never") or _TUNABLE in before:
+        return {}
+    return {_TUNABLES: ":".join((*before, _TUNABLE))}
+
+
+_KINDS = tuple(CandidateKind)
+"""Between equal promises, the earlier kind is measured first."""
+
+
+def sort_by_promise(candidate_runs: Sequence[CandidateRun], scale: float) -> list[CandidateRun]:
+    """Sort by promise: if time runs out, the least helpful ones should be left.
+
+    The priorities come from what helped in measurements (2026-11-22, three workloads).
+
+    Args:
+        candidate_runs: candidates in any order.
+        scale: how many times the requested size the images have.
+    """
+
+    def rank(run: CandidateRun) -> tuple[bool, int, int]:
+        way = run.way
+        return (way is not None and way.scales > scale, way.priority if way else 0, _KINDS.index(run.candidate.kind))
+
+    return sorted(candidate_runs, key=rank)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fastinstall.bench.loading import run_program
+from fastinstall.bench.loading import start_target
 
 WORKLOADS: Mapping[str, str] = {
     "500px": "500 px JPEG (generated)",
@@ -11,19 +11,12 @@ WORKLOADS: Mapping[str, str] = {
     "png": "800 px PNG (generated)",
 }
 """Titles by name. 500 x 375 JPEG of quality 90, 4000 x 3000 JPEG of quality 92, both 4:2:0, and 800 x 600 PNG."""
-
-
 _MOST = {"500px": 2000, "12mp": 40, "png": 150}
 """A limit that protects the disk: about 100 MB."""
-
-
-_PHOTOS_PROGRAM = Path(__file__).with_name("_photos.py")
-
-
 _SECONDS = 60.0
 
 
-def generate_photos(  # noqa: PLR0913 (the photos, their place, and the PIL)
+def generate_photos(
     name: str,
     directory: Path,
     python: Path,
@@ -48,5 +41,6 @@ def generate_photos(  # noqa: PLR0913 (the photos, their place, and the PIL)
         NotLoadedError: there is no PIL, it failed, died, or hung.
     """
     number = min(count or 0, _MOST[name])
-    argv: tuple[str | Path, ...] = (python, _PHOTOS_PROGRAM, name, directory, str(number), *site)
-    return tuple(directory / each for each in run_program(argv, variables, _SECONDS)["files"])
+    with start_target(python, variables, site) as target:
+        names = target.ask("_photos.write", _SECONDS, name=name, directory=str(directory), count=number)
+    return tuple(directory / each for each in names)

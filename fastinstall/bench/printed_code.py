@@ -8,8 +8,8 @@ import json
 import re
 from pathlib import Path
 
-from fastinstall.bench.catalogue import Adapter, StoreKind, all_adapters, all_kinds
-from fastinstall.bench.report import ImagePipeline
+from fastinstall.bench.catalogue import Way, all_adapters, all_stores, way_named
+from fastinstall.bench.report import CandidateKind, ImagePipeline
 from fastinstall.core.errors import UsageError
 from fastinstall.core.messages import quote
 
@@ -27,19 +27,15 @@ def render_code(name: str, pipeline: ImagePipeline) -> str:
     Raises:
         UsageError: no candidate of that name has code.
     """
-    adapters = {each.name: each for each in all_adapters()}
-    stores = {each.name: each for each in all_kinds()}
-    if name in adapters:
-        return _write_loader(adapters[name], pipeline)
-    if name in stores:
-        return _write_script(stores[name], pipeline)
-    raise UsageError(f"no candidate named {name!r} has code", hint=f"choose from: {', '.join((*adapters, *stores))}")
-
-
-def _write_loader(adapter: Adapter, pipeline: ImagePipeline) -> str:
-    pillow = ("pillow",) if "PIL" in adapter.modules else ()
-    requirements = " ".join(map(quote, dict.fromkeys((*adapter.brings, *pillow, "numpy"))))
-    return f'''"""{adapter.title}: load(path) returns the picture in RGB, resized and cropped.
+    way = way_named(name)
+    if way is not None and way.kind is CandidateKind.STORAGE:
+        return _write_script(way, pipeline)
+    if way is None or not way.loader:
+        known = ", ".join(each.name for each in (*all_adapters(), *all_stores()))
+        raise UsageError(f"no candidate named {name!r} has code", hint=f"choose from: {known}")
+    pillow = ("pillow",) if "PIL" in way.modules else ()
+    requirements = " ".join(map(quote, dict.fromkeys((*way.brings, *pillow, "numpy"))))
+    return f'''"""{way.title}: load(path) returns the picture in RGB, resized and cropped.
 
 It needs: python -m pip install {requirements}
 To measure it: fastinstall bench DIR --loader FILE
@@ -49,25 +45,21 @@ SHORTER = {pipeline.shorter!r}  # length of the shorter side after the resize
 CROP = {pipeline.crop!r}  # side of the centre crop, 0 for none
 FILTER = "{pipeline.filter}"  # "bilinear", "bicubic" or "lanczos"
 
-{adapter.loader.strip()}
+{way.loader.strip()}
 '''
 
 
 _LEFT_OUT = re.compile(
-    r"^(NAME|TITLE|CAVEAT|MODULES|BRINGS|IN_FILES|SETTINGS|PRIORITY) = .*\n|^from \.\w+ import .*\n|  # noqa.*$",
+    r"^(TITLE|CAVEAT|MODULES|BRINGS|IN_FILES|SETTINGS|PRIORITY) = .*\n|^from \.\w+ import .*\n|  # noqa.*$",
     re.MULTILINE,
 )
 """What a file says only to us, and imports of its neighbours, whose code stands in the script."""
 
 
-def _write_script(kind: StoreKind, pipeline: ImagePipeline) -> str:
-    """Return a script that makes a store of a directory of images.
-
-    It continues after an interruption and overwrites nothing; as a module it has `Reader`. Its part of the pipeline is
-    assigned to `WANTED`.
-    """
-    wanted = json.dumps({"kind": kind.name, **{setting: getattr(pipeline, setting) for setting in kind.settings}})
-    parts = [each.read_text(encoding="utf-8").split('"""', 2) for each in _list_files(kind.file)]
+def _write_script(store: Way, pipeline: ImagePipeline) -> str:
+    """Return a script that makes a store of a directory of images; as a module it has `Reader`."""
+    wanted = json.dumps({"kind": store.name, **{setting: getattr(pipeline, setting) for setting in store.settings}})
+    parts = [each.read_text(encoding="utf-8").split('"""', 2) for each in _list_files(store.file)]
     start = f'"""{parts[-1][1]}"""\n\nWANTED = {wanted}'
     ending = 'if __name__ == "__main__":\n    main(make, WANTED)\n'
     return "\n\n\n".join((start, *(_LEFT_OUT.sub("", code).strip() for _, _, code in parts), ending))
@@ -75,7 +67,7 @@ def _write_script(kind: StoreKind, pipeline: ImagePipeline) -> str:
 
 def _list_files(file: Path) -> list[Path]:
     """Return a file after everything that it imports from its directory."""
-    found: list[Path] = []
+    files: list[Path] = []
     for name in re.findall(r"^from \.(\w+) import", file.read_text(encoding="utf-8"), re.MULTILINE):
-        found.extend(path for path in _list_files(file.with_name(f"{name}.py")) if path not in found)
-    return [*found, file]
+        files.extend(path for path in _list_files(file.with_name(f"{name}.py")) if path not in files)
+    return [*files, file]

@@ -6,7 +6,7 @@ Values of the document `bench`. Nothing is measured or decided here.
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable
 from fastinstall.model.finding import Finding
 from fastinstall.model.machine import Filesystem, LoaderLimits
 from fastinstall.model.speed import SpeedTable
@@ -93,7 +93,7 @@ class LoadingRate:
     """A loader with some number of workers, batches counted as they arrive.
 
     Attributes:
-        workers: worker processes; 0 loads in the process itself; threads, of one process or of a pipeline of batches.
+        workers: number of worker processes, or of threads where the engine uses threads; 0 loads in the process itself.
         engine: who collects the batches.
         images_per_second: after the first batches.
         first_batch_seconds: from the start of the workers to the first batch.
@@ -213,7 +213,6 @@ CONTROL = "control: "
 """The start of a control's reason."""
 
 
-@published_as("Pipeline")
 @immutable
 class ImagePipeline:
     """What is done to every image.
@@ -285,11 +284,10 @@ class LoadingLimit(StrEnum):
     RESIZE = "resize-bound"
     COPY = "copy-bound"
     FAST_ENOUGH = "fast enough"
-    UNTOLD = "not told apart"
+    UNDETERMINED = "undetermined"
     """A loader without separate stages, or one that could not be measured."""
 
 
-@published_as("Verdict")
 @immutable
 class BottleneckVerdict:
     """What limits the loading, in one sentence.
@@ -309,7 +307,6 @@ class BottleneckVerdict:
     reached_rate: float = 0.0
 
 
-@published_as("Advice")
 @immutable
 class SpeedAdvice:
     """Something to do, with its gain.

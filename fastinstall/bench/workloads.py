@@ -1,11 +1,9 @@
 """A workload: images that are searched for, judged and chosen, or generated, and how processes load them.
 
-An image can be measured if one decoding succeeds, in a process that it may kill. `report` holds the workload's value
-for the report, `workload_comparison` measures it.
+An image can be measured if one decoding succeeds, in a process that it may kill.
 """
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -14,26 +12,39 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
 from fastinstall.bench.effort import BenchContext, sample_size
-from fastinstall.bench.loading import Job, NotLoadedError, converse, explain_end, refuse
+from fastinstall.bench.loading import Job, NotLoadedError, start_target
 from fastinstall.bench.photos import WORKLOADS, generate_photos
-from fastinstall.bench.report import Unmeasured, Workload
-from fastinstall.core import foreign, process
+from fastinstall.bench.report import CandidateOutcome, Unmeasured, Workload
+from fastinstall.core import foreign
 from fastinstall.core.errors import FailedError, UndeterminedError, UsageError
 from fastinstall.core.events import Started
-from fastinstall.core.messages import listing
+from fastinstall.core.messages import format_count, listing, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.machine import Filesystem
 
 _QUICK_PHOTOS = {"500px": 12, "12mp": 2, "png": 6}
-_JUDGED_FOR_EACH = 3
-_LEAST_JUDGED = 16
 _NAMED = 2
 _EXAMPLES = 3
+_START_SECONDS = 30.0
+_PATIENCE = 10.0
+_SEARCH_SECONDS = 5.0
+_EXTENSIONS = (
+    *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff"),
+    *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng", ".heic", ".heif"),
+)
+_SKIPPED = ("node_modules", "__pycache__")
+_NETWORK = (
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "panfs", "wekafs", "pvfs2"),
+    *("9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "gcsfuse", "mountpoint-s3"),
+)
+"""Names from the kernel. A virtual machine's host filesystems count: another machine is asked there too."""
+_LOCAL_FUSE = ("fuse.fuse-overlayfs", "fuse.mergerfs")
+"""Nearly all others of FUSE fetch files from elsewhere (sshfs, s3fs, rclone)."""
+_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 
 
 @immutable
@@ -43,7 +54,6 @@ class SurveyedImage:
     Attributes:
         path: as it was given.
         format: Pillow's name, "JPEG" for phones' MPO pictures; empty if unknown.
-        mode: Pillow's name of its samples; empty likewise.
         width: in pixels, as stored; the EXIF orientation is never applied.
         height: in pixels, as stored, like `width`.
         size_bytes: size of the file in bytes.
@@ -54,7 +64,6 @@ class SurveyedImage:
 
     path: Path
     format: str = ""
-    mode: str = ""
     width: int = 0
     height: int = 0
     size_bytes: int = 0
@@ -106,7 +115,12 @@ def task_of(context: BenchContext, name: str) -> WorkloadTask:
         UndeterminedError: there is no image, or none that can be measured.
         FailedError: no photos could be generated, or the images cannot be judged.
     """
-    images, workload = _generate_images(context, name) if name else _find_images(context)
+    try:
+        images, workload = _generate_images(context, name) if name else _find_images(context)
+    except NotLoadedError as error:
+        problem = "cannot generate photos" if name else "cannot examine the images"
+        hint = f"fastinstall doctor --prefix {quote(context.environment.prefix)}"
+        raise FailedError(f"{problem}: {error.reason}", hint=hint) from error
     job = Job(
         python=context.python,
         images=tuple(each.path for each in images),
@@ -127,105 +141,64 @@ def narrow_workload(task: WorkloadTask, indexes: Sequence[int], failed: Mapping[
         indexes: of the measured images.
         failed: errors of images that the baseline could not load, by index.
     """
-    chosen = tuple(task.images[index] for index in indexes)
     whose = "your loader fails: " if task.job.loader else ""
     refused = [replace(task.images[int(index)], reason=f"{whose}{reason}") for index, reason in failed.items()]
     unmeasured = (*task.workload.unmeasured, *_group_unmeasured(refused))
-    return replace(task.workload, unmeasured=unmeasured, **_compute_figures(chosen))
+    return replace(task.workload, unmeasured=unmeasured, **_compute_figures([task.images[each] for each in indexes]))
 
 
 def _generate_images(context: BenchContext, name: str) -> tuple[tuple[SurveyedImage, ...], Workload]:
-    """Generate a workload's photos in the temporary directory."""
     directory = context.space / name
     directory.mkdir(exist_ok=True)
     context.session.emit(Started(stage="photos", message=f"generating photos: {WORKLOADS[name]}"))
-    try:
-        count = context.request.samples or (_QUICK_PHOTOS.get(name) if context.request.quick else None)
-        paths = generate_photos(name, directory, context.python, context.session.variables, count)
-    except NotLoadedError as error:
-        raise FailedError(f"cannot generate photos: {error.reason}", hint="fastinstall doctor") from error
-    found = tuple(each for each in _judge_images(context, paths) if not each.reason)
-    chosen = found[: _count_fitting(context, found)]
-    workload = Workload(
-        name=WORKLOADS[name],
-        directory=directory,
-        files=len(paths),
-        generated=True,
-        filesystem=filesystem_of(directory),
-        **_compute_figures(chosen),
-    )
-    return chosen, workload
+    count = context.request.samples or (_QUICK_PHOTOS.get(name) if context.request.quick else None)
+    paths = generate_photos(name, directory, context.python, context.session.variables, count)
+    good, _ = _choose_images(context, paths)
+    return good, _describe(WORKLOADS[name], directory, len(paths), good, generated=True)
 
 
 def _find_images(context: BenchContext) -> tuple[tuple[SurveyedImage, ...], Workload]:
-    """Find images below the named places."""
     places = [Path(each) for each in context.request.paths]
-    named = _format_places(places)
+    few = [str(each) for each in places[:_NAMED]]
+    named = listing(few) if len(places) <= _NAMED else f"{', '.join(few)} and {len(places) - _NAMED} more"
     context.session.emit(Started(stage="search", message=f"looking for images in {named}"))
-    found = find_images(places)
-    if not found.images:
-        others = f"{found.others} other file{'s' * (found.others > 1)}" if found.others else "no files"
-        unreadable = f", and {len(found.unreadable)} unreadable directories" if found.unreadable else ""
-        problem = f"no images in {named}: {others}{unreadable}"
-        raise UndeterminedError(problem, hint="fastinstall bench DIR, with images in DIR")
-    if not found.complete:
-        context.remark(f"the search for images ended early, after {len(found.images)} of them")
-    if found.unreadable:
-        context.remark(f"{len(found.unreadable)} directories could not be read: {found.unreadable[0]}, ...")
-    chosen, refused = _choose_images(context, spread_evenly(found.images))
-    if not chosen:
+    images, others, unreadable, is_complete = find_images(places)
+    if not images:
+        others_found = format_count(others, "other file") if others else "no files"
+        others_found += f", and {len(unreadable)} unreadable directories" if unreadable else ""
+        raise UndeterminedError(
+            f"no images in {named}: {others_found}", hint="fastinstall bench DIR, with images in DIR"
+        )
+    if not is_complete:
+        context.remark(f"the search for images ended early, after {len(images)} of them")
+    if unreadable:
+        context.remark(f"{len(unreadable)} directories could not be read: {unreadable[0]}, ...")
+    good, refused = _choose_images(context, spread_evenly(images))
+    if not good:
         counted = Counter(each.reason for each in refused).most_common()
         reasons = listing(f"{count} {reason}" for reason, count in counted)
         problem = f"none of the images in {named} can be measured: {len(refused)} examined, {reasons}"
         raise UndeterminedError(problem, hint="fastinstall bench DIR, with intact images in DIR")
     common = Path(os.path.commonpath([each.absolute() for each in places]))
     directory = common if common.is_dir() else common.parent
-    workload = Workload(
-        name=f"images of {named}",
+    workload = _describe(f"images of {named}", directory, len(images), good)
+    return good, replace(workload, unmeasured=tuple(_group_unmeasured(refused)))
+
+
+def _describe(
+    name: str, directory: Path, count: int, chosen: Sequence[SurveyedImage], *, generated: bool = False
+) -> Workload:
+    return Workload(
+        name=name,
         directory=directory,
-        files=len(found.images),
-        unmeasured=tuple(_group_unmeasured(refused)),
+        files=count,
+        generated=generated,
         filesystem=filesystem_of(directory),
         **_compute_figures(chosen),
     )
-    return chosen, workload
-
-
-def _choose_images(
-    context: BenchContext, ordered: Sequence[Path]
-) -> tuple[tuple[SurveyedImage, ...], tuple[SurveyedImage, ...]]:
-    """Return enough images to measure, and those refused on the way; a bounded number is examined."""
-    step = context.request.samples or context.effort.sample
-    bound = min(len(ordered), max(_LEAST_JUDGED, _JUDGED_FOR_EACH * step))
-    good: list[SurveyedImage] = []
-    refused: list[SurveyedImage] = []
-    for start in range(0, bound, step):
-        for each in _judge_images(context, ordered[start : min(start + step, bound)]):
-            (refused if each.reason else good).append(each)
-        if len(good) >= step or _count_fitting(context, good) < len(good):
-            break
-    return tuple(good[: _count_fitting(context, good)]), tuple(refused)
-
-
-def _judge_images(context: BenchContext, paths: Sequence[Path]) -> tuple[SurveyedImage, ...]:
-    try:
-        return judge_images(paths, context.python, context.session.variables)
-    except NotLoadedError as error:
-        raise FailedError(f"cannot examine the images: {error.reason}", hint="fastinstall doctor") from error
-
-
-def _count_fitting(context: BenchContext, images: Sequence[SurveyedImage]) -> int:
-    """Return how many of these images fit into the time."""
-    return sample_size(context.effort, [each.megapixels for each in images], context.request.samples)
-
-
-def _format_places(places: Sequence[Path]) -> str:
-    few = [str(each) for each in places[:_NAMED]]
-    return listing(few) if len(places) <= _NAMED else f"{', '.join(few)} and {len(places) - _NAMED} more"
 
 
 def _compute_figures(chosen: Sequence[SurveyedImage]) -> dict[str, Any]:
-    """Return the figures of a Workload."""
     return {
         "images": len(chosen),
         "formats": dict(Counter(each.format for each in chosen).most_common()),
@@ -242,9 +215,21 @@ def _group_unmeasured(refused: Sequence[SurveyedImage]) -> Iterator[Unmeasured]:
         yield Unmeasured(reason=reason, count=count, examples=tuple(examples))
 
 
-_SURVEY_PROGRAM = Path(__file__).with_name("_survey.py")
-_JUDGE_START_SECONDS = 30.0
-_PATIENCE = 10.0
+def _choose_images(
+    context: BenchContext, ordered: Sequence[Path]
+) -> tuple[tuple[SurveyedImage, ...], tuple[SurveyedImage, ...]]:
+    """Return enough images to measure, and those refused on the way; a bounded number is examined."""
+    step = context.request.samples or context.effort.sample
+    good: list[SurveyedImage] = []
+    refused: list[SurveyedImage] = []
+    fitting = 0
+    for start in range(0, min(len(ordered), 3 * step), step):
+        for each in judge_images(ordered[start : start + step], context.python, context.session.variables):
+            (refused if each.reason else good).append(each)
+        fitting = sample_size(context.effort, [each.megapixels for each in good], context.request.samples)
+        if len(good) >= step or fitting < len(good):
+            break
+    return tuple(good[:fitting]), tuple(refused)
 
 
 def judge_images(
@@ -268,95 +253,22 @@ def judge_images(
     Raises:
         NotLoadedError: there is no PIL, or it cannot be imported.
     """
-    found: list[SurveyedImage] = []
-    while len(found) < len(images):
-        with converse(_SURVEY_PROGRAM, python, variables, *site) as talk:
-            try:
-                refuse(json.loads(talk.listen(_JUDGE_START_SECONDS)))
-            except process.CommandError as error:
-                raise explain_end(error) from error
-            reason = _judge(images, found, talk, patience)
-        if reason:
-            path = images[len(found)]
-            found.append(SurveyedImage(path=path, reason=reason))
-    return tuple(found)
+    judged: list[SurveyedImage] = []
+    while len(judged) < len(images):
+        with start_target(python, variables, site) as target:
+            target.ask("_survey.prepare", _START_SECONDS)
+            for path in images[len(judged) :]:
+                try:
+                    judged.append(SurveyedImage(path=path, **target.ask("_survey.judge", patience, path=str(path))))
+                except NotLoadedError as error:
+                    is_hung = error.outcome is CandidateOutcome.HUNG
+                    reason = "takes too long" if is_hung else f"kills the decoder: {error.ending}"
+                    judged.append(SurveyedImage(path=path, reason=reason))
+                    break
+    return tuple(judged)
 
 
-def _judge(images: Sequence[Path], found: list[SurveyedImage], talk: process.Conversation, patience: float) -> str:
-    """Judge images until one ends the process; return how, or empty if none did."""
-    for path in images[len(found) :]:
-        try:
-            answer: dict[str, Any] = json.loads(talk.ask(json.dumps(str(path)), patience))
-        except process.CommandError as error:
-            if error.timed_out:
-                return "takes too long"
-            return f"kills the decoder: {error.completed.signal_name or f'exit code {error.completed.exit_code}'}"
-        found.append(SurveyedImage(path=path, **answer))
-    return ""
-
-
-_EXTENSIONS = (
-    *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".dib", ".gif", ".tif", ".tiff"),
-    *(".ppm", ".pgm", ".pnm", ".jp2", ".j2k", ".jpx", ".avif", ".tga", ".qoi", ".mpo", ".apng", ".heic", ".heif"),
-)
-_SKIPPED = frozenset(("node_modules", "__pycache__"))
-
-MOST_SECONDS = 5.0
-
-
-class ImageSearch:
-    """A search, and its result.
-
-    Attributes:
-        others: how many files do not look like images.
-        unreadable: directories that could not be listed.
-        complete: whether the search finished in time.
-    """
-
-    def __init__(self) -> None:
-        self.others = 0
-        self.unreadable: list[Path] = []
-        self.complete = True
-        self._found: set[Path] = set()
-        self._end = time.monotonic() + MOST_SECONDS
-        self._seen: set[str] = set()
-
-    @cached_property
-    def images(self) -> tuple[Path, ...]:
-        """Files that look like images, sorted by path."""
-        return tuple(sorted(self._found))
-
-    def walk(self, top: Path) -> None:
-        """Search a directory; anything else counts as a file."""
-        if top.exists() and not top.is_dir():
-            self._found.add(top)
-            return
-        for directory, inner, names in os.walk(top, onerror=self._note_unreadable, followlinks=True):
-            if not self._is_first(directory):
-                inner.clear()
-                continue
-            inner[:] = [each for each in inner if not each.startswith(".") and each not in _SKIPPED]
-            for name in names:
-                if time.monotonic() >= self._end:
-                    self.complete = False
-                    return
-                path = os.path.join(directory, name)  # noqa: PTH118 (hundreds of thousands of objects cost too much time)
-                if path.lower().endswith(_EXTENSIONS) and os.path.isfile(path):  # noqa: PTH113 (as above)
-                    self._found.add(Path(path))
-                else:
-                    self.others += 1
-
-    def _is_first(self, directory: str) -> bool:
-        real = os.path.realpath(directory)
-        first = real not in self._seen
-        self._seen.add(real)
-        return first
-
-    def _note_unreadable(self, error: OSError) -> None:
-        self.unreadable.append(Path(str(error.filename)))
-
-
-def find_images(places: Sequence[Path]) -> ImageSearch:
+def find_images(places: Sequence[Path]) -> tuple[list[Path], int, list[Path], bool]:
     """Search directories for images, by extension.
 
     A file named explicitly always counts. Hidden directories are skipped, and each directory is searched once, even if
@@ -364,11 +276,29 @@ def find_images(places: Sequence[Path]) -> ImageSearch:
 
     Args:
         places: directories and files that exist.
+
+    Returns:
+        Files that look like images, sorted; how many others there are; directories that could not be listed; whether
+        the search finished in time.
     """
-    search = ImageSearch()
-    for place in places:
-        search.walk(place)
-    return search
+    images = {str(place) for place in places if not place.is_dir()}
+    others, unreadable, seen, end = 0, list[Path](), set[str](), time.monotonic() + _SEARCH_SECONDS
+    walks = [
+        os.walk(place, onerror=lambda error: unreadable.append(Path(error.filename)), followlinks=True)
+        for place in places
+        if place.is_dir()
+    ]
+    for directory, inner, names in (each for walk in walks for each in walk):
+        if time.monotonic() >= end:
+            return sorted(map(Path, images)), others, unreadable, False
+        real = os.path.realpath(directory)
+        inner[:] = [each for each in inner if real not in seen and each[0] != "." and each not in _SKIPPED]
+        paths = [os.path.join(directory, name) for name in names if real not in seen]  # noqa: PTH118 (Path is too slow)
+        matching = [each for each in paths if each.lower().endswith(_EXTENSIONS) and os.path.isfile(each)]  # noqa: PTH113 (the same)
+        images.update(matching)
+        others += len(paths) - len(matching)
+        seen.add(real)
+    return sorted(map(Path, images)), others, unreadable, True
 
 
 def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
@@ -378,17 +308,6 @@ def spread_evenly(images: Sequence[Path]) -> tuple[Path, ...]:
         by_kind.setdefault(each.suffix.lower(), []).append(each)
     placed = [((number + 0.5) / len(kind), each) for kind in by_kind.values() for number, each in enumerate(kind)]
     return tuple(each for _, each in sorted(placed, key=lambda each: each[0]))
-
-
-_NETWORK = (
-    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs", "panfs", "wekafs", "pvfs2"),
-    *("9p", "virtiofs", "vboxsf", "prl_fs", "vmhgfs", "gcsfuse", "mountpoint-s3"),
-)
-"""Names from the kernel. A virtual machine's host filesystems count: another machine is asked there too."""
-_FUSE = "fuse."
-_LOCAL = frozenset({"fuse.fuse-overlayfs", "fuse.mergerfs"})
-"""Of those whose names begin like `_FUSE`: nearly all others fetch files from elsewhere (sshfs, s3fs, rclone)."""
-_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
 
 
 def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
@@ -403,31 +322,18 @@ def filesystem_of(path: Path, root: Path = Path("/")) -> Filesystem:
         mountinfo = foreign.read_text(root / "proc/self/mountinfo", errors="replace")
     except OSError:
         mountinfo = ""
-    point, kind = find_mount(real, mountinfo)
-    return Filesystem(
-        mount=point,
-        type=kind,
-        network=kind in _NETWORK or (kind.startswith(_FUSE) and kind not in _LOCAL),
-        memory=kind in _MEMORY,
-        free_bytes=shutil.disk_usage(next(each for each in (real, *real.parents) if each.exists())).free,
-    )
-
-
-def find_mount(path: PurePath, mountinfo: str) -> tuple[PurePath, str]:
-    """Return where a path is mounted, and the type: the longest, and of several in one place the last, which hides all.
-
-    >>> find_mount(PurePath("/data/photos"), "36 35 0:30 / /data rw - nfs4 nas:/export rw")[1]
-    'nfs4'
-
-    Args:
-        path: absolute, with symbolic links already resolved.
-        mountinfo: the text of /proc/self/mountinfo.
-    """
-    found = PurePath("/"), ""
+    point, kind = PurePath("/"), ""
     for line in mountinfo.splitlines():
         mount, _, filesystem = line.partition(" - ")
         # the kernel writes space, tab, newline and backslash as octal numbers
-        point = PurePath(re.sub(r"\\([0-7]{3})", lambda escaped: chr(int(escaped[1], 8)), mount.split(" ")[4]))
-        if path.is_relative_to(point) and len(point.parts) >= len(found[0].parts):
-            found = point, filesystem.split(" ")[0]
-    return found
+        place = PurePath(re.sub(r"\\([0-7]{3})", lambda escaped: chr(int(escaped[1], 8)), mount.split(" ")[4]))
+        # the longest wins, and of several in one place the last, which hides the others
+        if real.is_relative_to(place) and len(place.parts) >= len(point.parts):
+            point, kind = place, filesystem.split(" ")[0]
+    return Filesystem(
+        mount=point,
+        type=kind,
+        network=kind in _NETWORK or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE),
+        memory=kind in _MEMORY,
+        free_bytes=shutil.disk_usage(next(each for each in (real, *real.parents) if each.exists())).free,
+    )

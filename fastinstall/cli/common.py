@@ -1,33 +1,82 @@
 """What several verbs share: session and progress, target and request from the flags, and how a result is told."""
 
+import math
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TypeVar
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
-from fastinstall.cli.options import read_request, setting_of
+from fastinstall.cli.options import setting_of
+from fastinstall.core import foreign
 from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import UsageError
 from fastinstall.core.events import Event, Finished, Noted, Started
+from fastinstall.core.messages import listing
+from fastinstall.journal.layout import RECEIPT, TRANSACTIONS
+from fastinstall.model.effect import Effect
 from fastinstall.model.facts import Environment
-from fastinstall.model.recipe import describe_renaming, find_current_name
-from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import Session, open_session
 
 T = TypeVar("T")
+_NAMED_PROGRAMS = 12
 
 
-def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str]) -> None:
-    """Print a result on stdout: its document with --json, else its text."""
-    from fastinstall.core.codec import document, dump  # noqa: PLC0415 (doctor has its own outlet)
+def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str], effect: Effect | None = None) -> None:
+    """Print a result on stdout: its document with --json, else its text, unless nothing was done and --quiet is given.
+
+    Args:
+        context: where to print.
+        name: of the document.
+        value: the result.
+        render: gives its text.
+        effect: what the run did to an environment; None if it only looked.
+    """
+    from fastinstall.core.codec import document, dump, encode  # noqa: PLC0415 (doctor has its own outlet)
 
     context.closing.close()  # a line that is alive on the terminal goes first
     console = context.console
-    console.data(dump(document(name, value)) if console.json else render(value, console.out))
+    if console.json:
+        did = encode(effect) if effect is not None else {}
+        text = dump({**document(name, value), **did})
+        if name == "plan":
+            console.exact(text)  # `apply` compares it word by word, perhaps called in another way
+        else:
+            console.document(text)
+        return
+    if effect is None or effect.changed or not console.quiet:
+        console.data(render(value, console.out))
+    tell_restarts(effect, context)
+
+
+def tell_restarts(effect: Effect | None, context: Context) -> None:
+    """Say which running programs need a restart, if there are any."""
+    if effect is not None and effect.restart and not context.console.json:
+        named = listing((f"{each.pid} {each.name}" for each in effect.restart), most=_NAMED_PROGRAMS)
+        context.console.talk(f"restart these programs, which still use the Pillow from before: {named}")
+
+
+def measure_effect(before: object, prefix: PurePath, context: Context) -> Effect:
+    """Return what this run did to an environment.
+
+    Args:
+        before: what `identify_state` said of it before.
+        prefix: its root.
+        context: the changes that were already reported count too.
+    """
+    from fastinstall.observe.running_programs import find_outdated_programs  # noqa: PLC0415 (only after a change)
+
+    changed = bool(context.changes) or identify_state(prefix) != before
+    return Effect(changed=changed, restart=find_outdated_programs(Path(prefix)) if changed else ())
+
+
+def identify_state(prefix: PurePath) -> object:
+    """Return what tells two states of an environment apart: its receipt, and its transactions."""
+    receipt = foreign.bytes_or_empty(Path(prefix, RECEIPT))
+    return receipt, sorted(each.name for each in Path(prefix).glob(f"{TRANSACTIONS}/*"))
 
 
 def target_of(arguments: Namespace) -> NamedTarget:
@@ -70,7 +119,7 @@ def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Sessi
 
 def tell_interruptions(environment: Environment, context: Context) -> None:
     """Say on stderr what a dead run left in an environment, with the command that mends it."""
-    from fastinstall.apply.recovery import describe_interruptions  # noqa: PLC0415 (doctor tells it in its report)
+    from fastinstall.setup.recovery import describe_interruptions  # noqa: PLC0415 (doctor tells it in its report)
 
     for notice in describe_interruptions(environment):
         context.console.complain(f"warning: {notice}")
@@ -85,7 +134,7 @@ def recover_or_report(session: Session, environment: Environment, arguments: Nam
         FastinstallError: as `recover_environment` says.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
-        from fastinstall.apply.recovery import recover_environment  # noqa: PLC0415 (likewise)
+        from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (likewise)
 
         recover_environment(session, environment)
     else:
@@ -105,17 +154,31 @@ def refuse_together(arguments: Namespace, flag: str, others: Iterable[str]) -> N
             raise UsageError(f"{flag} and {other} exclude each other", hint=f"give one of the two, {flag} or {other}")
 
 
-def make_request(arguments: Namespace, context: Context) -> Request:
-    """Return what flags, variables and settings ask for; where they name a recipe by a former name, that is told."""
-    request = read_request(arguments, context.sources)
-    return replace(request, recipe=tell_renaming(request.recipe, context))
+def refuse_without(arguments: Namespace, needed: str, flags: Iterable[str]) -> None:
+    """Refuse flags that do nothing without another one; a setting or a variable may say them for other runs.
+
+    Raises:
+        UsageError: one of them was given alone on the command line.
+    """
+    if getattr(arguments, setting_of(needed)):
+        return
+    for flag in flags:
+        if flag in arguments.given:
+            raise UsageError(f"{flag} does nothing without {needed}", hint=f"give {needed} too, or leave {flag} out")
 
 
-def tell_renaming(name: str, context: Context) -> str:
-    """Say that a recipe was renamed, if it was; return today's name of it."""
-    if renamed := describe_renaming(name):
-        context.console.complain(f"note: {renamed}")
-    return find_current_name(name)
+def read_max_age(arguments: Namespace, usual: float) -> float | None:
+    """Return how old a document may be.
+
+    Args:
+        arguments: with --max-age.
+        usual: days, where it was not given.
+
+    Returns:
+        Days; None for any age.
+    """
+    days = usual if arguments.max_age is None else arguments.max_age
+    return days if days < math.inf else None
 
 
 def _find_interpreter(text: str | None) -> Path | None:
@@ -134,7 +197,8 @@ def parse_path(text: str | None) -> Path | None:
 
 def session_of(context: Context) -> Session:
     """Return the session of a run, whose events go to the log only."""
-    return open_session(context.variables).listening(lambda event: _log(context, event))
+    session = replace(open_session(context.variables), program=context.program)
+    return session.listening(lambda event: _log(context, event))
 
 
 def open_working_session(context: Context) -> Session:
@@ -149,8 +213,13 @@ def progress_for(context: Context) -> Callable[[Event], None]:
     from fastinstall.cli.progress import progress_listener  # noqa: PLC0415 (doctor shows none)
 
     show = context.closing.enter_context(progress_listener(context.console))
+    notes = set[str]()
 
     def listen(event: Event) -> None:
+        if isinstance(event, Noted) and not event.changed:
+            if event.message in notes:
+                return
+            notes.add(event.message)
         _log(context, event, shown=not context.console.json)
         show(event)
 

@@ -1,30 +1,25 @@
-"""What a shell offers at TAB: argcomplete asks the parser, and the words that it does not know are given here.
+"""What a shell offers at TAB: argcomplete completes flags and choices, this module the other values.
 
 The script that a shell reads is argcomplete's. At each TAB it calls the program, which answers on a stream of its own
-and ends. Words are looked up only where the argument that takes them is typed.
+and ends. Words are looked up only where the argument that takes them is typed; other arguments offer files.
 """
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 from argcomplete import autocomplete
-from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCompleter, SuppressCompleter
+from argcomplete.completers import FilesCompleter
 from argcomplete.shell_integration import shellcode
 
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.parser import VERBS, build_parser, verbs_of
 from fastinstall.core.directories import user_directories
-from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import DIST_NAMES, LinkMode, Risk, ToolchainSource
 
 Words = Mapping[str, str]
 """Each with what it means, or with nothing."""
-
-_NATIVE = "native"
-"""A level that is no level: it stands for itself, never beside others."""
 
 
 def completion_script(shell: str) -> str:
@@ -37,15 +32,15 @@ def completion_script(shell: str) -> str:
 
 
 def answer_shell(variables: Mapping[str, str]) -> None:
-    """Tell the script what may stand where the cursor is, and end the program."""
+    """Print the words that fit at the cursor, and end the program."""
     verbs = [verb for verb in VERBS if f" {verb} " in variables.get("COMP_LINE", "")]
     parser = build_parser(verbs[0] if len(verbs) == 1 else None)
     add_completers(parser, variables)
-    autocomplete(parser, always_complete_options="long", default_completer=SuppressCompleter())
+    autocomplete(parser, always_complete_options="long", default_completer=FilesCompleter())
 
 
 def add_completers(parser: argparse.ArgumentParser, variables: Mapping[str, str]) -> None:
-    """Give each argument whose words the parser does not know what offers them.
+    """Give each argument whose words the parser does not know a completer.
 
     Args:
         parser: of the command line.
@@ -53,133 +48,66 @@ def add_completers(parser: argparse.ArgumentParser, variables: Mapping[str, str]
     """
     for verb in verbs_of(parser):
         for action in verb._actions:  # noqa: SLF001 (argparse has no other way to list them)
-            completer = _find_completer(verb_of(verb), action, variables)
-            if completer is not None:
-                action.completer = completer  # type: ignore[attr-defined]  # where argcomplete looks for it
+            look_up = _WORDS.get(f"{verb_of(verb)} {action.dest}", _WORDS.get(action.dest))
+            if look_up is not None:
+                action.completer = _make_completer(look_up, variables)  # type: ignore[attr-defined]  # for argcomplete
 
 
-@immutable
-class WordsCompleter:
-    """Offers words.
-
-    Attributes:
-        look_up: finds the words when a shell asks for them.
-        several: whether several words may follow, with commas between.
-        besides: offers paths, where these may stand there too.
-    """
-
-    look_up: Callable[[], Words]
-    several: bool = False
-    besides: BaseCompleter | None = None
-
-    def __call__(self, *, prefix: str, **others: Any) -> Words:  # noqa: ANN401 (what argcomplete gives)
-        """Return the words that may follow what is typed."""
-        words = self.look_up()
-        if self.besides is not None:
-            return {**words, **_bare(self.besides(prefix=prefix, **others))}
+def _make_completer(
+    look_up: Callable[[Mapping[str, str]], Words], variables: Mapping[str, str]
+) -> Callable[..., Words]:
+    def complete(*, prefix: str, **_others: Any) -> Words:  # noqa: ANN401 (what argcomplete gives)
         before, comma, _typed = prefix.rpartition(",")
-        if not self.several or not comma:
-            return words
-        return {f"{before},{word}": says for word, says in words.items() if word not in before.split(",")}
+        known = before.split(",")
+        words = {f"{before}{comma}{word}": meaning for word, meaning in look_up(variables).items() if word not in known}
+        return words if any(word.startswith(prefix) for word in words) else _bare(FilesCompleter()(prefix))
+
+    return complete
 
 
-def _find_completer(
-    verb: str, action: argparse.Action, variables: Mapping[str, str]
-) -> BaseCompleter | WordsCompleter | None:
-    """Return the completer of an argument, or None if argparse knows the words or nothing can be offered."""
-    name, paths = action.dest, _path_completer(action)
-    if name == "names":  # each verb's own
-        name = verb
-    if action.choices or action.nargs == 0:
-        return None
-    if name in _LOOK_UP:
-        return WordsCompleter(look_up=partial(_LOOK_UP[name], name, variables), several=name in _LISTS, besides=paths)
-    if name in _FIXED:
-        return WordsCompleter(look_up=partial(_bare, _FIXED[name]))
-    if name == "request_allow":
-        return WordsCompleter(look_up=partial(_bare, _RISKS.get(verb, Risk)), several=True)
-    return paths
+def _bare(words: Iterable[str]) -> Words:
+    return dict.fromkeys(map(str, words), "")
 
 
-def _path_completer(action: argparse.Action) -> BaseCompleter | None:
-    name = str(action.metavar)
-    if name.startswith(("FILE", "EXE")) or name.endswith("|FILE"):
-        return FilesCompleter()
-    return DirectoriesCompleter() if name.startswith("DIR") else None
-
-
-_LISTS = {"request_levels", "request_require", "workload", "candidates", "bring"}
-_FIXED: dict[str, Iterable[str]] = {
-    "request_link": LinkMode,
-    "request_toolchain": ToolchainSource,
-    "request_engine": CondaInstaller,
-    "request_dist_name": DIST_NAMES,
-}
-_RISKS: dict[str, Iterable[str]] = {"rollback": (Risk.FORCE_REMOVE,), "doctor": (Risk.DOWNGRADE,)}
-"""Of the verbs that do not take all of them."""
-
-
-def _environments(_argument: str, variables: Mapping[str, str]) -> Words:
+def _list_environments(variables: Mapping[str, str]) -> Words:
     from fastinstall.observe.environments import list_known_environments  # noqa: PLC0415 (only here)
 
-    return _bare(map(str, list_known_environments(variables, user_directories(variables).state)))
+    known = map(str, list_known_environments(variables, user_directories(variables).state))
+    return _bare((*known, *FilesCompleter()("")))
 
 
-def _recipe_words(argument: str, variables: Mapping[str, str]) -> Words:
+def _list_recipes(variables: Mapping[str, str]) -> Words:
     from fastinstall.observe.recipes import load_recipes  # noqa: PLC0415 (only where it is asked for, as all below)
     from fastinstall.observe.session import open_session  # noqa: PLC0415
 
-    recipes = tuple(load_recipes(open_session(variables).recipe_directories).values())
-    levels = _bare(level.name for recipe in recipes for level in recipe.levels if level.name != _NATIVE)
-    match argument:
-        case "request_level":
-            return {"auto": "", **levels, _NATIVE: ""}
-        case "request_levels":
-            return levels
-        case "request_require":
-            return _bare(library for recipe in recipes for library in recipe.libraries)
-        case _:
-            return {recipe.name: recipe.summary for recipe in recipes}
+    recipes = load_recipes(open_session(variables).recipe_directories).values()
+    return {recipe.name: recipe.summary for recipe in recipes}
 
 
-def _cache_words(_argument: str, _variables: Mapping[str, str]) -> Words:
+def _list_caches(_variables: Mapping[str, str]) -> Words:
     from fastinstall.model.cache_survey import PURPOSES  # noqa: PLC0415
 
     return PURPOSES
 
 
-def _checks(_argument: str, _variables: Mapping[str, str]) -> Words:
+def _list_checks(_variables: Mapping[str, str]) -> Words:
     from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415
 
-    return {name: load_check(name).SUMMARY for name in check_names()}
+    return {name: load_check(name).summary for name in check_names()}
 
 
-def _bench_words(argument: str, _variables: Mapping[str, str]) -> Words:
-    from fastinstall.bench.candidates import FASTINSTALL, OFFICIAL_WHEEL  # noqa: PLC0415
-    from fastinstall.bench.catalogue import HUGE_PAGES, HUGE_PAGES_TITLE, all_adapters, all_kinds  # noqa: PLC0415
-    from fastinstall.bench.photos import WORKLOADS  # noqa: PLC0415
-
-    decoders = {each.name: each.title for each in all_adapters()}
-    ways = {**decoders, **{each.name: each.title for each in all_kinds()}}
-    match argument:
-        case "workload":
-            return WORKLOADS
-        case "bring":
-            return {"all": "", **ways}
-        case "candidates":
-            return {**_bare((FASTINSTALL, OFFICIAL_WHEEL)), **ways, HUGE_PAGES: HUGE_PAGES_TITLE}
-        case _:
-            return ways
-
-
-_LOOK_UP: dict[str, Callable[[str, Mapping[str, str]], Words]] = {
-    "checks": _checks,
-    "prefix": _environments,
-    "cache": _cache_words,
-    **dict.fromkeys(("recipes", "request_recipe", "request_level", "request_levels", "request_require"), _recipe_words),
-    **dict.fromkeys(("workload", "candidates", "bring", "print_code"), _bench_words),
+_WORDS: dict[str, Callable[[Mapping[str, str]], Words]] = {
+    "checks": _list_checks,
+    "prefix": _list_environments,
+    "cache names": _list_caches,
+    "recipes names": _list_recipes,
+    "request_recipe": _list_recipes,
+    "request_link": lambda _: _bare(LinkMode),
+    "request_toolchain": lambda _: _bare(ToolchainSource),
+    "request_engine": lambda _: _bare(CondaInstaller),
+    "request_dist_name": lambda _: _bare(DIST_NAMES),
+    "request_allow": lambda _: _bare(Risk),
+    "rollback request_allow": lambda _: _bare((Risk.FORCE_REMOVE,)),
+    "doctor request_allow": lambda _: _bare((Risk.DOWNGRADE,)),
 }
-
-
-def _bare(words: Iterable[str]) -> Words:
-    return dict.fromkeys(map(str, words), "")
+"""By the name of an argument, with its verb where another verb has other words."""

@@ -9,13 +9,13 @@ from fastinstall.cli.console import Console, Page
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import format_flags
 from fastinstall.cli.questions import Asker, asker_for
-from fastinstall.core.errors import RefusedError
+from fastinstall.core.errors import DeclinedError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.request import PlanRisk
-from fastinstall.plan.risks import make_consent_hint
+from fastinstall.setup.decide.risks import make_consent_hint
 
 if TYPE_CHECKING:
-    from fastinstall.plan.plan import Plan
+    from fastinstall.setup.plan import Plan
 
 _DECLINED = "declined; nothing was changed"
 
@@ -31,20 +31,21 @@ def consent(plan: "Plan", arguments: Namespace, context: Context, command: str, 
         expected: what the plan is expected to take and to bring.
 
     Raises:
-        RefusedError: nobody can be asked (exit 5), or the person declines.
+        RefusedError: nobody can be asked (exit 5); a DeclinedError if the person declines.
     """
     from fastinstall.cli.text.plan_page import plan_text  # noqa: PLC0415 (only where there is a plan)
 
-    if not (arguments.yes and context.console.json):
+    is_shown = not (arguments.yes and context.console.json)
+    if is_shown:
         context.console.talk(plan_text(plan, context.console.err, expected))
     if arguments.yes:
-        refuse_unaccepted(plan)
+        refuse_unaccepted(plan, with_items=not is_shown or context.console.quiet)
         return plan
     refuse_without_yes(arguments, context.console, command, _list_unaccepted_risks(plan))
     agree("Proceed?", arguments, context.console, command)
     agreed = ask_for_risks(plan, asker_for(context.console))
     if agreed is None:
-        raise RefusedError(_DECLINED)
+        raise DeclinedError(_DECLINED)
     return agreed
 
 
@@ -52,24 +53,33 @@ def agree(question: str, arguments: Namespace, console: Console, command: str) -
     """Raise unless --yes was given or a person says yes.
 
     Raises:
-        RefusedError: nobody can be asked (exit 5), or the person declines.
+        RefusedError: nobody can be asked (exit 5); a DeclinedError if the person declines.
     """
     refuse_without_yes(arguments, console, command)
     if not arguments.yes and not asker_for(console).confirm(question):
-        raise RefusedError(_DECLINED)
+        raise DeclinedError(_DECLINED)
 
 
-def refuse_unaccepted(plan: "Plan") -> None:
+def refuse_unaccepted(plan: "Plan", *, with_items: bool = True) -> None:
     """Raise if a plan takes a risk that was not allowed by name.
+
+    Args:
+        plan: with its risks.
+        with_items: whether to list what each risk brings; not where the plan was printed, which lists it.
 
     Raises:
         RefusedError: names each.
     """
     if risks := _list_unaccepted_risks(plan):
+        from fastinstall.cli.text.plan_page import leave_out_repeated_advisories  # noqa: PLC0415 (as in `consent`)
+
+        items: list[str] = []
+        for plan_risk in risks if with_items else ():
+            items += leave_out_repeated_advisories(plan_risk.items, items)
         raise RefusedError(
             "; ".join(plan_risk.summary for plan_risk in risks),
             hint=make_consent_hint(risks, plan.request.allow),
-            details=Page().shortened([item for plan_risk in risks for item in plan_risk.items]),
+            details=Page().shortened(items),
         )
 
 
@@ -105,13 +115,19 @@ def ask_for_risks(plan: "Plan", asker: Asker) -> "Plan | None":
     return replace(plan, request=request, risks=tuple(replace(plan_risk, allowed=True) for plan_risk in plan.risks))
 
 
-def equivalent_command(plan: "Plan") -> str:
-    """Return the command line that asks for the same plan."""
-    from fastinstall.verbs.plan import name_target  # noqa: PLC0415 (only where there is a plan)
+def equivalent_command(plan: "Plan", *, names_python: bool) -> str:
+    """Return the command line that asks for the same plan.
+
+    Args:
+        plan: a plan of `setup`.
+        names_python: whether the user named an interpreter; if not, the one that makes an environment is the default.
+    """
+    from fastinstall.verbs.setup import name_target  # noqa: PLC0415 (only where there is a plan)
 
     named = name_target(plan)
-    target = ("--new-env", named.new, "--python", named.python) if named.new else ("--prefix", named.prefix)
-    words = ("fastinstall", "setup", "--yes", *target, *format_flags(plan.request))
+    target = ("--new-env", named.new) if named.new else ("--prefix", named.prefix)
+    python = ("--python", named.python) if named.new and names_python else ()
+    words = ("fastinstall", "setup", "--yes", *target, *python, *format_flags(plan.request))
     return " ".join(quote(str(word)) for word in words)
 
 

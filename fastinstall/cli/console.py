@@ -6,22 +6,21 @@ poor encoding, read by one who leaves, on a full disk.
 
 import codecs
 import contextlib
+import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from io import StringIO, TextIOWrapper
-from typing import TYPE_CHECKING, Literal, TextIO, cast
+from io import StringIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
+from fastinstall.core.messages import PROGRAM, spell_commands
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-_STREAMS = "fastinstall-streams"
-"""The option (-X) that bears the encoding of the streams from one start to the next."""
 
 _ESCAPED = "fastinstall.escaped"
 """How characters are written that an encoding has not: as JSON has them, "\\u00e9", so that a document stays one."""
@@ -37,26 +36,6 @@ def open_closed_streams() -> None:
         if getattr(sys, name) is None:
             mode = "w" if descriptor else "r"
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
-
-
-def name_files_in_utf8() -> None:
-    """Begin anew in Python's UTF-8 mode where the locale has another encoding for the names of files (PEP 540).
-
-    What interpreters, records and receipts say of paths is UTF-8. With the encoding of a C or Latin-1 locale, no file
-    could be found by it. An interpreter takes that encoding once, when it starts. The streams keep theirs.
-    """
-    encoding = sys._xoptions.get(_STREAMS)  # noqa: SLF001 (documented, for options of one's own)
-    if isinstance(encoding, str):
-        for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, _ESCAPED), (sys.stderr, _ESCAPED)):
-            cast("TextIOWrapper", stream).reconfigure(encoding=encoding, errors=errors)
-    elif sys.getfilesystemencoding() != "utf-8" and sys.executable and not sys.flags.utf8_mode:
-        options = ("-X", "utf8", "-X", f"{_STREAMS}={sys.stdout.encoding}")
-        with contextlib.suppress(OSError):
-            os.execve(  # noqa: S606 (itself)
-                sys.executable,
-                (sys.executable, *options, *sys.orig_argv[1:]),
-                {**os.environ, "PYTHONUTF8": "1"},
-            )
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
@@ -135,7 +114,11 @@ _OURS = "|".join(dict.fromkeys(("0", *_CODES.values())))
 _ESCAPE = re.compile(
     rf"(?P<ours>\x1b\[(?:{_OURS})m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
-_COMMAND = re.compile(r"(?P<talk>.*?[:;]) (?P<command>(?:fastinstall|python|sudo|conda|\.) .*)")
+_COMMAND = re.compile(
+    r"(?:(?P<talk>.*?[:;]) |(?=fastinstall [a-z ]+ --))"
+    r"(?P<command>(?:fastinstall|(?:\S*/)?python[\d.]*|sudo|conda|export|unset|mv|\.) .*?)"
+    r"(?:; (?P<more>(?:or|then) .*))?"
+)
 
 
 @immutable
@@ -146,11 +129,13 @@ class Page:
         width: columns, or None to never wrap lines because no terminal shows them.
         colour: whether escape codes are used.
         verbose: whether long lists are shown whole.
+        program: how commands of ours begin.
     """
 
     width: int | None = None
     colour: bool = False
     verbose: bool = False
+    program: str = PROGRAM
 
     def paint(self, text: str, style: str) -> str:
         """Put `text` in a style ("ok", "warning", "error", "bold", "dim") if colours are on."""
@@ -166,19 +151,25 @@ class Page:
             rest: what stands before the others.
             style: of every line, without what stands before it.
         """
-        room, text = self.width, text.replace("\n", "\\n")  # what is foreign begins no line of its own
+        room, text = self.width, spell_commands(text, self.program)
+        text = text.replace("\n", "\\n")  # what is foreign begins no line of its own
         broken = [text] if room is None else _wrap_text(text, max(room - len(first), 20), max(room - len(rest), 20))
         for number, line in enumerate(broken):
             yield (rest if number else first) + self.paint(line, style)
 
     def advice(self, text: str, *, first: str = "", rest: str = "", style: str = "") -> Iterator[str]:
-        """Yield lines as `lines` does, but never break a command at the end, so that it can be pasted."""
+        """Yield lines as `lines` does, but a command has a line of its own, never broken, so that it can be pasted."""
         found = _COMMAND.fullmatch(text)
-        if self.width is None or len(first) + len(text) <= self.width or found is None:
+        length = len(spell_commands(text, self.program))
+        if self.width is None or len(first) + length <= self.width or found is None:
             yield from self.lines(text, first=first, rest=rest, style=style)
             return
-        yield from self.lines(found["talk"], first=first, rest=rest, style=style)
-        yield rest + self.paint(found["command"], style)
+        if found["talk"]:
+            yield from self.lines(found["talk"], first=first, rest=rest, style=style)
+            first = rest
+        yield first + self.paint(spell_commands(found["command"], self.program), style)
+        if found["more"]:
+            yield from self.advice(found["more"], first=rest, rest=rest, style=style)
 
     def table(
         self, head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), margin: int = 0
@@ -211,6 +202,7 @@ class Page:
         colours: Literal["standard"] | None = "standard" if self.colour else None
         width = self.width or _ENDLESS
         console = RichConsole(file=written, width=width, color_system=colours, force_terminal=self.colour)
+        console.height = _ENDLESS  # without one, rich takes 80 columns for TERM=dumb, whatever the width
         console.print(shown, highlight=False)
         yield from (line.rstrip() for line in written.getvalue().splitlines())
 
@@ -274,8 +266,8 @@ class Console:
         quiet: talk is left out; results and errors are not.
         interactive: whether a person can be asked.
         lines_only: the terminal cannot move its cursor, so that questions and progress come as lines.
-        out: how text is laid out for stdout.
-        err: how text is laid out for stderr.
+        make_stdout_page: says how text is laid out for stdout; asked each time, because a terminal can be resized.
+        make_stderr_page: the same for stderr.
         known: secrets by their value, never printed.
     """
 
@@ -283,9 +275,19 @@ class Console:
     quiet: bool = False
     interactive: bool = False
     lines_only: bool = True
-    out: Page = field(default_factory=Page)
-    err: Page = field(default_factory=Page)
+    make_stdout_page: Callable[[], Page] = Page
+    make_stderr_page: Callable[[], Page] = Page
     known: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def out(self) -> Page:
+        """How text is laid out for stdout now."""
+        return self.make_stdout_page()
+
+    @property
+    def err(self) -> Page:
+        """How text is laid out for stderr now."""
+        return self.make_stderr_page()
 
     @property
     def verbose(self) -> bool:
@@ -297,6 +299,22 @@ class Console:
 
         Raises:
             UnwrittenError: what stdout leads to does not take it.
+        """
+        self.exact(spell_commands(text, self.out.program))
+
+    def document(self, text: str) -> None:
+        """Print a result on stdout that is one JSON document.
+
+        Raises:
+            UnwrittenError: as `data`.
+        """
+        self.exact(spell_commands(text, json.dumps(self.out.program, ensure_ascii=False)[1:-1]))
+
+    def exact(self, text: str) -> None:
+        """Print a result on stdout in which no command is spelled anew, because a program compares or takes it.
+
+        Raises:
+            UnwrittenError: as `data`.
         """
         try:
             self._write(sys.stdout, text, self.out)
@@ -310,7 +328,7 @@ class Console:
             UnwrittenError: as `data`.
         """
         if sys.stdout.isatty():
-            self.data(text)
+            self.exact(text)
             return
         try:
             with _writing_to(sys.stdout):
@@ -326,14 +344,16 @@ class Console:
     def complain(self, text: str) -> None:
         """Print on stderr, always; that nobody can hear it is no reason to stop."""
         with contextlib.suppress(OSError):
-            self._write(sys.stderr, text, self.err)
+            self._write(sys.stderr, spell_commands(text, self.err.program), self.err)
 
     def _write(self, stream: TextIO, text: str, page: Page) -> None:
         """Write to a stream, the one way out: no secret, and nothing that steers a terminal."""
         write_lines(stream, strip_control_characters(redact_text(text, self.known), colour=page.colour))
 
 
-def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, verbose: bool) -> Page:
+def page_for(
+    stream: TextIO, variables: Mapping[str, str], *, colourless: bool, verbose: bool, program: str = PROGRAM
+) -> Page:
     """Return how text is laid out for a stream.
 
     Args:
@@ -341,11 +361,13 @@ def page_for(stream: TextIO, variables: Mapping[str, str], *, colourless: bool, 
         variables: NO_COLOR, FORCE_COLOR, TERM and COLUMNS count.
         colourless: whether --no-color was given.
         verbose: whether --verbose was given.
+        program: how this program was called.
     """
     return Page(
         width=_find_width(stream, variables),
         colour=wants_colour(variables, refused=colourless, stream=stream),
         verbose=verbose,
+        program=program,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import field
 from errno import EACCES, EDQUOT, EIO, ELOOP, EMFILE, ENAMETOOLONG, ENFILE, ENOSPC, EPERM, EROFS
+from functools import partial
 from pathlib import Path
 
 from fastinstall.cli.console import (
@@ -15,12 +16,12 @@ from fastinstall.cli.console import (
     UnwrittenError,
     can_ask,
     is_dumb,
-    name_files_in_utf8,
     open_closed_streams,
     page_for,
 )
 from fastinstall.cli.options import Sources
 from fastinstall.cli.parser import build_parser, parse
+from fastinstall.cli.program import name_program
 from fastinstall.cli.run_log import RunLog, open_log
 from fastinstall.core import signals
 from fastinstall.core.codec import dump
@@ -37,7 +38,7 @@ from fastinstall.core.errors import (
     UndeterminedError,
     UsageError,
 )
-from fastinstall.core.messages import quote
+from fastinstall.core.messages import PROGRAM, listing, quote
 from fastinstall.core.secrets import find_secret_values
 from fastinstall.core.surroundings import restrict_surroundings
 from fastinstall.core.values import immutable
@@ -61,6 +62,7 @@ class Context:
         closing: left before any error is printed; a bar on the terminal ends with it.
         changes: of the target, that hold however the run ends, and whether the user was told.
         words: the command line, without the program.
+        program: how this program was called, as a shell takes it.
     """
 
     variables: Mapping[str, str]
@@ -70,14 +72,21 @@ class Context:
     closing: ExitStack
     changes: dict[str, bool] = field(default_factory=dict)
     words: Sequence[str] = ("VERB",)
+    program: str = PROGRAM
 
 
 @restrict_surroundings()
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns its exit code."""
+def main(argv: Sequence[str] | None = None, program: str = PROGRAM) -> int:
+    """Run the command line; returns its exit code.
+
+    Args:
+        argv: the command line without the program; None for that of this process, whose program is found out.
+        program: how the caller's users call this program.
+    """
     open_closed_streams()
     if argv is None:
-        name_files_in_utf8()
+        options, search_path = sys._xoptions, os.environ.get("PATH", "")  # noqa: SLF001 (documented)
+        program = name_program(sys.argv[0], options, Path(sys.executable), search_path)
     words = sys.argv[1:] if argv is None else list(argv)
     if "_ARGCOMPLETE" in os.environ and argv is None:  # set by the script that a shell has read
         from fastinstall.cli.completion import answer_shell  # noqa: PLC0415 (only where a shell asks)
@@ -85,28 +94,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         answer_shell(os.environ)
     with signals.handle_interruptions():
         try:
-            return _parse_and_run(words, dict(os.environ))
+            return _parse_and_run(words, dict(os.environ), program)
         except KeyboardInterrupt:
-            return _report_interruption(_make_console(_find_output_flags(words), os.environ))
+            return _report_interruption(_make_console(_find_output_flags(words), os.environ, program))
 
 
-def _parse_and_run(words: Sequence[str], variables: Mapping[str, str]) -> int:
+def _parse_and_run(words: Sequence[str], variables: Mapping[str, str], program: str) -> int:
     candidates = (Path("fastinstall.toml"), user_directories(variables).config / "fastinstall.toml")
     try:
-        arguments, sources = parse(words, variables, candidates)
+        arguments, sources = parse(words, variables, candidates, program)
     except FastinstallError as error:
-        return _explain(error, _make_console(_find_output_flags(words), variables))
+        return _explain(error, _make_console(_find_output_flags(words), variables, program))
     if arguments.verb is None:
-        build_parser().print_help(sys.stderr)
+        build_parser(program=program).print_help(sys.stderr)
         return ExitCode.USAGE
-    return _run(arguments, words, sources)
+    return _run(arguments, words, sources, program)
 
 
-def _run(arguments: Namespace, words: Sequence[str], sources: Sources) -> int:
+def _run(arguments: Namespace, words: Sequence[str], sources: Sources, program: str) -> int:
     variables = sources.variables
-    console = _make_console(arguments, variables)
+    console = _make_console(arguments, variables, program)
     log = open_log(variables, words)
-    context = Context(words=words, variables=variables, sources=sources, console=console, log=log, closing=ExitStack())
+    context = Context(
+        words=words,
+        variables=variables,
+        sources=sources,
+        console=console,
+        log=log,
+        closing=ExitStack(),
+        program=program,
+    )
     outcome = _run_command(arguments, context)
     with suppress(KeyboardInterrupt), signals.defer_signals():  # what has happened is told as it is
         code = _report_outcome(outcome, arguments, context)
@@ -152,10 +169,22 @@ def _complete_error(error: FastinstallError, context: Context) -> FastinstallErr
         told = f"other settings come from {settings.file}"
         return UsageError(error.message, hint=error.hint, details=(*error.details, told))
     if isinstance(error, NoEnvironmentError):
-        error = RefusedError(error.message, hint=_name_environment(error.nearby, context.words))
+        known = _list_known(context) if context.words[0] == "doctor" and not error.nearby else ()
+        details = (f"known environments: {listing(map(str, known), most=6)}",) if known else ()
+        hint = _name_environment(error.nearby or tuple(map(str, known)), context.words)
+        hint += f"; or examine all of them: {_repeat_command(('doctor', '--all'))}" if known else ""
+        error = RefusedError(error.message, hint=hint, details=details)
     if error.hint is None and error.exit_code in _FAILED and context.log.path is not None:
         error.hint = f"read the log of this run: less {quote(context.log.path)}"
     return _mention_changes(error, context)
+
+
+def _list_known(context: Context) -> tuple[Path, ...]:
+    """List environments with a Pillow that a receipt or a registry of conda's or of a tool's knows."""
+    from fastinstall.observe.environments import has_pillow, list_known_environments  # noqa: PLC0415 (rarely needed)
+
+    known = list_known_environments(context.variables, user_directories(context.variables).state)
+    return tuple(prefix for prefix in known if has_pillow(prefix))
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
@@ -196,15 +225,17 @@ def _mention_changes(error: FastinstallError, context: Context) -> FastinstallEr
     return EnvironmentDamagedError(error.message, hint=error.hint, details=(*done, *error.details))
 
 
-def _make_console(arguments: Namespace, variables: Mapping[str, str]) -> Console:
-    colourless, verbose = arguments.no_color, arguments.verbose
+def _make_console(arguments: Namespace, variables: Mapping[str, str], program: str) -> Console:
+    make_page = partial(
+        page_for, variables=variables, colourless=arguments.no_color, verbose=arguments.verbose, program=program
+    )
     return Console(
         json=arguments.json,
         quiet=arguments.quiet,
         interactive=can_ask(variables, sys.stdin, sys.stderr),
         lines_only=is_dumb(variables),
-        out=page_for(sys.stdout, variables, colourless=colourless, verbose=verbose),
-        err=page_for(sys.stderr, variables, colourless=colourless, verbose=verbose),
+        make_stdout_page=partial(make_page, sys.stdout),
+        make_stderr_page=partial(make_page, sys.stderr),
         known=find_secret_values(variables),
     )
 
@@ -231,7 +262,7 @@ def _explain(error: FastinstallError, console: Console) -> int:
             "hint": error.hint,
             "details": list(error.details),
         }
-        console.data(dump(told))
+        console.document(dump(told))
     console.complain(error_text(error, console.err))
     return error.exit_code
 

@@ -4,6 +4,7 @@ The flags of each verb.
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from fastinstall import __version__
 from fastinstall.cli import options
 from fastinstall.cli.options import REQUEST_OPTIONS, Reader, Sources, add_request_options, load_settings
 from fastinstall.core.errors import UsageError
+from fastinstall.core.messages import PROGRAM, spell_commands
 from fastinstall.core.surroundings import refuse_planted
 
 _OVERRULES = {
@@ -29,10 +31,12 @@ _HELP = frozenset({"-h", "--help", "--help-all"})
 
 
 class _Parser(argparse.ArgumentParser):
+    program = PROGRAM
+
     def format_help(self) -> str:
         from fastinstall.cli.help import screen  # noqa: PLC0415 (few runs ask for it)
 
-        return screen(self)
+        return spell_commands(screen(self), self.program)
 
     def error(self, message: str) -> NoReturn:
         action = next((each for each in self._actions if each.dest == "action" and each.choices), None)
@@ -67,7 +71,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(
-    words: Sequence[str], variables: Mapping[str, str], candidates: Iterable[Path]
+    words: Sequence[str], variables: Mapping[str, str], candidates: Iterable[Path], program: str = PROGRAM
 ) -> tuple[argparse.Namespace, Sources]:
     """Read the command line; what it leaves open comes from variables and settings.
 
@@ -75,6 +79,7 @@ def parse(
         words: the command line without the program.
         variables: environment variables, of which some set flags.
         candidates: settings files; the first one that is there counts.
+        program: how this program was called, for the commands of the help.
 
     Returns:
         The flags, and where the requests that they leave open are found.
@@ -88,13 +93,14 @@ def parse(
     if settings.file is not None:
         refuse_planted(settings.file, variables, "run from another directory, or remove that file")
     sources = Sources(variables=variables, settings=settings, overruled=_list_overruled_keys(words))
-    parser = build_parser(words[0] if words and words[0] in VERBS else None)
+    parser = build_parser(words[0] if words and words[0] in VERBS else None, program)
     for verb in verbs_of(parser):
         _set_defaults(sources, verb)
     found, rest = parser.parse_known_args(words)
     if rest:
         verbs = (verb for verb in verbs_of(parser) if verb.prog.endswith(f" {found.verb}"))
         _refuse_unknown_words(rest, next(verbs, parser))
+    found.given = frozenset(word.partition("=")[0] for word in words if word.startswith("--"))
     return found, sources
 
 
@@ -116,25 +122,28 @@ def _find_similar(word: str, known: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(word, known, n=1, cutoff=0.7)), None)
 
 
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+def build_parser(only: str | None = None, program: str = PROGRAM) -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
     Args:
         only: the one verb that it is to know, because making all of them takes longer than parsing; None for all.
+        program: how this program was called, for the commands of the help.
     """
     parser = _Parser(
-        prog="fastinstall",
+        prog=PROGRAM,
         description="Install a fast Pillow, built with SIMD code and tested, and keep it that way.",
         allow_abbrev=False,
     )
+    parser.program = program
     parser.add_argument("--version", action="version", version=f"fastinstall {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=_Parser, prog=parser.prog)
     for name in VERBS if only is None else (only,):
         summary, fill = VERBS[name]
         described = summary[0].upper() + summary[1:] + "."
-        verb = verbs.add_parser(name, help=summary, description=described, allow_abbrev=False)
+        verb: _Parser = verbs.add_parser(name, help=summary, description=described, allow_abbrev=False)
         fill(verb)
         add_common(verb)
+        verb.program = program
     return parser
 
 
@@ -217,7 +226,7 @@ def _plan(parser: argparse.ArgumentParser) -> None:
     _add(parser, "--format", "how to print the plan", choices=("text", "json"))
     hosts = "for many machines: DIR with their `inspect --json`; the plan names the few wheels that serve them all"
     _add(parser, "--hosts DIR", hosts)
-    _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
+    _add_max_age(parser, "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
 
 
 def _apply(parser: argparse.ArgumentParser) -> None:
@@ -243,7 +252,7 @@ def _add_doctor_flags(parser: argparse.ArgumentParser) -> None:
     _add(parser, "--collect DIR", "sum up many machines: DIR with their `doctor --json`")
     expected = "with --collect: hosts that should report; a directory of their facts, or fleet.json"
     _add(parser, "--hosts DIR|FILE", expected)
-    _add_max_age(parser, "7", "with --collect: ignore older reports; any: ignore none (default: 7)")
+    _add_max_age(parser, "with --collect: ignore older reports; any: ignore none (default: 7)")
     _add_consent_flags(parser)
 
 
@@ -263,7 +272,7 @@ def _guard(parser: argparse.ArgumentParser) -> None:
     lock = "with check: requirement or lock files; exit code 3 if one would bring stock Pillow back"
     parser.add_argument("files", metavar="FILE", nargs="*", help=lock)
     _add(parser, "--pin", "with install: keep pip, uv and conda from replacing it; this delays security updates")
-    _add(parser, "--project DIR", "with pin, remove, status: the project; default: the one around the environment")
+    _add(parser, "--project DIR", "with pin, status: the project; default: the one around the environment")
     _add(parser, "--wheels DIR", "with pin: where the project's tool finds the build; default: in your data directory")
     add_target_flags(parser)
     _add_consent_flags(parser)
@@ -287,8 +296,9 @@ def _build(parser: argparse.ArgumentParser) -> None:
     emulated = "a Python of --machine that this machine can start, for the proof; once for each version"
     _add(parser, "--emulated-python EXE", emulated, action="append", default=[])
     _add(parser, "--unproven", "for another machine: build without comparing with the official wheel")
-    _add_max_age(parser, "30", "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
+    _add_max_age(parser, "with --hosts: ignore facts older than this; any: ignore none (default: 30)")
     _add(parser, "--with-tool", "put fastinstall into DIR/tool, for offline machines")
+    _add(parser, "--tool-only", "put fastinstall into DIR/tool, and build nothing")
 
 
 def _add_bench_flags(parser: argparse.ArgumentParser) -> None:
@@ -351,8 +361,8 @@ def _add_consent_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
     return group
 
 
-def _add_max_age(parser: argparse.ArgumentParser, usual: str, summary: str) -> None:
-    _add(parser, "--max-age DAYS", summary, type=_parse_days, default=usual)
+def _add_max_age(parser: argparse.ArgumentParser, summary: str) -> None:
+    _add(parser, "--max-age DAYS", summary, type=_parse_days)
 
 
 def _add(group: argparse._ActionsContainer, spelling: str, summary: str, **kind: Any) -> None:  # noqa: ANN401
@@ -365,15 +375,15 @@ def _add(group: argparse._ActionsContainer, spelling: str, summary: str, **kind:
     group.add_argument(*names, help=summary, **kind)
 
 
-def _parse_days(text: str) -> float | None:
-    """Parse a number of days; None for "any"."""
+def _parse_days(text: str) -> float:
+    """Parse a number of days; infinite for "any"."""
     if text == "any":
-        return None
+        return math.inf
     try:
         days = float(text)
     except ValueError:
         days = -1.0
-    if not 0 <= days < float("inf"):
+    if not 0 <= days < math.inf:
         raise argparse.ArgumentTypeError(f"expected a number of days, or any; found {text!r}")
     return days
 

@@ -5,11 +5,13 @@ beyond ASCII is written, whatever the terminal says that it can show.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fastinstall.cli.console import Console, Page, strip_control_characters
+from fastinstall.core.messages import spell_commands
 from fastinstall.core.secrets import redact_text
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ NO_TEXTS: Texts = MappingProxyType({})
 _MARK = "? "
 _WAYS = "(arrow keys, Enter)"
 _POINTER = 6
+_BELOW_POINTER = "\n   "
 _SHORT = len(" 12")
 _TYPED = 20
 """Columns that a question leaves for an answer that is typed; a longer one goes on in the next line."""
@@ -51,7 +54,22 @@ class Asker(Protocol):
 
 def asker_for(console: Console) -> Asker:
     """Return how questions are asked on this terminal."""
-    return Lines(console.err, console.known) if console.lines_only else Menus(console)
+    return Lines(console) if console.lines_only else Menus(console)
+
+
+class _Row(str):
+    """The label of an answer, which questionary formats for every screen that it draws.
+
+    Attributes:
+        make_text: returns the row for the terminal as it is now.
+    """
+
+    __slots__ = ("make_text",)
+    make_text: Callable[[], str]
+
+    def __format__(self, _specification: str) -> str:
+        """Return the row: the label, and what it means."""
+        return self.make_text()
 
 
 class Menus:
@@ -68,15 +86,18 @@ class Menus:
         return bool(_ask_unless_interrupted(questionary.confirm(asked, default=default, **self._make_terminal())))
 
     def choose(self, question: str, answers: Texts, *, default: str | None = None, meanings: Texts = NO_TEXTS) -> str:
-        """Ask for one of several answers; where a line has no room for what one means, it stands above the menu."""
+        """Ask for one of several answers, each with its meaning; rows fit the terminal also after it was resized."""
         import questionary  # noqa: PLC0415
 
         labels = {value: self._fit(label) for value, label in answers.items()}
-        rows = _join_columns(labels, {value: self._fit(text) for value, text in meanings.items()})
-        room = self._width - _POINTER
-        if max(map(len, rows.values())) > room:
-            self._console.complain("\n".join(_explain_answers(answers, meanings, self._console.err)))
-            rows = {value: shorten_label(label, room) for value, label in labels.items()}
+        texts = {value: self._fit(text) for value, text in meanings.items()}
+
+        def make_text(value: str) -> str:
+            return _BELOW_POINTER.join(_break_rows(labels, texts, self._width - _POINTER)[value])
+
+        rows = {value: _Row(label) for value, label in labels.items()}
+        for value, row in rows.items():
+            row.make_text = partial(make_text, value)
         asked = questionary.select(
             self._wrap_question(question, len(_WAYS)),
             choices=[questionary.Choice(title=row, value=value) for value, row in rows.items()],
@@ -87,9 +108,8 @@ class Menus:
             **self._make_terminal(),
         )
         answer = str(_ask_unless_interrupted(asked))
-        told = shorten_label(labels[answer], room)
-        page = self._console.err
-        self._console.complain(f"{_MARK}{self._wrap_question(question, len(told))} {page.paint(told, 'hint')}")
+        label, page = labels[answer], self._console.err
+        self._console.complain(f"{_MARK}{self._wrap_question(question, len(label))} {page.paint(label, 'hint')}")
         return answer
 
     def ask_text(self, question: str, *, default: str = "") -> str:
@@ -102,7 +122,7 @@ class Menus:
     def _wrap_question(self, question: str, room: int) -> str:
         """Return the question; where its line has no room for the answer too, the answer gets the next one."""
         text = self._fit(question)
-        if len(f"{_MARK}{text} ") + room <= self._width:
+        if len(f"{_MARK}{text} ") + room < self._width:  # the cursor stands behind it
             return text
         lines = self._console.err.lines(text, first=" " * len(_MARK), rest=" " * len(_MARK))
         return "\n".join(lines)[len(_MARK) :] + "\n" + " " * (len(_MARK) - 1)  # a blank follows in any case
@@ -112,7 +132,7 @@ class Menus:
         return self._console.err.width or 80
 
     def _fit(self, text: str) -> str:
-        return fit(text, self._console.known)
+        return fit(spell_commands(text, self._console.err.program), self._console.known)
 
     def _make_terminal(self) -> dict[str, Any]:
         from prompt_toolkit.output import ColorDepth, create_output  # noqa: PLC0415
@@ -124,16 +144,10 @@ class Menus:
 
 
 class Lines:
-    """A number or a word and Enter, without a single escape code; each state is a line that ends.
+    """A number or a word and Enter, without a single escape code; each state is a line that ends."""
 
-    Args:
-        page: how lines are broken.
-        known: secrets by their value, never printed.
-    """
-
-    def __init__(self, page: Page, known: tuple[str, ...] = ()) -> None:
-        self._page = page
-        self._known = known
+    def __init__(self, console: Console) -> None:
+        self._console = console
 
     def confirm(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
@@ -146,12 +160,11 @@ class Lines:
         """Ask for one of several answers."""
         values = list(answers)
         usual = values.index(default) + 1 if default in values else 1
-        margin, rows = len(str(len(values))) + 4, _join_columns(answers, meanings)
-        if self._page.width is not None and max(map(len, rows.values())) > self._page.width - margin:
-            rows = {value: ": ".join(filter(None, (answers[value], meanings.get(value)))) for value in values}
-        for number, row in enumerate(rows.values(), start=1):
-            lines = self._page.lines(row, first=f"{number:>{margin - 2}}) ", rest=" " * margin)
-            self._say("".join(f"{line}\n" for line in lines))
+        margin, width = len(str(len(values))) + 4, self._console.err.width
+        rows = _break_rows(answers, meanings, None if width is None else width - margin)
+        for number, lines in enumerate(rows.values(), start=1):
+            row = ("\n" + " " * margin).join(lines)
+            self._say(f"{number:>{margin - 2}}) {row}\n")
         while True:
             answer = self._ask_line(question, f"(1 to {len(values)}, Enter for {usual})") or str(usual)
             if answer.isdecimal() and 1 <= int(answer) <= len(values):
@@ -164,23 +177,23 @@ class Lines:
 
     def _ask_line(self, question: str, ways: str) -> str:
         """Return what is answered; where a line is too narrow for the question and its ways, these get the next one."""
-        asked = f"{question} {ways}".rstrip()
-        if self._page.width is not None and len(asked) + _SHORT > self._page.width:
-            asked = "\n".join((*self._page.lines(question), ways)).rstrip()
+        asked, page = f"{question} {ways}".rstrip(), self._console.err
+        if page.width is not None and len(asked) + _SHORT > page.width:
+            asked = "\n".join((*page.lines(question), ways)).rstrip()
         self._say(f"{asked} ")
-        line = sys.stdin.readline()
+        line = ""
+        try:
+            line = sys.stdin.readline()
+        finally:
+            if not line.endswith("\n"):  # nobody pressed Enter: what is said next begins a line of its own
+                self._say("\n")
         if not line:
             raise KeyboardInterrupt
         return line.strip()
 
     def _say(self, text: str) -> None:
-        sys.stderr.write(fit(text, self._known))
+        sys.stderr.write(fit(text, self._console.known))
         sys.stderr.flush()
-
-
-def shorten_label(text: str, room: int) -> str:
-    """Return a label in at most `room` columns; what does not fit is taken from its end."""
-    return text if len(text) <= room else text[: max(room - 4, 1)].rstrip() + " ..."
 
 
 def fit(text: str, known: tuple[str, ...] = ()) -> str:
@@ -189,24 +202,27 @@ def fit(text: str, known: tuple[str, ...] = ()) -> str:
     return strip_control_characters(redact_text(text, known)).encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _join_columns(labels: Texts, meanings: Texts) -> dict[str, str]:
-    """Return every label with its meaning behind it."""
+def _break_rows(labels: Texts, meanings: Texts, room: int | None) -> dict[str, list[str]]:
+    """Return the lines of every answer: label and meaning side by side, or one below the other where labels are long.
+
+    Args:
+        labels: value to what the answer is called.
+        meanings: value to a sentence about it.
+        room: columns; None if lines are not broken.
+    """
     width = max((len(labels[value]) for value in meanings if value in labels), default=0)
-    return {value: f"{label:<{width}}  {meanings.get(value, '')}".rstrip() for value, label in labels.items()}
-
-
-def _explain_answers(answers: Texts, meanings: Texts, page: Page) -> Iterator[str]:
-    """Yield every answer with its sentence, in columns."""
-    width = max((len(answers[value]) for value in meanings if value in answers), default=0)
-    wide = page.width is not None and width > page.width // 3
-    for value, label in answers.items():
-        if not (meaning := meanings.get(value)):
-            continue
-        if wide:
-            yield f"  {label}"
-            yield from page.lines(meaning, first="      ", rest="      ")
+    rows = {value: [f"{label:<{width}}  {meanings.get(value, '')}".rstrip()] for value, label in labels.items()}
+    if room is None or all(len(row) <= room for (row,) in rows.values()):
+        return rows
+    page = Page(width=room)
+    for value, label in labels.items():
+        meaning = meanings.get(value, "")
+        if meaning and width <= room // 3:
+            rows[value] = list(page.lines(meaning, first=f"{label:<{width}}  ", rest=" " * (width + 2)))
         else:
-            yield from page.lines(meaning, first=f"  {label:<{width}}  ", rest=" " * (width + 4))
+            pieces = [label[start : start + room] for start in range(0, len(label), room)]
+            rows[value] = [*pieces, *(page.lines(meaning, first="    ", rest="    ") if meaning else ())]
+    return rows
 
 
 def _ask_unless_interrupted(question: "Question") -> object:

@@ -39,11 +39,12 @@ here=${0%/*}
 unset ZIG_LIB_DIR ZIG_LIBC ZIG_BUILD_RUNNER
 export ZIG_GLOBAL_CACHE_DIR="$here/cache" ZIG_LOCAL_CACHE_DIR="$here/cache"
 case ${TMPDIR-} in */fastinstall-*) ZIG_LOCAL_CACHE_DIR=$TMPDIR ;; esac
-linked="-nostdlib -lc -lm" frame=-fomit-frame-pointer
+linked="-nostdlib -lc -lm" frame=-fomit-frame-pointer level=-march=@baseline@
 for word in "$@"; do
     shift
     case $word in
-    @levels@
+@levels@    -mtune=native) continue ;;
+    -mtune=*) set -- "$@" -Xclang -tune-cpu -Xclang "${word#-mtune=}"; continue ;;
     -c | -E | -M | -S) linked= ;;
     -O0) frame= ;;
     --version) exec "$here/ziglang/zig" cc --version ;;
@@ -54,21 +55,30 @@ for word in "$@"; do
 @foreign@    esac
     set -- "$@" "$word"
 done
-exec "$here/ziglang/zig" cc -target @target@.2.27 $frame -g0 -fno-sanitize=undefined \\
+exec "$here/ziglang/zig" cc -target @target@.2.27 $level $frame -g0 -fno-sanitize=undefined \\
     @headers@"$@" $linked
 """
-"""Zig spells the levels differently, would add frame pointers, debug information and (without -O) checks of undefined
-behaviour, and keeps a copy of each object; here in the temporary directory of a build, which is deleted. 2.27 is the
-glibc of the official wheels, 2.28 their tag's."""
+"""Zig spells CPUs differently, compiles for the CPU it runs on unless one is named, and takes -mtune for -march.
 
-_LEVELS = {
-    X86_64.machine: "-march=@title@-*) word=-march=@machine@_${word#-march=@title@-} ;;",
-    # "+simd", which zlib-ng asks for, is a part of it that Zig calls otherwise.
-    AARCH64.machine: "-march={0}*) word=-march=generic${{word#-march={0}}} word=${{word%+simd}} ;;".format(
-        AARCH64.levels[0].name
-    ),
-}
-"""How the levels of an architecture become Zig's."""
+It would add frame pointers, debug information and (without -O) checks of undefined behaviour. It keeps a copy of each
+object: here in the temporary directory of a build, which is deleted. 2.27 is the glibc of the official wheels, 2.28
+their tag's."""
+
+_X86_LEVELS = """\
+    -march=*)
+        level=
+        while case $word in -march=*-*) ;; *) false ;; esac; do
+            name=${word#-march=} word=-march=${name%%-*}_${name#*-}
+        done ;;
+"""
+_ARM_LEVELS = """\
+    -march=*)
+        level=
+        case $word in -march=@first@*) word=-march=generic${word#-march=@first@} ;; esac
+        word=${word%+simd} ;;
+""".replace("@first@", AARCH64.levels[0].name)
+_LEVELS = {X86_64.machine: (_X86_LEVELS, X86_64.machine), AARCH64.machine: (_ARM_LEVELS, "generic")}
+"""Zig's values of -march, and its baseline: underscores for hyphens; Arm's has "+simd", which zlib-ng asks for."""
 
 _OWN_LIBRARIES = """\
         for directory in /usr/lib/@target@ /lib/@target@ /usr/lib64 /lib64 /usr/lib /lib; do
@@ -137,8 +147,10 @@ def _list_kept(architecture: Architecture) -> tuple[str, ...]:
 
 
 def _make_wrapper(architecture: Architecture, *, foreign: bool) -> str:
+    levels, baseline = _LEVELS.get(architecture.machine, _LEVELS[X86_64.machine])
     parts = {
-        "levels": _LEVELS.get(architecture.machine, _LEVELS[X86_64.machine]),
+        "levels": levels,
+        "baseline": baseline,
         "libraries": "" if foreign else _OWN_LIBRARIES,
         "headers": "" if foreign else _OWN_HEADERS,
         "foreign": _FOREIGN if foreign else "",

@@ -1,6 +1,6 @@
 """A compiler of conda packages, with headers, in a private prefix of the cache; it is nobody's environment.
 
-Which packages they are is decided here; `fastinstall.steps.conda_toolchain` has the prefix made.
+Which packages they are is decided here; `fastinstall.setup.steps.conda_toolchain` has the prefix made.
 """
 
 from itertools import pairwise
@@ -28,7 +28,7 @@ class CondaCompiler(CompilerSource):
     brings_headers = True
 
     def choose_packages(self, missing: MissingInputs, /) -> PrivatePackages | None:
-        """Return the packages that bring what is missing, where that is requested or nothing else brings it."""
+        """Return packages for what is missing, if this compiler was requested or no other source has it."""
         facts, request = missing.facts, missing.request
         asked = request.toolchain is self.word
         engine = facts.toolchain is not None and facts.toolchain.rattler

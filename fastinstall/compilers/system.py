@@ -84,6 +84,12 @@ def _run(argv: tuple[str, ...], variables: Mapping[str, str]) -> Completed | Non
     """Run a command in the C locale and return its output, or None if it cannot be started."""
     program = find_program(argv[0], variables) or argv[0]
     try:
-        return run((program, *argv[1:]), environment={**variables, "LC_ALL": "C"}, timeout=_TIMEOUT, check=False)
+        return run(
+            (program, *argv[1:]),
+            environment={**variables, "LC_ALL": "C"},
+            timeout=_TIMEOUT,
+            while_working=True,
+            check=False,
+        )
     except CommandError:
         return None

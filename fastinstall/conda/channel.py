@@ -19,7 +19,12 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
 from fastinstall.model.conda import CondaPackage, CondaStack
-from fastinstall.wheelbuild.output_directory import discard_halves, explain_write_errors, restore_on_failure
+from fastinstall.wheelbuild.output_directory import (
+    discard_halves,
+    explain_write_errors,
+    refuse_links,
+    restore_on_failure,
+)
 
 SUBDIRS = (architecture_of(os.uname().machine).conda_subdir, "noarch")
 
@@ -56,7 +61,9 @@ def publish_packages(
     Raises:
         FailedError: the channel cannot be written, or a package in it cannot be read; then nothing there has changed.
         EnvironmentDamagedError: it could be written in part only, and that not be taken back.
+        RefusedError: a place for packages is a link.
     """
+    refuse_links(channel, SUBDIRS)
     with temporary_directories.temporary_directory("channel") as scratch:
         packed = _pack_unlike_others(pack, channel, scratch)
         file = f"{packed.subdir}/{packed.dist}.conda"
@@ -104,8 +111,10 @@ def _read_index(package: Path) -> dict[str, Any]:
         for archive, member in stream_conda_info(package):
             if member.name == "info/index.json":
                 stream = archive.extractfile(member)
-                found: dict[str, Any] = json_data(stream.read()) if stream is not None else {}
-                return found
+                found = json_data(stream.read()) if stream is not None else {}
+                if isinstance(found, dict):
+                    return found
+                problem = "its info/index.json is not an object"
     except Exception as error:  # noqa: BLE001 (whatever the reader of archives stumbles over)
         problem = str(error)
     raise FailedError(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall import __version__
-from fastinstall.conda.engines.choose import make_missing_extra_error
+from fastinstall.conda.extra import make_missing_extra_error
 from fastinstall.core import files, foreign, process, temporary_directories
 from fastinstall.core.architecture import architecture_of_subdir
 from fastinstall.core.directories import hooks_directory
@@ -244,7 +244,7 @@ def lay_out_wheel(wheel: Path, interpreter: Interpreter, root: Path) -> Path:
     # From the prefix, so that the code names its files relative to it; in order, so that the bytes repeat.
     argv = (str(interpreter.executable), "-I", "-S", "-m", "compileall", "-q", str(site.relative_to(root)))
     alone = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    process.run(argv, environment=alone, directory=root, timeout=120)
+    process.run(argv, environment=alone, directory=root, timeout=120, while_working=True)
     files.write_text(metadata / "INSTALLER", "conda\n", durable=False)
     # RECORD as an installer leaves it: bytecode is named, without a hash.
     record = metadata / "RECORD"

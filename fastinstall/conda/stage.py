@@ -13,8 +13,9 @@ from fastinstall.conda.package import pack_guard, pack_stack, place_package
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Started
+from fastinstall.core.file_url import file_url
 from fastinstall.core.values import immutable
-from fastinstall.index.execution import ExecutionContext
+from fastinstall.index.run import Run
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.conda import Conda, CondaStack
 from fastinstall.model.conda_packages import CHANNEL, REGISTRATION
@@ -48,29 +49,29 @@ class LinkedPackages:
 
 
 def link_packages(
-    planned: CondaStack, built: BuildResult, before: Facts, transaction: Transaction, context: ExecutionContext
+    planned: CondaStack, built: BuildResult, before: Facts, transaction: Transaction, run: Run
 ) -> LinkedPackages:
     """Pack the wheel, put the channel in place, and link its packages and its registration into the stage.
 
     Raises:
         FailedError: the engine could not link them; the caller undoes.
     """
-    engine = context.engine
+    engine = run.engine
     if engine is None:
         raise FailedError("the plan names no engine for conda packages", hint="make a new plan: fastinstall plan")
-    interpreter, prefix = before.interpreter, Path(before.interpreter.prefix)
-    context.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
+    interpreter, prefix = before.interpreter, before.interpreter.prefix
+    run.emit(Started(stage="stage", message=f"making conda packages of {built.wheel.name}"))
     stack = pack_channel(planned, built, interpreter, transaction.stage / "channel")
     there = os.path.lexists(prefix / CHANNEL)
     kind = MoveKind.EXCHANGE if there else MoveKind.IN
     transaction.perform((Move(kind=kind, live=CHANNEL, kept="stage/channel"),))
-    context.emit(Started(stage="stage", message=f"linking them beside the environment with {engine.description}"))
+    run.emit(Started(stage="stage", message=f"linking them beside the environment with {engine.description}"))
     root = transaction.stage / "prefix"
     packages = [package for package in (stack.package, stack.guard) if package is not None]
     engine.link(packages, root, prefix=prefix)
     if before.conda is not None:
         files.write_text(root / REGISTRATION, format_registration(prefix, before.conda))
-    site_packages = root / Path(interpreter.site_packages).relative_to(prefix)
+    site_packages = root / interpreter.site_packages.relative_to(prefix)
     return LinkedPackages(
         stack=stack, root=root, site_packages=site_packages, metadata=metadata_directory(site_packages).name
     )
@@ -83,7 +84,7 @@ def format_registration(prefix: PurePath, conda: Conda) -> str:
 
     They rank below whatever else names channels ("bottom", in the words of conda's configuration).
     """
-    ours = (prefix / CHANNEL).as_uri()
+    ours = file_url(prefix / CHANNEL)
     others = conda.usual_channels or (() if conda.has_channels else ("defaults",))
     lines = (f"  - {ours}", *(f"  - {each}  #!bottom" for each in others if each != ours))
     return _NOTE.format(prefix=prefix) + "".join(f"{line}\n" for line in lines)

@@ -32,6 +32,7 @@ class StackStatus:
     Attributes:
         name: the stack, for people ("Pillow-SIMD 12.1.1.post0").
         packaged: it was set up as a conda package.
+        guarded: the guard package is installed.
         core: what became of its imaging core.
         records: the packages in conda's records that provide PIL.
     """
@@ -39,6 +40,7 @@ class StackStatus:
     prefix: PurePath
     name: str
     packaged: bool
+    guarded: bool = False
     core: CoreStatus
     records: tuple[CondaPackage, ...] = ()
 
@@ -94,6 +96,22 @@ def _find_pythons(change: CondaChange) -> tuple[str, str]:
         return "", ""
     before, after = (".".join(versions[0].split(".")[:2]) for versions in sides)
     return before, after
+
+
+def explain_failed_solve(status: StackStatus) -> tuple[str, str]:
+    """Say what the guard package may have to do with a solver that ended without a solution.
+
+    Args:
+        status: of the environment, which has the guard package.
+
+    Returns:
+        A sentence, then the way to another Pillow.
+    """
+    reason = (
+        f"conda ended without a solution. The package {GUARD} in {status.prefix} allows no Pillow but the fast build"
+    )
+    undo = f"conda fastinstall rollback --yes --prefix {quote(status.prefix)}"
+    return reason, f"if your command needs another Pillow, undo the setup first: {undo}"
 
 
 def describe_conda_changes(status: StackStatus, command: str = "") -> tuple[str, ...]:

@@ -63,6 +63,7 @@ class Architecture:
         conda_subdir: of its conda packages.
         target: for which compilers are told to compile, and Debian's directory of its libraries and headers.
         page_sizes: that its kernels have, in bytes.
+        has_cpuid: whether programs may execute an instruction that reports the CPU's features.
     """
 
     machine: str
@@ -83,6 +84,7 @@ class Architecture:
     conda_subdir: str = ""
     target: str = ""
     page_sizes: tuple[int, ...] = ()
+    has_cpuid: bool = False
 
     @property
     def wheel_platform(self) -> str:
@@ -158,6 +160,7 @@ X86_64 = Architecture(
     conda_subdir="linux-64",
     target="x86_64-linux-gnu",
     page_sizes=(4096,),
+    has_cpuid=True,
 )
 
 # Documentation/arch/arm64/elf_hwcaps.rst and arch/arm64/kernel/cpuinfo.c of Linux; glibc names the first list alike.

@@ -13,11 +13,11 @@ import types
 import typing
 from datetime import date
 from enum import Enum
-from pathlib import PurePath, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.values import T, get_hints, get_key, get_keys, is_required, is_tagged, tag_of
+from fastinstall.core.values import T, get_hints, is_required, is_tagged, tag_of
 
 _LARGEST = 1 << 63
 
@@ -28,7 +28,7 @@ _SHOWN = 80
 def encode(value: object) -> Any:  # noqa: ANN401, PLR0911 (JSON is what it is; one return for each of its kinds)
     """Turn a value of the model into dicts, lists, strings and numbers."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        items = {get_key(each): encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        items = {each.name: encode(getattr(value, each.name)) for each in dataclasses.fields(value)}
         return {"kind": tag_of(type(value)), **items} if is_tagged(type(value)) else items
     if isinstance(value, Enum):
         return value.value
@@ -155,14 +155,14 @@ def _decode_dict(item: Any, data: object, place: _Place) -> dict[str, object]:  
 def _decode_dataclass(cls: type, data: object, place: _Place) -> object:
     if not isinstance(data, dict):
         raise place.wrong(f"expected a table, found {_name_kind(data)}")
-    hints, keys = get_hints(cls), get_keys(cls)
+    hints = get_hints(cls)
     for key in data:
-        if place.strict and key not in keys:
-            raise place.below(key).wrong(f"unknown key; known here: {', '.join(keys)}")
-    values = {name: _decode(hints[name], data[key], place.below(key)) for key, name in keys.items() if key in data}
+        if place.strict and key not in hints:
+            raise place.below(key).wrong(f"unknown key; known here: {', '.join(hints)}")
+    values = {name: _decode(hint, data[name], place.below(name)) for name, hint in hints.items() if name in data}
     for each in dataclasses.fields(cls):
         if each.name not in values and is_required(each):
-            raise place.below(get_key(each)).wrong("missing")
+            raise place.below(each.name).wrong("missing")
     return cls(**values)
 
 
@@ -179,8 +179,8 @@ def _decode_scalar(annotation: Any, data: object, place: _Place) -> object:  # n
         raise place.wrong("the number is too large, or not a number")
     if annotation is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
-    if annotation is PurePath and isinstance(data, str):
-        return PurePosixPath(data)
+    if annotation in (Path, PurePath) and isinstance(data, str):
+        return Path(data) if annotation is Path else PurePosixPath(data)
     if annotation is date and isinstance(data, str):
         return _decode_date(data, place)
     expected = annotation if isinstance(annotation, type) else object

@@ -108,6 +108,10 @@ class RefusedError(FastinstallError):
     tag = "Refused"
 
 
+class DeclinedError(RefusedError):
+    """A person was asked and said no: the exit code of a refusal, and no error."""
+
+
 class NoEnvironmentError(RefusedError):
     """No environment is active, and none was named.
 

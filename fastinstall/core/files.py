@@ -19,6 +19,7 @@ _CHUNK = 1 << 24
 _LARGEST = 1 << 33
 """Bytes that are worth a digest: more than the largest wheels have, less than takes a minute."""
 _SYNCS_AT_ONCE = 8
+_ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 _FEW_SYNCS = 4
 """For so few no threads are started."""
 
@@ -28,7 +29,9 @@ def write_text(path: Path, text: str, *, mode: int = 0o644, durable: bool = True
     write_bytes(path, text.encode("utf-8"), mode=mode, durable=durable)
 
 
-def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool = True) -> None:
+def write_bytes(
+    path: Path, content: bytes, *, mode: int = 0o644, durable: bool = True, like: Path | None = None
+) -> None:
     """Write a file so that it is there whole or not at all, and survives a power loss.
 
     Args:
@@ -36,6 +39,7 @@ def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool 
         content: the whole content of the file.
         mode: permission bits, whatever the umask is.
         durable: False does not wait for the disk (some 5 ms): after a power loss the file may be empty.
+        like: a file whose rights it gets, rather than `mode`.
     """
     make_directories(path.parent, durable=durable)
     import tempfile  # noqa: PLC0415 (doctor writes nothing, and must feel instant)
@@ -45,6 +49,8 @@ def write_bytes(path: Path, content: bytes, *, mode: int = 0o644, durable: bool 
         with os.fdopen(descriptor, "wb"):
             _write_whole(descriptor, content)
             os.fchmod(descriptor, mode)
+            if like is not None:
+                copy_rights(like, Path(name))
             if durable:
                 os.fsync(descriptor)
         os.replace(name, path)
@@ -171,7 +177,7 @@ def publish(fresh: Path, target: Path, aside: Path) -> None:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy a file or symbolic link with mode, modification time and, where that is allowed, its owner; not durable yet.
+    """Copy a file or symbolic link with its rights and modification time; not durable yet.
 
     Raises:
         FileExistsError: the target is there.
@@ -183,12 +189,34 @@ def copy_file(source: Path, target: Path) -> None:
     else:
         with foreign.open_foreign_file(source) as reader, target.open("xb") as writer:
             _copy_content(reader.fileno(), writer.fileno())
-    if (target.lstat().st_uid, target.lstat().st_gid) != (status.st_uid, status.st_gid):
-        with contextlib.suppress(PermissionError):
-            os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
-    if not source.is_symlink():
-        target.chmod(stat.S_IMODE(status.st_mode))
+    copy_rights(source, target)
     os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
+
+
+def copy_rights(source: Path, target: Path) -> None:
+    """Give one file or directory the mode, the access list and, where that is allowed, the owner of another.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    status = source.lstat()
+    if target.is_symlink():
+        with contextlib.suppress(PermissionError):
+            os.lchown(target, status.st_uid, status.st_gid)
+        return
+    descriptor = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        there = os.fstat(descriptor)
+        if (there.st_uid, there.st_gid) != (status.st_uid, status.st_gid):
+            with contextlib.suppress(PermissionError):
+                os.fchown(descriptor, status.st_uid, status.st_gid)
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) != stat.S_IMODE(status.st_mode):
+            os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+        for name in _ACCESS_LISTS:
+            with contextlib.suppress(OSError):  # it has none, or the filesystem knows none
+                os.setxattr(descriptor, name, os.getxattr(source, name))
+    finally:
+        os.close(descriptor)
 
 
 def sha256(path: Path) -> str:
@@ -204,13 +232,29 @@ def sha256(path: Path) -> str:
 
 
 def discard(path: Path) -> None:
-    """Remove a file or tree that we made ourselves (a stage, a temporary directory); absent is fine."""
+    """Remove a file or tree that we made ourselves (a stage, a temporary directory); absent is fine.
+
+    Directories in it that their owner may not write to are made writable first: unpacked archives have some.
+    """
     if path.is_dir() and not path.is_symlink():
         import shutil  # noqa: PLC0415 (like `write_bytes`)
 
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        except PermissionError:
+            _make_writable(path)
+            shutil.rmtree(path)
     elif os.path.lexists(path):
         path.unlink(missing_ok=True)
+
+
+def _make_writable(directory: Path) -> None:
+    """Let the owner of a tree write to all its directories."""
+    with contextlib.suppress(OSError):  # whoever removes it says what is wrong
+        directory.chmod(stat.S_IMODE(directory.lstat().st_mode) | stat.S_IRWXU)
+        for path in directory.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                _make_writable(path)
 
 
 def _to_sync(tree: str) -> Iterator[str]:

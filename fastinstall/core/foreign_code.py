@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -30,10 +30,25 @@ def find_stranger(prefix: Path) -> str:
     Returns:
         A name as `sudo -u` takes it; empty if all of it is root's, or somebody else asks.
     """
+    return _name_stranger(_Search().list_owners(prefix))
+
+
+def find_stranger_in(places: Iterable[Path]) -> str:
+    """Name a user other than root who owns one of these directories or archives, one above it, or an entry of it.
+
+    Returns:
+        As `find_stranger`.
+    """
+    search = _Search()
+    return _name_stranger(owner for place in places for owner in search.list_owners_of_entries(place))
+
+
+def _name_stranger(owners: Iterator[int]) -> str:
+    """Return the first owner that is not root, by name; empty if there is none, or if this is not root."""
     if os.geteuid() != _ROOT:
         return ""
     own = (_ROOT, Path("/").stat().st_uid)  # root's number in a user namespace
-    owner = next((owner for owner in _Search().list_owners(prefix) if owner not in own), None)
+    owner = next((owner for owner in owners if owner not in own), None)
     return "" if owner is None else name_user(owner) or f"#{owner}"
 
 
@@ -56,6 +71,13 @@ class _Search:
         real = Path(os.path.realpath(python))
         if real != Path(os.path.realpath(sys.executable)):  # that one runs already
             yield from self._list_owners_of_base(real, prefix)
+
+    def list_owners_of_entries(self, place: Path) -> Iterator[int]:
+        """Yield the owners of a place, of those above it, and of what is directly in it."""
+        yield from self._look(place)
+        for name in foreign.list_names(place):
+            with suppress(OSError):
+                yield (place / name).lstat().st_uid
 
     def _list_owners_of_base(self, python: Path, prefix: Path) -> Iterator[int]:
         homes = _HOME.findall(foreign.text_or_empty(prefix / "pyvenv.cfg"))
@@ -104,7 +126,7 @@ def _list_further_places(site: Path) -> Iterator[Path]:
             if line.strip() and not line.startswith(("#", "import ", "import\t")):
                 yield site / line.strip()
     for file in sorted(site.glob("*.dist-info/direct_url.json")):
-        with suppress(ValueError, AttributeError):
+        with suppress(ValueError, AttributeError, TypeError):
             source = json_data(foreign.text_or_empty(file))
             if source.get("dir_info", {}).get("editable"):
                 yield Path(unquote(urlsplit(source.get("url", "")).path))

@@ -1,10 +1,32 @@
-"""Wording that several rules share: quoting for a shell, counting, and lists in a sentence. Pure."""
+"""Wording that several rules share: quoting for a shell, the program's name, counting, lists in a sentence. Pure."""
 
+import re
 import shlex
 from collections.abc import Iterable
 from pathlib import PurePath
 
 _MINUTES_FROM = 90
+
+PROGRAM = "fastinstall"
+"""How values and saved documents name the program, whoever calls it how: `spell_commands` names it as it was called."""
+
+_COMMAND = re.compile(
+    rf"(?:(?<![\w/.@-])|(?<=\\n)|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))(?<!-m )(?<!uvx )(?<!pipx run )(?<!conda ){PROGRAM} "
+    r"(?=(?:setup|plan|apply|doctor|rollback|guard|cache|bench|inspect|recipes|completion)\b|build -|VERB\b|-{1,2}\w)"
+)
+"""A command of ours in a text, perhaps behind an escape code, which ends in a letter.
+
+"build" needs a flag behind it: "the fastinstall build" is no command.
+"""
+
+
+def spell_commands(text: str, program: str) -> str:
+    """Return a text whose commands name the program as it was called. What is spelled already stays.
+
+    >>> spell_commands("undo: fastinstall rollback --prefix DIR", "sh /x/bootstrap.sh")
+    'undo: sh /x/bootstrap.sh rollback --prefix DIR'
+    """
+    return text if program == PROGRAM else _COMMAND.sub(lambda _: f"{program} ", text)
 
 
 def quote(word: PurePath | str) -> str:

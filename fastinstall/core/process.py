@@ -1,7 +1,7 @@
 """The one place that starts subprocesses: argv tuples, never a shell, never a bare name of pip or conda.
 
 A failed command becomes a `CommandError` that shows argv, exit code and the last lines of both streams. Children are
-killed with their whole process group on a timeout or an interruption.
+killed with their whole process group on a timeout, an interruption, or the death of this process.
 """
 
 import os
@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from fastinstall.core import signals
+from fastinstall.core import orphans, process_table, signals
 from fastinstall.core.errors import FailedError
 from fastinstall.core.secrets import redact_text
 from fastinstall.core.values import immutable
@@ -61,7 +61,10 @@ class CommandError(FailedError):
     tag = "Command"
 
     def __init__(self, message: str, completed: Completed, *, hint: str | None = None, timed_out: bool = False) -> None:
-        super().__init__(redact_text(message), hint=hint, details=_list_last_lines(completed))
+        limit = (
+            (f"{message.rpartition(': ')[2]}: killed",) if timed_out else ()
+        )  # whoever keeps only the details has it
+        super().__init__(redact_text(message), hint=hint, details=(*limit, *_list_last_lines(completed)))
         self.completed = completed
         self.timed_out = timed_out
 
@@ -104,9 +107,11 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
     directory: Path | None = None,
     stdin: str = "",
     timeout: float | None = None,
+    while_working: bool = False,
     check: bool = True,
     on_line: Callable[[str], None] | None = None,
     process_group: ProcessGroup | None = None,
+    outlives_us: bool = False,
 ) -> Completed:
     """Run a command to its end.
 
@@ -116,17 +121,20 @@ def run(  # noqa: PLR0913 (one door: its parameters are those of a process)
         directory: the child's working directory; None for ours.
         stdin: text that it may read, before it sees the end of its input.
         timeout: seconds before its process group is killed.
+        while_working: let it go on beyond the timeout as long as it uses the CPU; for what takes longer on a slow or
+            emulated machine.
         check: raise on a non-zero exit.
         on_line: called with each line of stdout as it comes, stderr joined to it.
         process_group: for a command that is run in another thread than the main one, which alone hears interruptions.
+        outlives_us: let it finish if this process is killed, because half of its work is worse than all of it.
 
     Raises:
         CommandError: it could not be started, timed out, or (with `check`) exited non-zero.
     """
     words = tuple(os.fspath(word) for word in argv)
     with (
-        _start_process(words, environment, directory, joined=on_line is not None) as child,
-        _kill_after(child, timeout) as expired,
+        _start_process(words, environment, directory, joined=on_line is not None, outlives_us=outlives_us) as child,
+        _kill_after(child, timeout, while_working=while_working) as expired,
         (process_group or ProcessGroup()).holding(child),
     ):
         completed = _collect(words, child, stdin, on_line)
@@ -207,9 +215,12 @@ def _start_process(
     *,
     joined: bool,
     errors: IO[bytes] | None = None,
+    outlives_us: bool = False,
 ) -> Iterator["subprocess.Popen[str]"]:
     with ExitStack() as held:
         with signals.defer_signals():
+            if not outlives_us:
+                orphans.start_shell()
             try:
                 child = subprocess.Popen(  # noqa: S603 (argv tuple, no shell)
                     words,
@@ -227,6 +238,8 @@ def _start_process(
                 nothing = Completed(argv=words, exit_code=127, stdout="", stderr="")
                 raise CommandError(f"{words[0]}: cannot be started: {error.strerror or error}", nothing) from error
             held.callback(_end, child)
+            if not outlives_us:
+                orphans.register_group(child.pid)
         yield child
 
 
@@ -237,26 +250,38 @@ def _end(child: "subprocess.Popen[str]") -> None:
         if stream is not None:
             _close(stream)
     child.wait()
+    orphans.release_group(child.pid)
+
+
+_WORKING = 0.01
+"""Share of one CPU that a group uses which is not waiting in vain."""
 
 
 @contextmanager
-def _kill_after(child: "subprocess.Popen[str]", timeout: float | None) -> Iterator[threading.Event]:
+def _kill_after(
+    child: "subprocess.Popen[str]", timeout: float | None, *, while_working: bool = False
+) -> Iterator[threading.Event]:
     expired = threading.Event()
     if timeout is None:
         yield expired
         return
+    ended = threading.Event()
 
-    def expire() -> None:
-        expired.set()
-        _kill_group(child)
+    def watch() -> None:
+        used = 0.0
+        while not ended.wait(timeout):
+            before, used = used, process_table.read_cpu_seconds(child.pid) if while_working else 0.0
+            if used - before <= _WORKING * timeout:
+                expired.set()
+                _kill_group(child)
+                return
 
-    timer = threading.Timer(timeout, expire)
-    timer.daemon = True
-    timer.start()
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
     try:
         yield expired
     finally:
-        timer.cancel()
+        ended.set()
 
 
 def _collect(

@@ -39,9 +39,29 @@ def ancestors_of(number: int, processes: Path = PROCESSES) -> Iterator[int]:
         yield number
 
 
+def read_cpu_seconds(group: int, processes: Path = PROCESSES) -> float:
+    """Return the CPU time in seconds of a process group, with that of ended children. Source: proc_pid_stat(5)."""
+    ticks = 0
+    for name in os.listdir(processes) if processes.is_dir() else ():  # noqa: PTH208 (a path object each is dear)
+        fields = _read_fields(int(name), processes) if name.isdigit() else ()
+        if len(fields) >= _CPU.stop and fields[2] == str(group):
+            ticks += sum(map(int, fields[_CPU]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+_CPU = slice(11, 15)
+"""Of itself in user mode and in the kernel, and the same of its children."""
+
+
 def _read_parent(number: int, processes: Path) -> int:
+    fields = _read_fields(number, processes)
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _read_fields(number: int, processes: Path) -> tuple[str, ...]:
+    """Return the fields of a process from its state on; none if it ended."""
     try:
         text = (processes / str(number) / "stat").read_text("utf-8", "replace")
-        return int(text.rpartition(")")[2].split()[1])  # a program's name may have blanks and parentheses
-    except (OSError, ValueError, IndexError):
-        return 0
+    except OSError:
+        return ()
+    return tuple(text.rpartition(")")[2].split())  # a program's name may have blanks and parentheses

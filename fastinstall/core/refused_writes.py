@@ -93,6 +93,36 @@ def refuse_noexec(directory: Path, otherwise: str) -> None:
         )
 
 
+def refuse_forbidden_place(directory: Path, problem: str, otherwise: str) -> None:
+    """Refuse a directory, existing or not, that this user cannot write to or make.
+
+    Args:
+        directory: to be written to.
+        problem: what is impossible then, for the message.
+        otherwise: the hint's other way out.
+
+    Raises:
+        RefusedError: its filesystem is read-only, or this user lacks the right.
+    """
+    nearest = find_nearest(directory)
+    if os.access(nearest, os.W_OK | os.X_OK):
+        return
+    read_only = os.statvfs(nearest).f_flag & os.ST_RDONLY
+    refused = errno.EROFS if read_only else errno.EACCES
+    error = OSError(refused, os.strerror(refused), str(nearest))
+    raise RefusedError(f"{directory}: {error.strerror}: {problem}", hint=f"{advice(error, nearest)}; or {otherwise}")
+
+
+def refuse_unusable_cache(cache: Path) -> None:
+    """Refuse a cache directory, existing or not, that a build could not use, before anything is downloaded.
+
+    Raises:
+        RefusedError: it is on a filesystem that is read-only or mounted noexec, or this user cannot write to it.
+    """
+    refuse_noexec(cache, MOVE_CACHE)
+    refuse_forbidden_place(cache, "nothing can be built there", MOVE_CACHE)
+
+
 def _find_place(error: OSError, cache: Path, others: Iterable[Path]) -> Path:
     named = error.filename2 or error.filename
     if isinstance(named, str):

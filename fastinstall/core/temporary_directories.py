@@ -3,11 +3,15 @@
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fastinstall.core.errors import FailedError
 from fastinstall.core.files import discard
+
+_DAY = 86400.0
+"""Seconds."""
 
 
 @contextlib.contextmanager
@@ -69,13 +73,44 @@ def _mark_of_this_boot() -> str:
 def _discard_abandoned(within: Path, mark: str) -> None:
     """Discard the temporary directories whose processes have died: the lock of each ended with its process."""
     for directory in within.glob(f"fastinstall-*{mark}") if mark else ():
-        with contextlib.suppress(OSError):  # it is in use, or another process is at it
-            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                discard(directory)
-            finally:
-                os.close(descriptor)
+        _discard_unlocked(directory)
+
+
+def _discard_unlocked(directory: Path) -> None:
+    with contextlib.suppress(OSError), _locked_abandoned(directory):  # it is in use, or another process is at it
+        discard(directory)
+
+
+@contextlib.contextmanager
+def _locked_abandoned(directory: Path) -> Iterator[None]:
+    """Hold the lock of a temporary directory whose process has died.
+
+    Raises:
+        OSError: its process lives, or it is gone.
+    """
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def list_abandoned(within: Path) -> tuple[Path, ...]:
+    """List the temporary directories that dead processes left; also of earlier boots, if a day has passed since."""
+    mark, found = _mark_of_this_boot(), list[Path]()
+    for directory in sorted(within.glob("fastinstall-*")):
+        with contextlib.suppress(OSError), _locked_abandoned(directory):
+            is_old = time.time() - directory.stat().st_mtime > _DAY
+            if (mark and directory.name.endswith(mark)) or is_old:
+                found.append(directory)
+    return tuple(found)
+
+
+def discard_abandoned(directories: Iterable[Path]) -> None:
+    """Discard temporary directories that `list_abandoned` has listed."""
+    for directory in directories:
+        _discard_unlocked(directory)
 
 
 def _require_temporary_directory() -> None:

@@ -1,4 +1,4 @@
-"""Immutable values, and the names that documents and schemas have for their classes and fields.
+"""Immutable values, and the tags by which documents tell members of a union apart.
 
 `@immutable` makes what `@dataclass(frozen=True, slots=True, kw_only=True)` would make, at a tenth of the price.
 `dataclasses` compiles six methods for each class, half a millisecond, whenever the program starts, and doctor needs
@@ -23,11 +23,6 @@ def tag_of(cls: type) -> str:
     return tag
 
 
-def published_name(cls: type) -> str:
-    """Return the name of a class in published schemas: its own, or the one that `published_as` keeps."""
-    return str(getattr(cls, "PUBLISHED_AS", cls.__name__))
-
-
 def is_tagged(cls: type) -> bool:
     """Return whether a class is a member of a union."""
     return hasattr(cls, "TAG")
@@ -35,15 +30,9 @@ def is_tagged(cls: type) -> bool:
 
 @cache
 def get_hints(cls: type) -> dict[str, Any]:
-    """Return the types of the fields of a class, by their names in the program."""
+    """Return the types of the fields of a class, by their names."""
     hints = typing.get_type_hints(cls)
     return {field.name: hints[field.name] for field in fields(cls)}
-
-
-@cache
-def get_keys(cls: type) -> dict[str, str]:
-    """Return the names of the fields of a class, by their keys in documents."""
-    return {get_key(each): each.name for each in fields(cls)}
 
 
 def is_required(field: "Field[Any]") -> bool:
@@ -52,25 +41,9 @@ def is_required(field: "Field[Any]") -> bool:
 
 
 _assign = object.__setattr__
-_KEY = "key"
 
 
-def keyed(key: str, **options: Any) -> Any:  # noqa: ANN401 (as `dataclasses.field`)
-    """Return a field that has another name in documents than in the program.
-
-    Args:
-        key: its name in documents; part of their format, and never changed.
-        options: further arguments of `dataclasses.field`, such as `default`.
-    """
-    return field(metadata={_KEY: key}, **options)
-
-
-def get_key(each: "Field[Any]") -> str:
-    """Return the name that documents have for a field."""
-    return str(each.metadata.get(_KEY, each.name))
-
-
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field, keyed))
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def immutable(cls: type[T]) -> type[T]:
     """Make a class a value: its annotated names are fields, given by keyword when it is made, and never changed."""
     for name, method in _METHODS.items():
@@ -90,20 +63,6 @@ def tagged(tag: str) -> Callable[[type[T]], type[T]]:
 
     def mark(cls: type[T]) -> type[T]:
         cls.TAG = tag  # type: ignore[attr-defined]  # what `codec` looks for
-        return cls
-
-    return mark
-
-
-def published_as(name: str) -> Callable[[type[T]], type[T]]:
-    """Keep the name that published schemas have for a class (in "$defs") when the class itself is renamed.
-
-    Args:
-        name: part of the schemas; never changed.
-    """
-
-    def mark(cls: type[T]) -> type[T]:
-        cls.PUBLISHED_AS = name  # type: ignore[attr-defined]  # likewise
         return cls
 
     return mark

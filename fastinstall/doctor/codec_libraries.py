@@ -101,8 +101,8 @@ class OwnedDirectory(StrEnum):
 def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
     """Tell whose directory a file lies in; that of the base interpreter counts as this environment's."""
     facts = context.facts
-    homes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
-    homes.update(list_linked_prefixes(path, facts.environment.prefix))
+    prefixes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
+    homes = {*prefixes, *list_linked_prefixes(path, facts.environment.prefix)}
     if path.is_relative_to(facts.interpreter.site_packages):
         return OwnedDirectory.PACKAGES
     if any(path.is_relative_to(home) for home in homes):

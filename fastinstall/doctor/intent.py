@@ -124,7 +124,7 @@ def _order(there: str, ours: str) -> VersionOrder:
 
 
 def _find_conda_request(facts: Facts, package: CondaPackage) -> InstallRequest:
-    """Find out by the command of the transaction that brought it."""
+    """Tell from conda's history whether somebody asked for this package by name."""
     revisions = facts.conda.revisions if facts.conda is not None else ()
     brought = next((each for each in reversed(revisions) if package.dist in each.linked), None)
     if brought is None or not brought.command:

@@ -180,9 +180,21 @@ def describe_arrival(facts: Facts, dist: str) -> str:
 
 def describe_removal(facts: Facts, dist: str) -> str:
     """Tell of the transaction that removed a package, likewise; empty if it came back."""
+    return _describe_revision(_find_removal(facts, dist))
+
+
+def list_removed_with(facts: Facts, dist: str) -> tuple[str, ...]:
+    """List what the transaction that removed a package removed together with it, and what is still missing."""
+    removal, conda = _find_removal(facts, dist), facts.conda
+    if removal is None or conda is None:
+        return ()
+    return tuple(each for each in removal.dropped if conda.named(each.rsplit("-", 2)[0]) is None)
+
+
+def _find_removal(facts: Facts, dist: str) -> CondaRevision | None:
     revisions = facts.conda.revisions if facts.conda is not None else ()
     last = next((each for each in reversed(revisions) if dist in (*each.linked, *each.unlinked)), None)
-    return _describe_revision(last) if last is not None and dist not in last.linked else ""
+    return last if last is not None and dist not in last.linked else None
 
 
 def _describe_revision(revision: CondaRevision | None) -> str:

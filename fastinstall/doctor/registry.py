@@ -10,13 +10,13 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from types import ModuleType
 
 from fastinstall import __version__
 from fastinstall.core.errors import UsageError
+from fastinstall.core.values import immutable
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import word_command
-from fastinstall.model.facts import Environment, Facts
+from fastinstall.model.facts import Facts
 from fastinstall.model.finding import EnvironmentReport, Finding, FindingFactory, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
@@ -26,29 +26,32 @@ _PACKAGE = "fastinstall.doctor.checks"
 _RISING = (Status.OK, Status.HINT, Status.WARNING, Status.ERROR)
 
 
+@immutable
 class Check:
-    """A module that gives findings, as doctor runs it; what it does not declare is usual.
+    """A module that gives findings. Undeclared constants of the module have defaults.
 
     Attributes:
-        NAME: stable, in kebab case: the name of the file, with hyphens.
-        SUMMARY: what the check says, in one sentence: the first line of its module.
-        NEEDS_RUNTIME: whether it says more when the target's interpreter was executed.
-        ORDER: its place in reports, which go from the ground up: the lower comes first.
-        VERIFIES_SETUP: whether a setup runs it after the swap, and is undone where it finds an error.
-        SETUP_REPAIRS: whether a setup may mend its errors, so that `doctor --fix` plans one for them.
-        description: the docstring of its module, of which its page is made.
-        check: gives its findings.
+        name: stable, in kebab case: the name of the file, with hyphens.
+        description: the docstring of the module, which becomes its page.
+        order: the place in reports, from the ground up.
+        needs_runtime: whether it says more when the target's interpreter was executed.
+        verifies_setup: whether a setup runs it after the swap, and is undone if it finds an error.
+        setup_repairs: whether a setup may mend its errors, so that `doctor --fix` plans one for them.
+        check: yields its findings.
     """
 
-    def __init__(self, name: str, module: ModuleType) -> None:
-        self.NAME = name
-        self.description = module.__doc__ or ""
-        self.SUMMARY = self.description.partition("\n")[0]
-        self.NEEDS_RUNTIME: bool = getattr(module, "NEEDS_RUNTIME", False)
-        self.ORDER: int = module.ORDER
-        self.VERIFIES_SETUP: bool = getattr(module, "VERIFIES_SETUP", False)
-        self.SETUP_REPAIRS: bool = getattr(module, "SETUP_REPAIRS", True)
-        self.check: Callable[[CheckContext], Iterator[Finding]] = module.check
+    name: str
+    description: str
+    order: int
+    needs_runtime: bool
+    verifies_setup: bool
+    setup_repairs: bool
+    check: Callable[[CheckContext], Iterator[Finding]]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the module."""
+        return self.description.partition("\n")[0]
 
 
 def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
@@ -65,17 +68,26 @@ def check_names(asked: Iterable[str] = ()) -> tuple[str, ...]:
 
 def load_check(name: str) -> Check:
     """Import the module of one check."""
-    return Check(name, importlib.import_module(f"{_PACKAGE}.{name.replace('-', '_')}"))
+    module = importlib.import_module(f"{_PACKAGE}.{name.replace('-', '_')}")
+    return Check(
+        name=name,
+        description=module.__doc__ or "",
+        order=module.ORDER,
+        needs_runtime=getattr(module, "NEEDS_RUNTIME", False),
+        verifies_setup=getattr(module, "VERIFIES_SETUP", False),
+        setup_repairs=getattr(module, "SETUP_REPAIRS", True),
+        check=module.check,
+    )
 
 
 def needs_runtime(asked: Iterable[str] = ()) -> bool:
     """Tell whether the target's interpreter has to be executed for these checks."""
-    return any(load_check(name).NEEDS_RUNTIME for name in check_names(asked))
+    return any(load_check(name).needs_runtime for name in check_names(asked))
 
 
 def verifying_checks() -> tuple[str, ...]:
     """Return the checks by which a setup is verified."""
-    return tuple(name for name in check_names() if load_check(name).VERIFIES_SETUP)
+    return tuple(name for name in check_names() if load_check(name).verifies_setup)
 
 
 def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Finding, ...]:
@@ -87,11 +99,13 @@ def run_checks(context: CheckContext, names: Iterable[str] = ()) -> tuple[Findin
     return tuple(finding for name in check_names(names) for finding in _run(context, load_check(name)))
 
 
-def report(environment: Environment, findings: Iterable[Finding]) -> EnvironmentReport:
+def report(facts: Facts, findings: Iterable[Finding]) -> EnvironmentReport:
     """Sum up: the status of a report is the gravest of its findings'."""
     found = tuple(findings)
     status = select_gravest_status(finding.status for finding in found)
-    return EnvironmentReport(environment=environment, status=status, findings=found)
+    return EnvironmentReport(
+        environment=facts.environment, status=status, findings=found, pillow=facts.stack.version or ""
+    )
 
 
 def select_gravest_status(statuses: Iterable[Status]) -> Status:
@@ -106,7 +120,7 @@ def _list_checks() -> frozenset[str]:
 
 
 def _sort_checks(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(names, key=lambda name: (load_check(name).ORDER, name)))
+    return tuple(sorted(names, key=lambda name: (load_check(name).order, name)))
 
 
 def _make_unknown_check_error(name: str, known: tuple[str, ...]) -> UsageError:
@@ -122,7 +136,7 @@ def _run(context: CheckContext, check: Check) -> Iterator[Finding]:
         yield from check.check(context)
     except Exception as error:  # noqa: BLE001 (whatever it is, the other checks must still speak)
         text = "this is a defect of fastinstall; report it with the facts"
-        yield FindingFactory(check.NAME).say(
+        yield FindingFactory(check.name).say(
             Status.CRASHED,
             f"the check itself failed: {type(error).__name__}: {error}",
             evidence=(f"fastinstall {context.tool_version}",),
@@ -134,7 +148,7 @@ def judge_facts(
     session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe, checks: tuple[str, ...]
 ) -> EnvironmentReport:
     """Run checks on facts that were observed already."""
-    return report(facts.environment, run_checks(make_context(session, facts, receipt, recipe), checks))
+    return report(facts, run_checks(make_context(session, facts, receipt, recipe), checks))
 
 
 def make_context(session: Session, facts: Facts, receipt: Receipt | None, recipe: Recipe) -> CheckContext:

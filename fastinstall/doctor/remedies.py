@@ -43,7 +43,7 @@ def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
 
 
 def suggest_conda_reinstall(context: CheckContext, text: str, *names: str) -> Remedy:
-    """Have conda's packages put their files back: by the repair that has the stack put in, else by conda alone."""
+    """Return the remedy that restores files of conda packages: `doctor --fix` where it applies, else conda."""
     if is_changeable(context.facts) and not context.core_is_ours:
         return Remedy(text=text, command=word_command(context, "doctor --fix"))
     return Remedy(text=text, command=conda_command(context.facts, "install", *_FORCED, *names))

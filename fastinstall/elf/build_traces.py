@@ -23,7 +23,7 @@ def describe_making(core: ImagingCore) -> ImagingCore:
     """Add what the code tells about its making, which no verdict needs."""
     code = next((copy.path for copy in core.levels if copy.loaded), core.path)
     try:
-        return replace(core, making=read_details(Path(code)))
+        return replace(core, build_traces=read_details(Path(code)))
     except (OSError, ElfError):
         return core
 

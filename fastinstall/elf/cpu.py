@@ -18,8 +18,10 @@ class Cpu:
         vendor: "AuthenticAMD", "GenuineIntel", "ARM"; empty if unknown.
         name: the marketing name, "emulated on" and the host's under an emulator; empty if unknown.
         flags: feature names in the kernel's spelling (/proc/cpuinfo).
+        executed: features that the CPUID instruction reports, of those that `select_level_features` selects; None if it
+            was not executed.
         level: its highest micro-architecture level, "x86-64-v1" to "x86-64-v4" or "armv8-a"; None if it has none.
-        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "AT_HWCAP", "py-cpuinfo".
+        level_source: where `level` comes from: "ld.so", "/proc/cpuinfo", "AT_HWCAP", "CPUID".
         masked: features of the next level that a CPU with these others usually has, hidden by a
             virtual machine or the kernel; empty when nothing seems hidden.
         tunables: what GLIBC_TUNABLES hides from the loader, so that `level` is lower than what programs
@@ -33,6 +35,7 @@ class Cpu:
     vendor: str = ""
     name: str = ""
     flags: tuple[str, ...] = ()
+    executed: tuple[str, ...] | None = None
     level: str | None = None
     level_source: str = ""
     masked: tuple[str, ...] = ()
@@ -118,6 +121,11 @@ def _list_following(level: str | None) -> tuple[FeatureLevel, ...]:
 def list_missing_features(level: str, flags: Collection[str]) -> tuple[str, ...]:
     """Return the features of `level` that are not among `flags`; empty if it is reached."""
     return tuple(flag for flag in list_level_features(level) if flag not in flags)
+
+
+def select_level_features(architecture: Architecture, flags: Collection[str]) -> tuple[str, ...]:
+    """Return those of `flags` that a level above the first requires, in the order of the levels."""
+    return tuple(flag for level in architecture.levels[1:] for flag in level.requires if flag in flags)
 
 
 def level_of(flags: Collection[str], architecture: Architecture = X86_64) -> str | None:

@@ -5,10 +5,9 @@ They hold what was read from files or simulated by the loader's rules; nothing i
 
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable
 
 
-@published_as("Library")
 @immutable
 class LoadedLibrary:
     """A library as the loader would find it, and its fingerprint, by which a change is noticed.
@@ -69,10 +68,9 @@ class CoreLevel:
     problem: str = ""
 
 
-@published_as("Making")
 @immutable
 class BuildTraces:
-    """What a binary tells about its making, beside its switches.
+    """What a binary tells about its build, beside its switches.
 
     Attributes:
         compilers: that worked on it: "GCC: (Debian 12.2.0-14) 12.2.0".
@@ -87,7 +85,6 @@ class BuildTraces:
     package: dict[str, str]
 
 
-@published_as("Core")
 @immutable
 class ImagingCore:
     """The compiled imaging core, `PIL/_imaging*.so`, read and never loaded.
@@ -110,7 +107,7 @@ class ImagingCore:
         switches: recorded compiler switches (-frecord-gcc-switches), if any.
         libraries: what its DT_NEEDED entries resolve to.
         levels: the copies of a core that has several, the baseline first; empty otherwise.
-        making: how it was made; None if it was not asked for, or cannot be read.
+        build_traces: how it was built; None if it was not asked for, or cannot be read.
     """
 
     path: PurePath
@@ -126,7 +123,7 @@ class ImagingCore:
     switches: tuple[str, ...] = ()
     libraries: tuple[LoadedLibrary, ...] = ()
     levels: tuple[CoreLevel, ...] = ()
-    making: BuildTraces | None = None
+    build_traces: BuildTraces | None = None
 
 
 @immutable

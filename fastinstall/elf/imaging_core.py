@@ -47,7 +47,7 @@ class Stub:
     code: str
 
 
-def read_core(  # noqa: PLR0913 (what to look for in a file, and the three things that its loading depends on)
+def read_core(
     path: Path,
     symbols: tuple[str, ...],
     *,

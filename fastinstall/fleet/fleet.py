@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable, keyed, published_as
+from fastinstall.core.values import immutable
 from fastinstall.model.request import Request
 
 FLEET_FILE = "fleet.json"
@@ -28,11 +28,10 @@ class Cause(StrEnum):
     """Its environment is frozen, or conda's own."""
     CPU = "cpu"
     """It is below the lowest level that is built."""
-    REACH = "reach"
+    MINIMUM_GLIBC = "minimum-glibc"
     """Its C library is older than what the finished wheel needs."""
 
 
-@published_as("LeftOut")
 @immutable
 class ExcludedHost:
     """A host that nothing is built for.
@@ -135,7 +134,7 @@ class Fleet:
     """
 
     summary: str
-    request: Request = keyed("wish")
+    request: Request
     groups: tuple[HostGroup, ...]
     artefacts: tuple[FleetArtefact, ...]
     left_out: tuple[ExcludedHost, ...] = ()

@@ -20,9 +20,9 @@ from fastinstall.observe.environments import base_python
 from fastinstall.observe.interpreter import interpreter_with, observe_interpreter
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.level_choice import list_requested_levels, refuse_unknown, sort_recipe_levels
+from fastinstall.setup.decide.levels import list_requested_levels, refuse_unknown, sort_recipe_levels
 
-PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.14t")
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.14t", "3.15", "3.15t")
 """The CPythons in use; with a "t" the free-threaded one, which Python supports since 3.14 (PEP 779)."""
 
 

@@ -19,11 +19,11 @@ from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.foreign import DOCUMENT, open_foreign_file
 from fastinstall.core.messages import quote
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.fleet.fleet import Cause, ExcludedHost
 from fastinstall.model.facts import Environment, EnvironmentKind, Interpreter
-from fastinstall.model.stored_documents import migrate_fields, refuse_other_schema
+from fastinstall.model.stored_documents import refuse_other_schema
 
 T = TypeVar("T")
 F = TypeVar("F")
@@ -161,7 +161,6 @@ def _read_lines(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
             yield f":{number}", line
 
 
-@published_as("Machine")
 @immutable
 class MachineClass:
     """What decides which wheel a host can take; hosts that are alike share one.
@@ -263,7 +262,7 @@ def read_host_facts(document: HostDocument) -> FleetHost | None:
     if fields.get("schema") == _ERROR:
         raise DocumentError(document.file, "", f"inspect failed there: {fields.get('message')}")
     refuse_other_schema("facts", fields.get("schema"), file=document.file, version="")
-    facts = decode(_Facts, migrate_fields("facts", fields), file=document.file, strict=False)
+    facts = decode(_Facts, fields, file=document.file, strict=False)
     return FleetHost(
         name=name_in(fields, document),
         file=document.file,

@@ -17,10 +17,11 @@ from fastinstall.core.codec import decode, open_document
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import is_version, parse_version_number
 from fastinstall.fleet.fleet import FLEET_FILE, Fleet
 from fastinstall.fleet.hosts import HostDocument, moment_in, name_in, parse_document, read_each, read_hosts
 from fastinstall.fleet.wheel_choice import DAY, format_quantity
-from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status, Survey
+from fastinstall.model.finding import SURPRISES, EnvironmentReport, Finding, Remedy, Status, Survey
 from fastinstall.model.stored_documents import refuse_other_schema
 from fastinstall.observe.session import Session
 
@@ -66,6 +67,7 @@ class SharedFinding:
         message: the same on all of them, with PREFIX for the environment's.
         hosts: names of the hosts, in alphabetical order.
         remedy: what to do, as one of them says it, with PREFIX likewise; None if nothing is to be done.
+        link: a page that explains it.
     """
 
     check: str
@@ -73,6 +75,7 @@ class SharedFinding:
     message: str
     hosts: tuple[str, ...]
     remedy: Remedy | None = None
+    link: str = ""
 
 
 @immutable
@@ -85,6 +88,7 @@ class HostReport:
         findings: those that are not ok, each for this host alone.
         written: when, in seconds since the epoch.
         unobservable: environments of it that could not be looked at, with the reason.
+        pillows: versions of Pillow in its environments.
     """
 
     host: str
@@ -92,6 +96,7 @@ class HostReport:
     findings: tuple[SharedFinding, ...]
     written: float
     unobservable: tuple[str, ...] = ()
+    pillows: tuple[str, ...] = ()
 
 
 @immutable
@@ -148,6 +153,7 @@ def read_report(document: HostDocument) -> HostReport | Unreported | None:
         findings=tuple(_share_finding(each, report, name) for each, report in told),
         written=moment_in(fields, document),
         unobservable=tuple(f"{each.prefix}: {each.problem}" for each in survey.unobservable),
+        pillows=tuple(each.pillow for each in survey.reports if each.pillow),
     )
 
 
@@ -163,7 +169,9 @@ def _share_finding(finding: Finding, report: EnvironmentReport, host: str) -> Sh
         command = remedy.command and _generalize(remedy.command, prefix)
         remedy = Remedy(text=_generalize(remedy.text, prefix), command=command, risk=remedy.risk)
     message = _generalize(finding.message, prefix)
-    return SharedFinding(check=finding.check, status=finding.status, message=message, hosts=(host,), remedy=remedy)
+    return SharedFinding(
+        check=finding.check, status=finding.status, message=message, hosts=(host,), remedy=remedy, link=finding.link
+    )
 
 
 def _generalize(text: str, prefix: str) -> str:
@@ -219,7 +227,7 @@ def sum_up(
     )
 
 
-def _group_findings(reports: Iterable[HostReport]) -> tuple[SharedFinding, ...]:
+def _group_findings(reports: Sequence[HostReport]) -> tuple[SharedFinding, ...]:
     alike: dict[tuple[Status, str, str], list[SharedFinding]] = {}
     for report in reports:
         for finding in report.findings:
@@ -228,9 +236,34 @@ def _group_findings(reports: Iterable[HostReport]) -> tuple[SharedFinding, ...]:
         replace(found[0], hosts=tuple(sorted({host for each in found for host in each.hosts})))
         for found in alike.values()
     ]
+    shared += _compare_resizes(reports)
     return tuple(
         sorted(shared, key=lambda each: (-each.status.gravity, -len(each.hosts), each.status, each.check, each.message))
     )
+
+
+_OTHER_RESIZE = "13.0.0"
+"""From this Pillow on, resize takes the cheaper order of passes: where one side grows and the other shrinks."""
+
+
+def _compare_resizes(reports: Iterable[HostReport]) -> Iterator[SharedFinding]:
+    """Report hosts whose Pillows resize otherwise than those of the other hosts."""
+    sides: tuple[set[str], set[str]] = set(), set()
+    for report in reports:
+        for version in filter(is_version, report.pillows):
+            is_later = parse_version_number(version) >= parse_version_number(_OTHER_RESIZE)
+            sides[is_later].add(report.host)
+    earlier, later = map(len, sides)
+    if earlier and later:
+        yield SharedFinding(
+            check="data-loading",
+            status=Status.HINT,
+            message=f"Pillow {_OTHER_RESIZE} and later ({format_quantity(later, 'host')}) gives other pixels than "
+            f"earlier ones ({format_quantity(earlier, 'host')}) where a resize shrinks one side and enlarges the other",
+            hosts=tuple(sorted(sides[0] | sides[1])),
+            remedy=Remedy(text="use Pillow of one side for training and serving"),
+            link=f"{SURPRISES}#the-same-file-other-pixels",
+        )
 
 
 def _list_silent(reports: Iterable[HostReport], current: Iterable[HostReport], now: float) -> Iterator[Unreported]:

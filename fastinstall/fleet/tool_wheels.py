@@ -28,7 +28,7 @@ from fastinstall.index.wheelhouse import read_sound_metadata, read_sums
 from fastinstall.model.build_report import ToolWheels
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import is_altered, read_rows
-from fastinstall.wheelbuild.output_directory import explain_write_errors, restore_on_failure
+from fastinstall.wheelbuild.output_directory import explain_write_errors, refuse_links, restore_on_failure
 from fastinstall.wheelbuild.package_index.publish import SUMS
 from fastinstall.wheelbuild.tool_dependencies import DependencyFetching, fetch_needs
 from fastinstall.wheelbuild.wheel_files import pack_wheel, read_wheel_tags
@@ -83,7 +83,9 @@ def fetch_tool(
     Raises:
         FailedError: something cannot be fetched or built.
         DocumentError: the SHA256SUMS there cannot be read.
+        RefusedError: the directory is a link.
     """
+    refuse_links(wheelhouse, (PLACE,))
     directory = wheelhouse / PLACE
     there = read_sums(directory / SUMS)
     session.emit(Started(stage="download", message="fetching fastinstall itself and its dependencies"))
@@ -205,7 +207,7 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     Raises:
         FailedError: it cannot be built, or its installed files are not what was installed.
     """
-    checkout = _find_checkout()
+    checkout = find_checkout()
     contents = _list_checkout_contents(checkout) if checkout is not None else _list_installed_contents()
     place = cache / "tool" / "own" / codec.digest({name: files.sha256(path) for name, path in contents.items()})[:32]
     found = next(place.glob("fastinstall-*.whl"), None) if sealed_trees.is_intact(place, cache=cache) else None
@@ -222,7 +224,7 @@ def make_tool_wheel(cache: Path, variables: Mapping[str, str], *, offline: bool 
     return next(place.glob("fastinstall-*.whl"))
 
 
-def _find_checkout() -> Path | None:
+def find_checkout() -> Path | None:
     """Return the checkout that contains this module, or None if it was installed."""
     above = _PACKAGE.parent
     return above if not (_PACKAGE / "_data").is_dir() and (above / "pyproject.toml").is_file() else None
@@ -243,7 +245,7 @@ def _build(checkout: Path, directory: Path, variables: Mapping[str, str], *, off
         )
     words = ("wheel", "--quiet", "--no-deps", "--no-cache-dir", "--wheel-dir", str(directory), str(checkout))
     try:
-        run((*_PIP, *words), environment=pip_environment(variables), timeout=_SECONDS)
+        run((*_PIP, *words), environment=pip_environment(variables), timeout=_SECONDS, while_working=True)
     except CommandError as error:
         hint = f"{quote(sys.executable)} -m pip wheel --no-deps {quote(checkout)}"
         raise FailedError(f"{checkout}: its wheel cannot be built", hint=hint, details=error.details) from error

@@ -27,7 +27,12 @@ from fastinstall.index.upgrades import OTHER_RECIPE
 from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.recipe import Level, Recipe
 from fastinstall.model.request import LinkMode, Request
-from fastinstall.plan import level_choice
+from fastinstall.setup.decide.levels import (
+    choose_best_level,
+    find_lacking_features,
+    list_requested_levels,
+    sort_recipe_levels,
+)
 
 DAY = 86400.0
 _SHOWN = 3
@@ -109,7 +114,7 @@ def select_reachable_hosts(fleet: Fleet, needed: Mapping[str, str]) -> Fleet:
             continue
         reason = f"it has glibc {group.libc_version}, and the wheel needs {glibc} or later"
         hint = "build on a machine with the older glibc, for these hosts alone: fastinstall build --hosts DIR -o DIR"
-        out += [ExcludedHost(host=name, cause=Cause.REACH, reason=reason, hint=hint) for name in group.hosts]
+        out += [ExcludedHost(host=name, cause=Cause.MINIMUM_GLIBC, reason=reason, hint=hint) for name in group.hosts]
     lost = {each.host for each in out}
     artefacts = tuple(
         replace(artefact, hosts=tuple(name for name in artefact.hosts if name not in lost))
@@ -208,12 +213,12 @@ def _judge_cpu(cpu: Cpu, recipe: Recipe, request: Request) -> Verdict | None:
     asked = _list_asked_levels(recipe, request, cpu.architecture)
     if not asked:
         try:
-            level_choice.choose_best_level(recipe, cpu)
+            choose_best_level(recipe, cpu)
         except RefusedError as error:
             return Cause.CPU, error.message, _STOCK
         return None
     least = asked[0]
-    missing = level_choice.find_lacking_features(least, cpu)
+    missing = find_lacking_features(least, cpu)
     if not missing:
         return None
     told = f"{cpu.name or 'its CPU'} lacks {listing(missing)} for {least.name}, the lowest requested level"
@@ -222,7 +227,7 @@ def _judge_cpu(cpu: Cpu, recipe: Recipe, request: Request) -> Verdict | None:
 
 def _list_asked_levels(recipe: Recipe, request: Request, architecture: str) -> tuple[Level, ...]:
     """Return the requested levels of an architecture, the baseline first; none where the choice is left to us there."""
-    asked = level_choice.sort_recipe_levels(recipe, level_choice.list_requested_levels(request))
+    asked = sort_recipe_levels(recipe, list_requested_levels(request))
     return tuple(level for level in asked if level.architecture == architecture)
 
 
@@ -237,7 +242,7 @@ def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -
     if asked:
         yield machines, asked, ".", f"{listing(asked)}, as requested"
         return
-    best = {machine: level_choice.choose_best_level(recipe, machine.cpu).name for machine in machines}
+    best = {machine: choose_best_level(recipe, machine.cpu).name for machine in machines}
     least = _sort_levels(recipe, set(best.values()))[0]
     chosen = {name for machine, name in best.items() if name in LEVELS and _has_choosing_loader(machine, request)}
     common = _sort_levels(recipe, {least, *(chosen if least in LEVELS else ())})
@@ -258,7 +263,7 @@ def _share_out(machines: list[MachineClass], recipe: Recipe, request: Request) -
 
 
 def _sort_levels(recipe: Recipe, names: Collection[str]) -> tuple[str, ...]:
-    return tuple(level.name for level in level_choice.sort_recipe_levels(recipe, names))
+    return tuple(level.name for level in sort_recipe_levels(recipe, names))
 
 
 def _has_choosing_loader(machine: MachineClass, request: Request) -> bool:
@@ -270,8 +275,8 @@ def _choose_loaded_level(machine: MachineClass, levels: tuple[str, ...], recipe:
     """Choose which of a wheel's levels a machine runs."""
     if len(levels) == 1 or not _has_choosing_loader(machine, request):
         return levels[0]
-    ordered = level_choice.sort_recipe_levels(recipe, levels)
-    return [level.name for level in ordered if not level_choice.find_lacking_features(level, machine.cpu)][-1]
+    ordered = sort_recipe_levels(recipe, levels)
+    return [level.name for level in ordered if not find_lacking_features(level, machine.cpu)][-1]
 
 
 def _make_artefact(share: _Share, names: Names) -> FleetArtefact:

@@ -3,20 +3,20 @@
 from enum import StrEnum
 from pathlib import Path, PurePath
 
-from fastinstall.apply.wheel_only import NO_EMULATION, Emulation
 from fastinstall.core.messages import listing
 from fastinstall.core.values import immutable
 from fastinstall.fleet.fleet import FleetArtefact
 from fastinstall.fleet.wheels import make_artefacts
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
+from fastinstall.setup.wheel import NO_EMULATION, Emulation
 from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
 
 
 class WheelOutcome(StrEnum):
     """What came of a wheel of a set."""
 
-    THERE = "there"
+    AVAILABLE = "available"
     """It was built, or was there already."""
     NO_INTERPRETER = "no-interpreter"
     """This machine does not have the Python that it would be built with."""
@@ -89,7 +89,7 @@ def build_set(
     require_wheelhouse(directory)
     made = make_artefacts(session, wanted, request, directory, emulation)
     wheels = tuple(_report(artefact) for artefact in made)
-    there = [wheel for wheel in wheels if wheel.outcome is WheelOutcome.THERE]
+    there = [wheel for wheel in wheels if wheel.outcome is WheelOutcome.AVAILABLE]
     summary = f"{len(there)} of {len(wheels)} wheels are there: {listing(wheel.abi for wheel in there) or 'none'}"
     return WheelSet(summary=summary, request=request, directory=directory, wheels=wheels)
 
@@ -100,7 +100,7 @@ def _report(artefact: FleetArtefact) -> SetWheel:
         python=artefact.python,
         abi=artefact.abi,
         levels=artefact.levels,
-        outcome=failed if artefact.wheel is None else WheelOutcome.THERE,
+        outcome=failed if artefact.wheel is None else WheelOutcome.AVAILABLE,
         wheel=artefact.wheel,
         sha256=artefact.sha256,
         problem=artefact.problem,

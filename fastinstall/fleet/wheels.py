@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import NO_EMULATION, Emulation, build_wheel_into
 from fastinstall.core import files, foreign
-from fastinstall.core.archives import sound_zip
+from fastinstall.core.archives import list_zip_files, open_zip
 from fastinstall.core.codec import document, dump
 from fastinstall.core.errors import FailedError, FastinstallError, RefusedError
 from fastinstall.core.events import Noted, Started
@@ -23,7 +22,8 @@ from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.wheelbuild.output_directory import make_unwritable_error
+from fastinstall.setup.wheel import NO_EMULATION, Emulation, build_wheel_into
+from fastinstall.wheelbuild.output_directory import make_unwritable_error, refuse_links
 from fastinstall.wheelbuild.package_index.publish import SUMS, require_wheelhouse
 
 _MADE = ".dist-info/fastinstall.json"
@@ -66,8 +66,8 @@ def _is_sound(wheel: Path, sha256: str, request: Request) -> bool:
     try:
         if files.sha256(wheel) != sha256.lower():
             return False
-        with sound_zip(wheel) as archive:
-            told = next((name for name in archive.files if name.endswith(_MADE)), None)
+        with open_zip(wheel) as archive:
+            told = next((name for name in list_zip_files(archive) if name.endswith(_MADE)), None)
             made = json_data(archive.read(told)) if told is not None else None
     except (OSError, FailedError, ValueError):
         return False
@@ -93,6 +93,7 @@ def build_fleet(session: Session, fleet: Fleet, wheelhouse: Path, emulation: Emu
     if not fleet.artefacts:
         return fleet
     require_wheelhouse(wheelhouse)
+    refuse_links(wheelhouse, {artefact.directory for artefact in fleet.artefacts})
     with _lock_wheelhouse(wheelhouse):
         made = tuple(make_artefacts(session, fleet.artefacts, fleet.request, wheelhouse, emulation))
         needed = {artefact.id: _find_needed_glibc(artefact.wheel) for artefact in made if artefact.wheel is not None}

@@ -58,7 +58,7 @@ def prepare_pin(session: Session, facts: Facts, receipt: Receipt, project: Proje
         RefusedError: a foreign setting is in the way, the wheel is not at hand, or pip would go back on what
             requires Pillow.
     """
-    prefix = Path(facts.environment.prefix)
+    prefix = facts.environment.prefix
     if facts.environment.kind is EnvironmentKind.CONDA:
         return None if read_pin(prefix) else partial(add_pin, prefix, facts)
     if any(pin.kind == PinKind.PIP and not pin.problems for pin in facts.pins):

@@ -13,13 +13,14 @@ from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import json_data
 from fastinstall.core.values import immutable
+from fastinstall.guard.staged_files import stage_guard
 from fastinstall.journal.layout import EVENTS, EVENTS_BEFORE
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import Transaction
 from fastinstall.model.facts import Facts, GuardEvent, PinState
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.receipt import Receipt
-from fastinstall.observe.guard_files import GUARD_ENTRIES, entries_present, render_state, stage_guard
+from fastinstall.observe.guard_files import entries_present, render_state
 
 
 @immutable
@@ -35,7 +36,6 @@ class Guards:
         package: conda's guard package ("fastinstall-guard-1-0"); empty if it is not there.
         pins: ours, of the environment and of its project.
         events: what the start-up guard has told, the latest first.
-        diff: with `guard remove`: what takes the pin of an earlier fastinstall out of the project; empty for nothing.
     """
 
     installed: bool
@@ -46,7 +46,6 @@ class Guards:
     package: str = ""
     pins: tuple[PinState, ...] = ()
     events: tuple[GuardEvent, ...] = ()
-    diff: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -76,19 +75,32 @@ def _parse_event(line: bytes) -> GuardEvent | None:
     return event if event.at and event.change else None
 
 
-def renew_guard_files(store: JournalStore, facts: Facts, receipt: Receipt, transaction: Transaction) -> None:
+def renew_guard_files(
+    store: JournalStore, facts: Facts, receipt: Receipt, transaction: Transaction, program: str
+) -> None:
     """Write them for the stack of a receipt, compiled for the target's Python, and move them in.
+
+    Args:
+        store: of the environment.
+        facts: what was observed of it.
+        receipt: of the setup that put the stack there.
+        transaction: takes the moves.
+        program: how fastinstall was called, for the guard's hint.
 
     Raises:
         CommandError: the target's interpreter could not compile them; the caller undoes.
     """
-    site_packages = Path(facts.interpreter.site_packages)
-    state = render_state(site_packages, receipt.core, receipt.stack_version)
-    stage_guard(transaction.stage, state, Path(facts.interpreter.executable))
+    site_packages = facts.interpreter.site_packages
+    state = render_state(site_packages, receipt.core, receipt.stack_version, program)
+    coming = stage_guard(transaction.stage, state, facts.interpreter.executable, facts.interpreter.version)
     present = entries_present(site_packages)
-    kinds = {name: MoveKind.EXCHANGE if name in present else MoveKind.IN for name in GUARD_ENTRIES}
-    lives = {name: store.relative(site_packages / name) for name in kinds}
-    transaction.perform([Move(kind=kinds[name], live=lives[name], kept=f"stage/{name}") for name in kinds])
+    kinds = {name: MoveKind.EXCHANGE if name in present else MoveKind.IN for name in coming}
+    lives = {name: store.relative(site_packages / name) for name in (*coming, *present)}
+    leaving = [
+        Move(kind=MoveKind.OUT, live=lives[name], kept=f"aside/{name}") for name in present if name not in coming
+    ]
+    arriving = [Move(kind=kinds[name], live=lives[name], kept=f"stage/{name}") for name in kinds]
+    transaction.perform([*arriving, *leaving])
 
 
 def list_guard_removal_moves(store: JournalStore, site_packages: Path) -> Sequence[Move]:

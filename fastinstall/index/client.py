@@ -1,7 +1,7 @@
-"""The client of package indexes: it gets pages and files, with retries and a bounded wait.
+"""The client of package indexes: it gets pages and files, with retries, a bounded wait and a bounded size.
 
-A page says which files an index offers, with their sizes (PEP 700). What is raised names the URL without credentials.
-`ask_indexes` asks all places at once. This is neither a resolver nor a cache.
+What is raised names the URL without credentials. `ask_indexes` asks all places at once. This is neither a resolver nor
+a cache.
 """
 
 import logging
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
@@ -20,7 +21,7 @@ from typing import TypeVar, cast
 import httpx2
 from packaging.utils import canonicalize_name
 from unearth.auth import MultiDomainBasicAuth
-from unearth.collector import IndexPage, is_secure_origin, parse_html_page, parse_json_response
+from unearth.collector import IndexPage, is_secure_origin
 from unearth.fetchers import Fetcher
 from unearth.fetchers.sync import PyPIClient
 from unearth.link import Link
@@ -29,10 +30,9 @@ from unearth.utils import parse_netloc
 from fastinstall.core import foreign
 from fastinstall.core.concurrency import wait_for_futures
 from fastinstall.core.errors import FailedError, RefusedError
-from fastinstall.core.messages import quote
-from fastinstall.core.parsing import json_data
+from fastinstall.core.messages import format_bytes, listing, quote
 from fastinstall.core.secrets import redact_text, remove_credentials
-from fastinstall.core.values import immutable
+from fastinstall.index.pages import HTML, JSON, OfferedFile, read_page
 from fastinstall.index.pip_indexes import PipSettings, local_path, name_place
 from fastinstall.index.selection import parse_filename
 from fastinstall.index.wheelhouse import read_wheelhouse
@@ -43,38 +43,39 @@ OFFLINE_HINT = (
     "check the network, the proxy and `python -m pip config list`; or take what was downloaded before: --offline; "
     "or bring the files along: fastinstall setup --offline --wheelhouse DIR"
 )
+OTHER_INDEX_HINT = "report it to the index's administrator; or use another index: PIP_INDEX_URL=https://..."
 ATTEMPTS = 3
 _PAUSE = 0.25  # seconds before the second attempt, doubled for each further one
 _CONNECT_SECONDS = 5.0
 _CHUNK = 1 << 16
+_PAGE_LIMIT = 1 << 26  # bytes of a page, decoded; the largest of the public index have 10 to 20 million
+_FILE_LIMIT = 1 << 30  # bytes of a file of unknown size; the largest that are fetched, compilers, have 100 million
+_LONGEST_PAUSE = 20.0  # seconds that a busy server may ask us to wait (RFC 9110, Retry-After)
 _INDEX, _SERVER = "the package index", "the server of a file"
 _FORBIDDEN = 403
 _LOGIN = (401, _FORBIDDEN)
 _ABSENT = (404, 410)
 _BUSY = (429, 500, 502, 503, 504, 520, 527)
-JSON = "application/vnd.pypi.simple.v1+json"  # PEP 691
 _ACCEPT = f"{JSON}, application/vnd.pypi.simple.v1+html; q=0.1, text/html; q=0.01"
 _SCHEMES = ("http", "https")
-_PAGES = ("text/html", "application/vnd.pypi.simple.v1+html", JSON)
+_PAGES = (*HTML, JSON)
 logging.getLogger("unearth").addHandler(logging.NullHandler())  # what it would log, we raise
+_TRANSFER_HEADERS = ("content-encoding", "content-length", "transfer-encoding")  # not of the decoded content
+_LASTING = (httpx2.InvalidURL, httpx2.TooManyRedirects, httpx2.DecodingError)  # the same at each attempt
 _ASKS = re.compile(rb"<(?:form|input|script)\b|http-equiv=[\"']?refresh", re.IGNORECASE)
 
 
-@immutable
-class OfferedFile:
-    """A file that a page offers.
+class _BusyError(Exception):
+    """A server that may answer when asked again.
 
-    Attributes:
-        link: to the file, with its hashes.
-        size: in bytes; 0 where the index does not say, as none does in HTML.
+    Args:
+        status: what it answered, in words.
+        pause: seconds that it asks to wait before.
     """
 
-    link: Link
-    size: int = 0
-
-
-class _BusyError(Exception):
-    """A server that may answer when asked again."""
+    def __init__(self, status: str, pause: float) -> None:
+        super().__init__(status)
+        self.pause = pause
 
 
 class Web:
@@ -104,7 +105,7 @@ class Web:
             RefusedError: the index is neither encrypted nor trusted, or leads on to a place that is not.
         """
         self._require_secure(url)
-        response = self._retry(url, lambda: _require_not_busy(self._client.get(url, headers={"Accept": _ACCEPT})))
+        response = self._retry(url, lambda: self._get(url))
         if response.status_code in _ABSENT or (forbidden_is_absent and response.status_code == _FORBIDDEN):
             return ()
         _require_success(url, response)
@@ -113,27 +114,33 @@ class Web:
             raise _make_login_error(url, response)
         return offered
 
-    def download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
+    def download(self, url: str, path: Path, report: Callable[[int, int], None], size: int = 0) -> None:
         """Write what a URL gives to a file, byte for byte as it is stored there.
 
         Args:
             url: of a file; credentials are taken from the settings.
             path: of the file to write.
             report: called with the bytes done, and all of them (0 if unknown).
+            size: of the file in bytes, as the index says; 0 if it does not.
 
         Raises:
-            FailedError: no answer, a broken one, or a refusal.
+            FailedError: no answer, a broken one, one that is larger than `size`, or a refusal.
             RefusedError: the server is neither encrypted nor trusted, or leads on to a place that is not.
         """
         self._require_secure(url)
-        self._retry(url, lambda: self._download(url, path, report), _SERVER)
+        self._retry(url, lambda: self._download(url, path, report, size), _SERVER)
 
     def _require_secure(self, url: str) -> None:
         try:
             link = Link(url)
-            secure = link.parsed.scheme in _SCHEMES and is_secure_origin(cast("Fetcher", self._client), link)
+            secure = is_secure_origin(cast("Fetcher", self._client), link)
         except ValueError as error:
             raise _make_unreachable_error(url, error, self._timeout) from error
+        if link.parsed.scheme not in _SCHEMES:
+            raise RefusedError(
+                f"{remove_credentials(url)}: neither https: nor http:, which an index or its file must have",
+                hint=OTHER_INDEX_HINT,
+            )
         if not secure:
             host = remove_credentials(url).partition("://")[2].partition("/")[0]
             raise RefusedError(
@@ -146,14 +153,22 @@ class Web:
         self._require_secure(str(request.url))
 
     def _require_secure_way(self, response: httpx2.Response) -> None:
-        """Follow no redirect from an encrypted answer to one that anybody on the way may write, hashes included.
+        """Follow no redirect to a file, or from an encrypted answer to one that anybody on the way may write.
 
         A host that pip's settings trust may be led to, as it may be asked.
         """
-        source = response.request.url
-        if not response.has_redirect_location or source.scheme != "https":
+        if not response.has_redirect_location:
             return
-        target = source.join(response.headers["Location"])
+        source, location = response.request.url, response.headers["Location"]
+        target = source.join(location)
+        if target.scheme not in _SCHEMES:
+            raise RefusedError(
+                f"{remove_credentials(str(source))}: the server redirects to {remove_credentials(location)}, "
+                "which is no web address",
+                hint=OTHER_INDEX_HINT,
+            )
+        if source.scheme != "https":
+            return
         trusted = any(host == target.host and port in (None, target.port) for host, port in self._trusted)
         if target.scheme != "https" and not trusted:
             place = target.netloc.decode("ascii", "replace").rpartition("@")[2]
@@ -161,44 +176,68 @@ class Web:
                 f"{remove_credentials(str(source))}: the server redirects to "
                 f"{remove_credentials(str(target))} without HTTPS: anyone on the network could forge "
                 "the files and their hashes",
-                hint="report it to the index's administrator; or use another index: PIP_INDEX_URL=https://... ; "
-                f"or trust that host: python -m pip config set global.trusted-host {place}",
+                hint=f"{OTHER_INDEX_HINT} ; or trust that host: python -m pip config set global.trusted-host {place}",
             )
 
-    def _download(self, url: str, path: Path, report: Callable[[int, int], None]) -> None:
+    def _get(self, url: str) -> httpx2.Response:
+        """Return an answer with its content, which may neither be endless nor come for ever."""
+        patience = _compute_patience(self._timeout)
+        deadline = time.monotonic() + patience
+        with self._client.get_stream(url, headers={"Accept": _ACCEPT}) as response:
+            _require_not_busy(response)
+            content = bytearray()
+            for chunk in response.iter_bytes():  # as they come: pieces of a size would wait for a slow one
+                content += chunk
+                if len(content) > _PAGE_LIMIT:
+                    raise FailedError(
+                        f"{remove_credentials(url)}: the answer is larger than {format_bytes(_PAGE_LIMIT)}, "
+                        "which no index page is",
+                        hint=OTHER_INDEX_HINT,
+                    )
+                if time.monotonic() > deadline:
+                    raise FailedError(
+                        f"{remove_credentials(url)}: the answer did not end within {patience:g} s "
+                        f"({format_bytes(len(content))} came)",
+                        hint=OFFLINE_HINT,
+                    )
+            headers = [pair for pair in response.headers.multi_items() if pair[0].lower() not in _TRANSFER_HEADERS]
+            return httpx2.Response(
+                response.status_code, headers=headers, content=bytes(content), request=response.request
+            )
+
+    def _download(self, url: str, path: Path, report: Callable[[int, int], None], size: int) -> None:
         headers = {"Accept-Encoding": "identity"}
         with self._client.get_stream(url, headers=headers) as response, path.open("wb") as stream:
             _require_success(url, _require_not_busy(response))
             length = response.headers.get("Content-Length", "")
             total = int(length) if length.isdecimal() else 0
+            _require_bounded(url, total, size)
             for chunk in response.iter_raw(_CHUNK):
+                _require_bounded(url, stream.tell() + len(chunk), size)
                 stream.write(chunk)
-                report(stream.tell(), total)
+                report(stream.tell(), total or size)
 
     def _retry(self, url: str, act: Callable[[], T], place: str = _INDEX) -> T:
         for pause in (*(_PAUSE * 2**step for step in range(ATTEMPTS - 1)), None):
             try:
                 return act()
-            except (httpx2.TransportError, httpx2.InvalidURL, httpx2.TooManyRedirects, _BusyError) as error:
-                if pause is None or isinstance(error, httpx2.InvalidURL | httpx2.TooManyRedirects):
+            except (httpx2.RequestError, httpx2.InvalidURL, _BusyError) as error:
+                asked = error.pause if isinstance(error, _BusyError) else 0.0
+                if pause is None or asked > _LONGEST_PAUSE or isinstance(error, _LASTING):
                     raise _make_unreachable_error(url, error, self._timeout, place) from error
-                time.sleep(pause)
+                time.sleep(max(pause, asked))
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def read_page(page: IndexPage) -> tuple[OfferedFile, ...]:
-    """Return what a page offers, in its order.
-
-    Raises:
-        ValueError: it is malformed.
-        LookupError: its encoding is unknown.
-    """
-    if not page.content_type.lower().startswith(JSON):
-        return tuple(OfferedFile(link=link) for link in parse_html_page(page))
-    sizes = (entry.get("size") for entry in json_data(page.content).get("files", []) if entry.get("url"))
-    # unearth makes a link of each entry with a URL, in their order, and leaves out what it does not need itself.
-    pairs = zip(parse_json_response(page), sizes, strict=True)
-    return tuple(OfferedFile(link=link, size=max(size, 0) if isinstance(size, int) else 0) for link, size in pairs)
+def _require_bounded(url: str, received: int, size: int) -> None:
+    """Raise if a file is larger than its index says, or than any file that is fetched."""
+    if received <= (size or _FILE_LIMIT):
+        return
+    limit = f"the {format_bytes(size)} that the index says" if size else format_bytes(_FILE_LIMIT)
+    raise FailedError(
+        f"{remove_credentials(url)}: the file is larger than {limit}: download stopped, nothing kept",
+        hint=OTHER_INDEX_HINT,
+    )
 
 
 @contextmanager
@@ -231,8 +270,24 @@ def _make_client(settings: PipSettings) -> PyPIClient:
 
 def _require_not_busy(response: httpx2.Response) -> httpx2.Response:
     if response.status_code in _BUSY:
-        raise _BusyError(_format_status(response))
+        pause = _read_pause(response.headers.get("Retry-After", ""))
+        request = f", asking to wait {pause:.0f} s" if pause else ""
+        raise _BusyError(_format_status(response) + request, pause)
     return response
+
+
+def _read_pause(text: str) -> float:
+    """Return the seconds that a `Retry-After` asks for, as a number or a date (RFC 9110, 10.2.3); 0 if it is neither.
+
+    >>> _read_pause("120"), _read_pause("soon"), _read_pause("Wed, 21 Oct 2015 07:28:00 GMT")
+    (120.0, 0.0, 0.0)
+    """
+    if text.isascii() and text.strip().isdecimal():
+        return float(text)
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def _require_success(url: str, response: httpx2.Response) -> None:
@@ -249,11 +304,8 @@ def _parse(url: str, response: httpx2.Response) -> tuple[OfferedFile, ...]:
     page = IndexPage(Link(str(response.url)), response.content, response.encoding, content_type)
     if not content_type.lower().startswith(_PAGES):
         raise FailedError(f"{remove_credentials(url)}: expected an index page, got {content_type!r}", hint=OFFLINE_HINT)
-    try:
-        # an index elsewhere has no say about files of this machine
-        return tuple(offer for offer in read_page(page) if offer.link.parsed.scheme in _SCHEMES)
-    except (ValueError, LookupError) as error:
-        raise FailedError(f"{remove_credentials(url)}: cannot be parsed as an index page", hint=OFFLINE_HINT) from error
+    # an index elsewhere has no say about files of this machine
+    return tuple(offer for offer in read_page(page) if offer.link.parsed.scheme in _SCHEMES)
 
 
 def _is_login(response: httpx2.Response, name: str, offered: Iterable[OfferedFile]) -> bool:
@@ -318,7 +370,7 @@ def ask_indexes(settings: PipSettings, names: Sequence[str], wanted: Callable[[s
     ]
     pages += [(place, place, True) for place in settings.find_links]
     calls = [
-        partial(_read_place, settings, page, forbidden_is_absent=forbidden_is_absent)
+        (page, partial(_read_place, settings, page, forbidden_is_absent=forbidden_is_absent))
         for _index, page, forbidden_is_absent in pages
     ]
     answers = zip(pages, _run_concurrently(calls, settings.timeout), strict=True)
@@ -379,19 +431,32 @@ def _describe(offer: OfferedFile, place: str) -> Artefact:
     )
 
 
-def _run_concurrently(calls: Iterable[Callable[[], T]], timeout: float) -> list[T]:
-    """Return the results of all calls; raise the failure of the first one that fails.
+def _run_concurrently(calls: Iterable[tuple[str, Callable[[], T]]], timeout: float) -> list[T]:
+    """Return the results of all calls, each named by its URL; raise the failure of the first one that fails.
 
     The threads are daemons, so that an interruption need not wait for a silent server.
     """
-    futures: list[Future[T]] = []
-    for call in calls:
-        futures.append(Future())
-        threading.Thread(target=_finalize_lookup, args=(futures[-1], call), daemon=True).start()
-    patience = 2 * ATTEMPTS * timeout + 1  # each attempt may wait for a connection and for an answer
-    if len(wait_for_futures(futures, patience)) < len(futures):
-        raise FailedError(f"the package index has not answered for {patience:g} s", hint=OFFLINE_HINT)
+    futures: dict[Future[T], str] = {}
+    for url, call in calls:
+        future: Future[T] = Future()
+        futures[future] = url
+        threading.Thread(target=_finalize_lookup, args=(future, call), daemon=True).start()
+    patience = _compute_patience(timeout) + (ATTEMPTS - 1) * _LONGEST_PAUSE
+    ended = wait_for_futures(tuple(futures), patience)
+    pending = [remove_credentials(url) for future, url in futures.items() if future not in ended]
+    if pending:
+        raise FailedError(
+            f"cannot reach {_INDEX}: {listing(pending)}: no complete answer within {patience:g} s", hint=OFFLINE_HINT
+        )
     return [future.result() for future in futures]
+
+
+def _compute_patience(timeout: float) -> float:
+    """Return the seconds after which an answer is given up, however slowly it comes.
+
+    Each attempt may wait for a connection and for an answer.
+    """
+    return 2 * ATTEMPTS * timeout + 1
 
 
 def _finalize_lookup(future: Future[T], call: Callable[[], T]) -> None:

@@ -24,6 +24,10 @@ from fastinstall.model.artefact import Artefact
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+class CacheNotWritableError(FailedError):
+    """A download cannot be saved in our cache, so another address would not help."""
+
+
 def find_stored_file(directory: Path, artefact: Artefact) -> Path | None:
     """Return the file in the store; None if it is absent or has another hash than the artefact."""
     if not artefact.sha256:
@@ -212,4 +216,4 @@ def writable(cache: Path) -> Iterator[None]:
         yield
     except OSError as error:
         message = f"{refused_writes.reason(error, cache)}: cannot save the download"
-        raise FailedError(message, hint=advise_on_cache(error, cache)) from error
+        raise CacheNotWritableError(message, hint=advise_on_cache(error, cache)) from error

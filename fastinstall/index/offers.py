@@ -126,7 +126,9 @@ class PackageIndex:
         failures: list[FailedError] = []
         for address in (self._find_address(artefact), *artefact.mirrors):
             try:
-                return downloads.store_download(cache, artefact, partial(self._download, emit, address))
+                return downloads.store_download(cache, artefact, partial(self._download, emit, address, artefact.size))
+            except downloads.CacheNotWritableError:
+                raise  # a mirror's file could not be saved either
             except FailedError as error:
                 failures.append(error)
         raise failures[0]
@@ -184,14 +186,14 @@ class PackageIndex:
         path = self.wheelhouse / artefact.filename if self.wheelhouse else None
         return path if path and path.is_file() and sha256(path) == artefact.sha256 else None
 
-    def _download(self, emit: Emit, url: str, path: Path) -> None:
+    def _download(self, emit: Emit, url: str, size: int, path: Path) -> None:
         from fastinstall.index.client import Web  # noqa: PLC0415 (the HTTP client, only when it is needed)
 
         def report(done: int, total: int) -> None:
             emit(Progressed(stage="download", done=done, total=total))
 
         with closing(Web(self._read_settings())) as web:
-            web.download(url, path, report)
+            web.download(url, path, report, size)
 
     def _read_settings(self) -> PipSettings:
         return self.settings if isinstance(self.settings, PipSettings) else self.settings()

@@ -81,6 +81,12 @@ def list_supported_tags(interpreter: Interpreter) -> dict[Tag, int]:
     return {tag: rank for rank, tag in enumerate(tags)} if interpreter.implementation == "cpython" else {}
 
 
+def is_installable(filename: str, interpreter: Interpreter) -> bool:
+    """Return whether a target can install a wheel: by its name, for its Python, machine and C library."""
+    parsed = parse_filename(filename)
+    return parsed is not None and not parsed.tags.isdisjoint(list_supported_tags(interpreter))
+
+
 def list_libc_platforms(libc: str, newest: tuple[int, int], architecture: str) -> Iterator[str]:
     """Yield the platform tags that a C library accepts, the best first (PEP 600, PEP 656).
 

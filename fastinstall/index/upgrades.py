@@ -13,7 +13,7 @@ from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version, contains, is_specifier, parse_version_number
 from fastinstall.model.advisories import Advisory
 from fastinstall.model.artefact import Artefact
-from fastinstall.model.facts import Dependant, Interpreter
+from fastinstall.model.facts import CondaDependant, Dependant, Interpreter
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -182,12 +182,17 @@ def list_forbidding_dependants(
     return tuple(
         Obstacle(dependant=each.name, reason=each.sentence)
         for each in dependants
-        if _is_forbidden(each.requirement, version, interpreter)
+        if _is_forbidden(each, version, interpreter)
     )
 
 
-def _is_forbidden(requirement: str, version: str, interpreter: Interpreter) -> bool:
-    parsed = _parse_requirement(requirement)
+def _is_forbidden(dependant: Dependant, version: str, interpreter: Interpreter) -> bool:
+    """Judge by the order of versions that the dependant's own tool has."""
+    if isinstance(dependant, CondaDependant):
+        from fastinstall.model.conda_versions import meets_conda_spec  # noqa: PLC0415 (only where conda is)
+
+        return not meets_conda_spec(dependant.versions, version)
+    parsed = _parse_requirement(dependant.requirement)
     if parsed is None:
         return False
     applies = parsed.marker is None or parsed.marker.evaluate(interpreter.markers)

@@ -8,16 +8,14 @@ Pillow nothing but PIL. Source: the binary distribution format of packaging.pyth
 directory".
 """
 
-import csv
-import hashlib
 import re
 from collections.abc import Callable, Iterable
 from email.parser import HeaderParser
 from pathlib import Path
+from zipfile import ZipFile
 
 from fastinstall.core import foreign
-from fastinstall.core.archive_members import ArchiveError, Objection
-from fastinstall.core.archives import SoundZip, read_tar_member, sound_zip
+from fastinstall.core.archives import ArchiveError, list_zip_files, open_zip, read_tar_member
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.core.files import sha256
 from fastinstall.core.parsing import json_data
@@ -25,7 +23,6 @@ from fastinstall.core.version_numbers import is_version, parse_version_number
 from fastinstall.index.selection import parse_filename
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.recipe import LIBRARIES
-from fastinstall.observe.stack import encode_digest
 
 _PACKAGE = "PIL"
 
@@ -41,15 +38,15 @@ def read_sound_metadata(wheel: Path, *, thorough: bool = True) -> str:
         thorough: inflate all of it, which tells whether it is whole; unneeded where a sum of the file has told.
 
     Raises:
-        ArchiveError: it is damaged or hostile; names the member.
+        ArchiveError: it is damaged.
         OSError: it cannot be read.
     """
-    with sound_zip(wheel) as archive:
-        for name in archive.files if thorough else ():
-            for _ in archive.content(name):
-                pass
-        file = f"{metadata_of(archive.files)}/METADATA"
-        return archive.read(file).decode("utf-8", "replace") if file in archive.files else ""
+    with open_zip(wheel) as archive:
+        damaged = archive.testzip() if thorough else None
+        if damaged is not None:
+            raise ArchiveError(wheel, "is damaged: Bad CRC-32", damaged)
+        file = f"{metadata_of(list_zip_files(archive))}/METADATA"
+        return archive.read(file).decode("utf-8", "replace") if file in list_zip_files(archive) else ""
 
 
 def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
@@ -61,7 +58,7 @@ def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
         ours: the sha256 of a wheel that we have packed; that one's content is as its RECORD says.
 
     Raises:
-        ArchiveError: it does, or it is damaged or hostile; names the member.
+        ArchiveError: it does, or it is damaged.
         OSError: it cannot be read.
     """
     digest = sha256(wheel)
@@ -71,31 +68,20 @@ def require_stack_alone(wheel: Path, *, ours: str = "") -> None:
 
 
 def _require_stack_alone(wheel: Path, *, is_ours: bool) -> None:
-    with sound_zip(wheel) as archive:
-        metadata = metadata_of(archive.files)
+    with open_zip(wheel) as archive:
+        metadata = metadata_of(list_zip_files(archive))
         if not is_ours:
-            _require_record(wheel, archive, metadata)
-        _refuse_foreign_members(wheel, archive.files, metadata)
+            _require_record(wheel, archive)
+        _refuse_foreign_members(wheel, list_zip_files(archive), metadata)
         points = f"{metadata}/entry_points.txt"
-        if points in archive.files and _SCRIPTS.search(archive.read(points).decode("utf-8", "replace")):
-            raise _make_objection(
-                wheel, points, "installs programs into the environment's bin directory"
-            )  # which no Pillow has
-
-
-_UNLISTED = ("RECORD", "RECORD.jws", "RECORD.p7s")
-
-
-_ALGORITHMS = ("sha256", "sha384", "sha512")
+        if points in list_zip_files(archive) and _SCRIPTS.search(archive.read(points).decode("utf-8", "replace")):
+            raise ArchiveError(wheel, "installs programs into the environment's bin directory", points)
 
 
 _SCRIPTS = re.compile(r"^\s*\[\s*(?:console|gui)_scripts\s*\]", re.MULTILINE)
 
 
 _METADATA = re.compile(r"[^/]+\.dist-info")
-
-
-_COLUMNS = 3
 
 
 def metadata_of(names: Iterable[str]) -> str:
@@ -105,39 +91,16 @@ def metadata_of(names: Iterable[str]) -> str:
     return metadata[0] if len(metadata) == 1 else ""
 
 
-def _require_record(wheel: Path, archive: SoundZip, metadata: str) -> None:
-    """Hold all content against RECORD; reading it verifies its checksums."""
-    record = f"{metadata}/RECORD"
-    if not metadata or record not in archive.files:
-        raise ArchiveError(wheel, Objection(reason="does not have exactly one .dist-info directory with a RECORD"))
-    listed = _parse_record(wheel, archive.read(record).decode("utf-8", "replace"))
-    for name in archive.files:
-        algorithm, _, digest = listed.get(name, "").partition("=")
-        hashed = hashlib.new(algorithm if algorithm in _ALGORITHMS else "sha256")
-        for piece in archive.content(name):
-            hashed.update(piece)
-        if name in (f"{metadata}/{each}" for each in _UNLISTED):
-            continue
-        if name not in listed:
-            raise _make_objection(wheel, name, "is not listed in RECORD")
-        if algorithm not in _ALGORITHMS:
-            raise _make_objection(wheel, name, f"has no accepted digest in RECORD ({algorithm or 'none'})")
-        if digest != encode_digest(hashed.digest()):
-            raise _make_objection(wheel, name, "does not match its digest in RECORD")
-    for name in sorted(listed.keys() - archive.files):
-        raise _make_objection(wheel, name, "is listed in RECORD but missing")
+def _require_record(wheel: Path, archive: ZipFile) -> None:
+    """Refuse a wheel whose content differs from its RECORD."""
+    from installer.exceptions import InstallerError  # noqa: PLC0415 (only where something is installed)
+    from installer.sources import WheelFile  # noqa: PLC0415 (likewise)
 
-
-def _parse_record(wheel: Path, record: str) -> dict[str, str]:
-    """Return the digest of each file, as it stands there ("sha256=...")."""
-    listed: dict[str, str] = {}
-    for row in filter(None, csv.reader(record.splitlines())):
-        if len(row) != _COLUMNS:
-            raise _make_objection(wheel, "RECORD", f"has a malformed row: {','.join(row)[:80]!r}")
-        if row[0] in listed:
-            raise _make_objection(wheel, row[0], "is listed twice in RECORD")
-        listed[row[0]] = row[1]
-    return listed
+    archive.filename = str(wheel)  # it was opened as a stream, and the name says which distribution it is
+    try:
+        WheelFile(archive).validate_record()
+    except (InstallerError, ValueError) as error:
+        raise ArchiveError(wheel, f"differs from its RECORD: {error}") from error
 
 
 def _refuse_foreign_members(wheel: Path, names: Iterable[str], metadata: str) -> None:
@@ -149,15 +112,11 @@ def _refuse_foreign_members(wheel: Path, names: Iterable[str], metadata: str) ->
     for name in names:
         top = name.partition("/")[0]
         if "/" not in name or (top not in (_PACKAGE, metadata) and top.lower() not in LIBRARIES):
-            raise _make_objection(
-                wheel, name, f"is not part of {_PACKAGE} and would be installed beside it in site-packages"
+            raise ArchiveError(
+                wheel, f"is not part of {_PACKAGE} and would be installed beside it in site-packages", name
             )
         if "__pycache__" in name.split("/") or name.endswith(".pyc"):
-            raise _make_objection(wheel, name, "is bytecode, which would run instead of the source")
-
-
-def _make_objection(wheel: Path, member: str, reason: str) -> ArchiveError:
-    return ArchiveError(wheel, Objection(member=member, reason=reason))
+            raise ArchiveError(wheel, "is bytecode, which would run instead of the source", name)
 
 
 _SUMS = "SHA256SUMS"
@@ -233,8 +192,8 @@ def recipe_of(path: Path | None) -> str:
     if path is None or path.suffix != ".whl":
         return ""
     try:
-        with sound_zip(path) as archive:
-            told = [name for name in archive.files if re.fullmatch(_PROVENANCE, name)]
+        with open_zip(path) as archive:
+            told = [name for name in list_zip_files(archive) if re.fullmatch(_PROVENANCE, name)]
             made = json_data(archive.read(told[0])) if told else {}
     except (OSError, FailedError, ValueError):
         return ""
@@ -245,8 +204,8 @@ def _read_information(sdist: Path, *, thorough: bool) -> str:
     """Return an sdist's PKG-INFO; empty if it has none."""
     if sdist.suffix != ".zip":
         return read_tar_member(sdist, _is_information, thorough=thorough).decode("utf-8", "replace")
-    with sound_zip(sdist) as archive:
-        found = next(filter(_is_information, archive.files), None)
+    with open_zip(sdist) as archive:
+        found = next(filter(_is_information, list_zip_files(archive)), None)
         return archive.read(found).decode("utf-8", "replace") if found else ""
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from fastinstall.core import files, foreign
+from fastinstall.core import files, foreign, rights
 from fastinstall.journal.entries import Adding
 from fastinstall.journal.remembered_directories import record
 from fastinstall.journal.store import JournalStore
@@ -118,15 +118,16 @@ def _is_as_before(content: bytes, adding: Adding) -> bool:
 def _write(store: JournalStore, adding: Adding, content: bytes) -> None:
     """Write the file by a draft beside it, whose name the journal knows."""
     live, draft = store.prefix / adding.path, store.prefix / adding.draft
-    files.make_directories(live.parent)
-    mode = live.stat().st_mode & 0o7777 if live.exists() else 0o644
+    rights.make_given_directories(live.parent)
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
-        stream.flush()
-        os.fchmod(stream.fileno(), mode)
-        os.fsync(stream.fileno())
+    if live.exists():
+        files.copy_rights(live, draft)
+    else:
+        rights.give_entry(draft, rights.read_rights(live.parent))
+    files.sync_tree(draft)
     os.replace(draft, live)
     files.sync_directory(live.parent)
 

@@ -33,7 +33,7 @@ def carry(revisions: bytes, kept: Path, like: Path) -> None:
     content = foreign.read_bytes(kept)
     if content.endswith(revisions):
         return
-    files.write_bytes(kept, content + revisions, mode=kept.stat().st_mode & 0o777)
+    files.write_bytes(kept, content + revisions, like=kept)
     os.utime(kept, ns=(like.stat().st_atime_ns, like.stat().st_mtime_ns))
 
 

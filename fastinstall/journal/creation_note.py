@@ -58,8 +58,8 @@ def creation_interruption(prefix: Path) -> Interruption | None:
     file = prefix / CREATION
     if not file.is_file():
         return None
-    cut = UnfinishedRun.END if (prefix / RECEIPT).is_file() else UnfinishedRun.CREATION
-    return Interruption(cut=cut, verb="setup", at=str(_read(prefix).get("at", "")), file=file)
+    kind = UnfinishedRun.CLEANUP if (prefix / RECEIPT).is_file() else UnfinishedRun.CREATION
+    return Interruption(kind=kind, verb="setup", at=str(_read(prefix).get("at", "")), file=file)
 
 
 def find_unknown_entries(prefix: Path) -> tuple[str, ...]:

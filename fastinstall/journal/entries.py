@@ -12,7 +12,7 @@ import json
 from fastinstall.core.codec import decode, encode
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.core.parsing import json_data
-from fastinstall.core.values import immutable, keyed
+from fastinstall.core.values import immutable
 from fastinstall.journal.remembered_directories import Directory
 from fastinstall.model.move import Move
 from fastinstall.model.stored_documents import refuse_other_schema
@@ -30,7 +30,7 @@ class ExternalChange:
 
     copies: tuple[str, ...]
     appearing: tuple[str, ...]
-    own_places: tuple[str, ...] = keyed("grounds", default=())
+    own_places: tuple[str, ...] = ()
 
 
 @immutable
@@ -67,7 +67,7 @@ class ExternalChangeBegun:
     area: str
     copies: tuple[Copied, ...]
     appearing: tuple[str, ...]
-    own_places: tuple[str, ...] = keyed("grounds")
+    own_places: tuple[str, ...]
     records: tuple[str, ...]
     created: tuple[str, ...]
     directories: tuple[Directory, ...]
@@ -97,7 +97,7 @@ SCHEMA = "fastinstall.journal/1"
 
 
 @immutable
-class SpreadDirectory:
+class TreeDirectory:
     """A directory of a tree that is moved file by file.
 
     Attributes:
@@ -122,11 +122,10 @@ class TransactionBegun:
         work: where its `stage` and `aside` lie.
         created: directories of ours that did not exist, outermost first.
         directories: those whose entries change, as they were.
-        verb: what was called ("guard remove"), for as long as no directory holds the plan; empty if an older one did
-            not note it.
-        tool_version: of the fastinstall that writes the journal; empty if an older one did not note it.
+        verb: what was called ("guard remove"), for as long as no directory holds the plan.
+        tool_version: of the fastinstall that writes the journal.
         home: the prefix in hexadecimal, which no program finds that replaces it in texts, as `conda create --clone`
-            does; empty if an older fastinstall did not note it.
+            does.
         schema: of the journal. An event that undoing has to heed and that today's readers do not know bears a name
             that they refuse; whatever changes what today's events mean takes another number.
     """
@@ -137,9 +136,9 @@ class TransactionBegun:
     work: str
     created: tuple[str, ...]
     directories: tuple[Directory, ...]
-    verb: str = ""
-    tool_version: str = ""
-    home: str = ""
+    verb: str
+    tool_version: str
+    home: str
     schema: str = SCHEMA
 
 
@@ -174,7 +173,7 @@ class Moved:
 
 
 @immutable
-class Spreading:
+class MovingTree:
     """A tree that cannot be renamed as a whole is about to be moved file by file.
 
     Attributes:
@@ -185,11 +184,11 @@ class Spreading:
 
     source: str
     target: str
-    directories: tuple[SpreadDirectory, ...]
+    directories: tuple[TreeDirectory, ...]
 
 
 @immutable
-class Spread:
+class MovedTree:
     """The tree announced last has been moved."""
 
 
@@ -264,8 +263,8 @@ Entry = (
     | Moved
     | ExternalChangeBegun
     | ExternalChangeEnded
-    | Spreading
-    | Spread
+    | MovingTree
+    | MovedTree
     | Adding
     | Committing
     | Committed
@@ -276,14 +275,14 @@ _ENTRIES: dict[str, type[Entry]] = {
     "begun": TransactionBegun,
     "moving": Moving,
     "moved": Moved,
-    "engaging": ExternalChangeBegun,
-    "engaged": ExternalChangeEnded,
-    "spreading": Spreading,
-    "spread": Spread,
+    "external-change-begun": ExternalChangeBegun,
+    "external-change-ended": ExternalChangeEnded,
+    "moving-tree": MovingTree,
+    "moved-tree": MovedTree,
     "adding": Adding,
     "committing": Committing,
     "committed": Committed,
-    "yielding": Conceding,
+    "conceding": Conceding,
     "undoing": Undoing,
 }
 _EVENTS = {cls: event for event, cls in _ENTRIES.items()}
@@ -314,9 +313,7 @@ def parse_entry_line(line: str, *, where: str, version: str = "") -> Entry:
     if not isinstance(event, str):
         raise DocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}")
     if event == _EVENTS[TransactionBegun]:
-        refuse_other_schema(
-            "journal", data.get("schema", SCHEMA), file=where, version=str(data.get("tool_version", ""))
-        )
+        refuse_other_schema("journal", data.get("schema"), file=where, version=str(data.get("tool_version", "")))
     if event not in _ENTRIES:
         raise LaterDocumentError(where, "event", f"expected one of {', '.join(_ENTRIES)}", version=version)
     return decode(_ENTRIES[data.pop("event")], data, file=where, strict=False)

@@ -161,8 +161,8 @@ def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
 def list_returning(item: LocatedExternalChange, stands: Callable[[str], bool] | None = None) -> dict[str, Path]:
     """Return what has to come back, with its copy.
 
-    What the program left as it was is somebody else's to change since, unless it is gone: then its package, whose
-    record comes back, would lack it. Bytecode comes back always, since Python may have written it again.
+    A file that the program did not change may have been changed by others since, and stays. If it is gone it comes
+    back, because its package would lack it. Bytecode always comes back, since Python may have written it again.
 
     Args:
         item: located, and not undone yet.

@@ -142,7 +142,8 @@ def bytecode(prefix: Path, module: str) -> tuple[str, ...]:
 def _digest_with_prefix_restored(path: Path, key: str, known: KnownFiles) -> str:
     """Return the digest that a file had before a copy of the environment was made and the prefix replaced.
 
-    Source: `clone_env` in conda's misc.py, which does so in whatever is UTF-8; conda-pack does with what it knows.
+    Source: `clone_env` in conda's misc.py replaces the prefix in every UTF-8 file, conda-pack in files whose records
+    have a placeholder.
     """
     prefix, tail = os.fsencode(path)[: -len(os.fsencode(key))], os.fsencode(path)[-len(os.fsencode(key)) :]
     if not known.of(key) or tail != os.fsencode(key) or path.is_symlink() or not path.is_file():

@@ -10,7 +10,7 @@ A transaction whose journal cannot be read would stop all others: it is moved ou
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastinstall.core import files
+from fastinstall.core import files, rights
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, LaterDocumentError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.refused_writes import advice, reason
@@ -99,7 +99,7 @@ def move_damaged_transaction_away(store: JournalStore, damaged: Unreadable) -> P
     refuse_outside(store.prefix, (store.relative(home),))
     target = find_free_place(home / "transaction")
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        rights.make_given_directories(home)
         files.rename(store.directory(damaged.transaction), target)
         for directory in (store.transactions_directory, home, home.parent, home.parent.parent):
             files.sync_directory(directory)

@@ -9,7 +9,6 @@
         guard-events.jsonl{,.1}         what the start-up guard reported, and the file before that one
         kept/<id>/                      foreign content that a rollback moved out of the way
         kept/<id>/transaction/          an unreadable transaction, put away by `rollback --forget <id>`
-        project                         the directory of the project that is pinned to what is in place
 
 Everything there is fastinstall's; nothing of the environment's own lies there. While an environment is being made, a
 note of that lies in the environment's directory itself.
@@ -25,7 +24,6 @@ SHARE = "share"
 ROOT = "share/fastinstall"
 RECEIPT = "share/fastinstall/receipt.json"
 TRANSACTIONS = "share/fastinstall/tx"
-PROJECT = "share/fastinstall/project"
 EVENTS = "share/fastinstall/guard-events.jsonl"
 EVENTS_BEFORE = "share/fastinstall/guard-events.jsonl.1"
 KEPT = "share/fastinstall/kept"

@@ -15,9 +15,9 @@ from fastinstall.journal.entries import (
     ExternalChangeBegun,
     ExternalChangeEnded,
     Moved,
+    MovedTree,
     Moving,
-    Spread,
-    Spreading,
+    MovingTree,
     TransactionBegun,
     Undoing,
     parse_entry_line,
@@ -144,10 +144,10 @@ class Log:
         return next((entry for entry in self.entries if isinstance(entry, Committing)), None)
 
     @property
-    def unfinished_spread(self) -> Spreading | None:
+    def unfinished_tree_move(self) -> MovingTree | None:
         """The tree that was being moved file by file when the process died."""
-        spreads = [entry for entry in self.entries if isinstance(entry, Spreading | Spread)]
-        return spreads[-1] if spreads and isinstance(spreads[-1], Spreading) else None
+        moves = [entry for entry in self.entries if isinstance(entry, MovingTree | MovedTree)]
+        return moves[-1] if moves and isinstance(moves[-1], MovingTree) else None
 
 
 def parse_journal(text: str, *, file: PurePath) -> Log:

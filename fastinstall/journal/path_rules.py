@@ -11,7 +11,6 @@ from pathlib import Path, PurePath
 
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.messages import quote
-from fastinstall.core.values import get_key
 from fastinstall.journal.conda_revisions import HISTORY
 from fastinstall.journal.entries import (
     Adding,
@@ -20,7 +19,7 @@ from fastinstall.journal.entries import (
     ExternalChangeBegun,
     ExternalChangeEnded,
     Moving,
-    Spreading,
+    MovingTree,
     TransactionBegun,
 )
 from fastinstall.journal.layout import KEPT, ROOT, TRANSACTIONS
@@ -85,7 +84,7 @@ _PATHS: dict[type, tuple[str, ...]] = {
     Moving: ("directories.path", "created", "moves.live", "manifest"),
     ExternalChangeBegun: ("directories.path", "created", "copies.path", "appearing", "own_places", "records"),
     ExternalChangeEnded: ("manifest", "untouched", "removed"),
-    Spreading: ("source", "target", "directories.path"),
+    MovingTree: ("source", "target", "directories.path"),
     Adding: ("directories.path", "path", "draft"),
     Conceding: ("paths", "dropped"),
 }
@@ -103,12 +102,12 @@ def list_entry_paths(entry: Entry, places: Mapping[type, tuple[str, ...]] = _PAT
     """Yield every path of an entry that is relative to the prefix, with its key."""
     for place in places.get(type(entry), ()):
         name, _, inner = place.partition(".")
-        key, value = get_key(type(entry).__dataclass_fields__[name]), getattr(entry, name)
+        value = getattr(entry, name)
         if isinstance(value, str):
-            yield key, value
+            yield name, value
             continue
         for index, each in enumerate(value):
-            yield (f"{key}[{index}].{inner}", getattr(each, inner)) if inner else (f"{key}[{index}]", each)
+            yield (f"{name}[{index}].{inner}", getattr(each, inner)) if inner else (f"{name}[{index}]", each)
 
 
 def _refuse_other_place(begun: TransactionBegun, file: PurePath) -> None:
@@ -134,13 +133,13 @@ def _list_touched_directories(prefix: Path, log: Log) -> Iterator[str]:
         for key, path in list_entry_paths(entry):
             if isinstance(entry, Moving) and key.startswith("manifest"):
                 continue  # moved as a whole and read at most; where it goes, a link to elsewhere may have stood before
-            whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, Spreading)
+            whole = key.startswith(("directories", "created", "removed")) and not isinstance(entry, MovingTree)
             yield path if whole or path == HISTORY or isinstance(entry, Adding) else _get_parent(path)
             if path.endswith(".py"):
                 yield f"{_get_parent(path)}/{_CACHE}"
         for _, path in list_entry_paths(entry, _WORKPLACE_PATHS):
             yield _get_parent(f"{begun.work}/{path}")
-        if isinstance(entry, Spreading):
+        if isinstance(entry, MovingTree):
             yield from (f"{top}/{each.path}" for top in (entry.source, entry.target) for each in entry.directories)
         if isinstance(entry, ExternalChangeBegun):
             for pattern in entry.own_places:

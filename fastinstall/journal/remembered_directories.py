@@ -22,13 +22,13 @@ class Directory:
         path: relative to the prefix.
         mtime_ns: its modification time, nanoseconds since the epoch.
         names: a digest of its entries' names.
-        mode: its permission bits; 0 where an older journal did not note them.
+        mode: its permission bits.
     """
 
     path: str
     mtime_ns: int
     names: str
-    mode: int = 0
+    mode: int
 
 
 def record(prefix: Path, paths: Iterable[str]) -> tuple[Directory, ...]:

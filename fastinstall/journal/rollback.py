@@ -16,8 +16,9 @@ from fastinstall.core.refused_writes import reason
 from fastinstall.core.values import immutable
 from fastinstall.journal import transaction_directories
 from fastinstall.journal.foresee import foresee_undo
-from fastinstall.journal.snapshot import find_loose_interruptions
+from fastinstall.journal.snapshot import find_loose_interruptions, find_stray_interruptions
 from fastinstall.journal.store import JournalStore, TransactionInfo
+from fastinstall.journal.strays import remove_strays
 from fastinstall.journal.undo import UndoResult, UndoTerms, make_foreign_refusal, undo
 from fastinstall.model.history import Interruption, Phase, UnfinishedRun
 from fastinstall.model.receipt import Receipt
@@ -119,9 +120,9 @@ def recover(store: JournalStore, *, force: bool = False, foreign_entries: tuple[
         store.transactions()  # for what it raises
         return cleaned_up
     terms = UndoTerms(reason="interrupted", force=force, foreign_entries=foreign_entries)
-    cut = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
+    kind = UnfinishedRun.ROLLBACK if info.committed else UnfinishedRun.SETUP
     file = store.journal(info.id).file
-    interruption = Interruption(cut=cut, verb=info.title.verb, at=info.at, file=file, id=info.id)
+    interruption = Interruption(kind=kind, verb=info.title.verb, at=info.at, file=file, id=info.id)
     return Recovered(interruption=interruption, undone=undo(store, info.id, terms))
 
 
@@ -197,9 +198,11 @@ def _find_unfinished(infos: Sequence[TransactionInfo]) -> TransactionInfo | None
 
 def _clean_up(store: JournalStore) -> Recovered | None:
     """Clear away what is left of making or removing directories; returns the newest of that."""
-    found = sorted(find_loose_interruptions(store.prefix), key=lambda each: each.id)
+    leftovers = (*find_stray_interruptions(store.prefix), *find_loose_interruptions(store.prefix))
+    found = sorted(leftovers, key=lambda each: each.id)
     try:
         transaction_directories.clean_up_transaction_directories(store)
+        remove_strays(store.prefix)
     except OSError as error:
         message = f"{reason(error, store.prefix)}: left over from an interrupted run, and could not be removed"
         look = f"ls -ld {quote(error.filename or store.prefix)}"

@@ -17,19 +17,19 @@ from fastinstall.core.values import immutable
 from fastinstall.journal.creation_note import creation_interruption
 from fastinstall.journal.layout import JOURNAL, LOOSE, PLAN, RECEIPT, ROOT, SHARE, TRANSACTIONS, split_whole_lines
 from fastinstall.journal.receipt_file import read_receipt
+from fastinstall.journal.strays import is_stray, list_strays
 from fastinstall.model.history import EnvironmentHistory, Interruption, UnfinishedRun, Unreadable
 from fastinstall.model.stored_documents import refuse_other_schema
 
 EVENTS = frozenset(
     {
-        *("begun", "moving", "moved", "engaging", "engaged", "spreading", "spread", "adding"),
-        *("committing", "committed", "yielding", "undoing"),
+        *("begun", "moving", "moved", "moving-tree", "moved-tree", "external-change-begun", "external-change-ended"),
+        *("adding", "committing", "committed", "conceding", "undoing"),
     }
 )
 """The events of journals that this version knows; `entries` has a value for each."""
 
 _BEGUN, _COMMITTED, _UNDOING = "begun", "committed", "undoing"
-_SCHEMA = "fastinstall.journal/1"
 
 
 def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory:
@@ -41,9 +41,10 @@ def read_environment_history(prefix: Path, *, sized: bool) -> EnvironmentHistory
     summaries = sorted(_summarize_journals(prefix), key=lambda each: each.sequence, reverse=True)
     holding = tuple(each for each in summaries if each.is_readable and each.holds)
     making = creation_interruption(prefix)
-    cut = (*_list_unfinished(summaries), *find_loose_interruptions(prefix), *((making,) if making is not None else ()))
+    leftovers = (*find_loose_interruptions(prefix), *find_stray_interruptions(prefix))
+    interruptions = (*_list_unfinished(summaries), *leftovers, *((making,) if making is not None else ()))
     return EnvironmentHistory(
-        interruptions=cut if cut and not is_at_work(prefix) else (),
+        interruptions=interruptions if interruptions and not is_at_work(prefix) else (),
         unreadable=(*_describe_damaged_journals(summaries), *_find_unreadable_receipt(prefix)),
         setups=tuple(each.id for each in holding),
         held_bytes=_measure_held_bytes(holding) if sized else None,
@@ -81,20 +82,16 @@ def title_of(directory: Path) -> Title:
 
 
 def find_verb(plan: Mapping[str, object]) -> str:
-    """Return what was called, as a plan says it.
-
-    A plan of an earlier fastinstall does not say it; that of a guard bears it as its summary.
-    """
-    verb, summary = plan.get("verb"), plan.get("summary")
-    if isinstance(verb, str) and verb:
-        return verb
-    return summary if isinstance(summary, str) and summary.startswith("guard ") else "setup"
+    """Return what was called, as a plan says it; empty if it does not."""
+    verb = plan.get("verb")
+    return verb if isinstance(verb, str) else ""
 
 
-def find_unfinished_transaction(past: EnvironmentHistory) -> str | None:
+def find_unfinished_transaction(history: EnvironmentHistory) -> str | None:
     """Return the newest transaction that neither committed nor was undone to its end, by its identifier."""
-    cuts = (each.id for each in past.interruptions if each.cut in (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK))
-    return next(cuts, None)
+    kinds = (UnfinishedRun.SETUP, UnfinishedRun.ROLLBACK)
+    unfinished = (each.id for each in history.interruptions if each.kind in kinds)
+    return next(unfinished, None)
 
 
 def is_at_work(prefix: Path) -> bool:
@@ -209,8 +206,7 @@ def refuse_later(events: Iterable[dict[str, Any]], file: Path) -> None:
     for number, event in enumerate(events, start=1):
         if number == 1:
             version = str(event.get("tool_version", ""))
-            schema = event.get("schema", _SCHEMA)  # the first ones did not say it
-            refuse_other_schema("journal", schema, file=f"{file}:1", version=version)
+            refuse_other_schema("journal", event.get("schema"), file=f"{file}:1", version=version)
         if event["event"] not in EVENTS:
             raise LaterDocumentError(f"{file}:{number}", "event", f"{event['event']!r} is not known", version=version)
 
@@ -228,18 +224,26 @@ def _parse_event(line: str, where: str) -> dict[str, Any]:
 def _list_unfinished(summaries: Iterable[_JournalSummary]) -> Iterator[Interruption]:
     for each in summaries:
         if each.is_readable and not each.holds:
-            cut = UnfinishedRun.ROLLBACK if _COMMITTED in each.events else UnfinishedRun.SETUP
+            kind = UnfinishedRun.ROLLBACK if _COMMITTED in each.events else UnfinishedRun.SETUP
             verb = title_of(each.file.parent).verb
-            yield Interruption(cut=cut, verb=verb, at=each.at, file=each.file, id=each.id)
+            yield Interruption(kind=kind, verb=verb, at=each.at, file=each.file, id=each.id)
 
 
 def find_loose_interruptions(prefix: Path) -> Iterator[Interruption]:
     """Yield what is left of transactions whose directories were being made or removed."""
     for file in find_loose_journals(prefix):
         summary = _summarize_journal(file)
-        cut = UnfinishedRun.END if {_COMMITTED, _UNDOING} & summary.events else UnfinishedRun.BEGINNING
+        kind = UnfinishedRun.CLEANUP if {_COMMITTED, _UNDOING} & summary.events else UnfinishedRun.PREPARATION
         found = re.fullmatch(LOOSE, file.name)
-        yield Interruption(cut=cut, verb=summary.verb, at=summary.at, file=file, id=found[1] if found else summary.id)
+        yield Interruption(kind=kind, verb=summary.verb, at=summary.at, file=file, id=found[1] if found else summary.id)
+
+
+def find_stray_interruptions(prefix: Path) -> Iterator[Interruption]:
+    """Yield directories of ended transactions that a process has made again (`strays`)."""
+    for directory in list_strays(prefix):
+        begun = re.match(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-", directory.name)
+        at = "{}-{}-{}T{}:{}:{}Z".format(*begun.groups()) if begun else ""
+        yield Interruption(kind=UnfinishedRun.CLEANUP, verb="", at=at, file=directory, id=directory.name)
 
 
 def find_loose_journals(prefix: Path) -> Iterator[Path]:
@@ -251,9 +255,9 @@ def find_loose_journals(prefix: Path) -> Iterator[Path]:
 
 
 def _describe_damaged_journals(summaries: Iterable[_JournalSummary]) -> Iterator[Unreadable]:
-    """Yield damaged journals; an empty directory holds nothing, and is nobody's way back."""
+    """Yield damaged journals; a directory of bytecode alone is nobody's way back."""
     for each in summaries:
-        if each.error is not None and any(each.file.parent.iterdir()):
+        if each.error is not None and not is_stray(each.file.parent):
             yield unreadable(each.error, each.file, each.id)
 
 
@@ -265,8 +269,6 @@ def _find_unreadable_receipt(prefix: Path) -> Iterator[Unreadable]:
 
 
 def _find_stack(plan: dict[str, Any]) -> str:
-    steps = plan.get("steps")
-    found = (step for step in steps if isinstance(step, dict)) if isinstance(steps, list) else ()
-    build = next((step for step in found if step.get("kind") == "build"), {})
-    parts = (build.get("distribution"), build.get("version"))
+    build = plan.get("build")
+    parts = (build.get("distribution"), build.get("version")) if isinstance(build, dict) else ()
     return " ".join(part for part in parts if isinstance(part, str))

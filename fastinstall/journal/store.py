@@ -18,6 +18,7 @@ from fastinstall.journal.layout import JOURNAL, RECEIPT, ROOT, TRANSACTIONS
 from fastinstall.journal.log import Act, Log
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import Title, sequence_in, title_of, unreadable
+from fastinstall.journal.strays import is_stray
 from fastinstall.model.history import Phase, Unreadable
 from fastinstall.model.receipt import Receipt
 
@@ -95,8 +96,8 @@ class JournalStore:
         return tuple(sorted(infos, key=attrgetter("sequence"), reverse=True))
 
     def unreadable(self) -> tuple[Unreadable, ...]:
-        """Return directories of transactions whose journal cannot be read, or is gone; an empty one holds nothing."""
-        found = (self._read_or_report(directory) for directory in self._list_directories() if any(directory.iterdir()))
+        """Return directories of transactions whose journal cannot be read, or is gone; strays are left out."""
+        found = (self._read_or_report(directory) for directory in self._list_directories() if not is_stray(directory))
         return tuple(each for each in found if isinstance(each, Unreadable))
 
     def unfinished(self) -> TransactionInfo | None:

@@ -1,6 +1,6 @@
 """A transaction: stage beside the target, record what will move, move it, and commit or undo.
 
-The caller holds the environment's lock (`apply.exclusive.hold_environment_lock`) and has called `recover` before. Each
+The caller holds the environment's lock (`setup.exclusive.hold_environment_lock`) and has called `recover` before. Each
 batch of moves is checked before its first one: possible, and nothing foreign in the way.
 """
 
@@ -13,13 +13,14 @@ from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Self
 
-from fastinstall.core import codec, files, refused_writes
+from fastinstall.core import codec, files, refused_writes, rights
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
 from fastinstall.journal import additions, external_changes, moves, remembered_directories, transaction_directories
 from fastinstall.journal.entries import Committed, Committing, ExternalChange, Moved, Moving, TransactionBegun
 from fastinstall.journal.fingerprints import fingerprint
+from fastinstall.journal.held_directories import hold_parents
 from fastinstall.journal.mover import Mover
 from fastinstall.journal.path_rules import refuse_outside
 from fastinstall.journal.receipt_file import receipt_data
@@ -28,7 +29,7 @@ from fastinstall.journal.store import JournalStore
 from fastinstall.journal.undo import undo_open_transaction
 from fastinstall.model.move import Move, MoveKind
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields
+from fastinstall.model.stored_documents import keep_unknown_keys
 
 _REQUIRED = {MoveKind.OUT: (True, False), MoveKind.IN: (False, True), MoveKind.EXCHANGE: (True, True)}
 """Whether something must stand at `live` and at `kept` before a move."""
@@ -92,6 +93,7 @@ class Transaction:
         self._journal = store.journal(begun.id)
         self._over = False
         self._changes = itertools.count()
+        self._made: dict[Path, None] = {}
 
     def perform(self, planned: Sequence[Move]) -> None:
         """Announce the moves, make what comes in durable, then move, one right after the other.
@@ -101,11 +103,14 @@ class Transaction:
                 this call has happened.
             FailedError: a move failed; the caller undoes.
         """
+        self._give_rights(planned)
         moving = announce(planned, prefix=self._store.prefix, work=self.work, begun=self._begun)
         self._journal.append(moving)
         # These have to be there, and to outlive a power failure, before something of before goes there.
-        kept = ((self.work / move.kept).parent for move in planned)
-        for place in (*(self._store.prefix / path for path in moving.created), *kept):
+        for path in moving.created:
+            rights.make_given_directories(self._store.prefix / path)
+        for place in ((self.work / move.kept).parent for move in planned):
+            self._made |= dict.fromkeys((place, *(each for each in place.parents if self.work in each.parents)))
             files.make_directories(place)
         items = moves.locate_moves(moving, self._store.prefix, self.work)
         window_ns = self._move(items)
@@ -142,7 +147,7 @@ class Transaction:
             FailedError: a path of the external change lies outside of the environment; nothing has changed.
             Exception: whatever `act` raises, once what it did is noted; the caller undoes.
         """
-        area = self.aside / f"stretch-{next(self._changes)}"
+        area = self.aside / f"external-change-{next(self._changes)}"
         begun = external_changes.prepare(change, self._store.prefix, area, self.work)
         self._journal.append(begun)
         try:
@@ -218,10 +223,36 @@ class Transaction:
                 self.undo(reason)
             raise
 
+    def _give_rights(self, planned: Sequence[Move]) -> None:
+        """Give what comes in the rights of its place: of the file that it replaces, else of the directory."""
+        for move in planned:
+            live, staged = self._store.prefix / move.live, self.work / move.kept
+            if move.kind is MoveKind.OUT or not os.path.lexists(staged):
+                continue
+            with hold_parents(self._store.home, staged) as (held,):
+                if live.is_file() and not live.is_symlink() and not staged.is_symlink():
+                    files.copy_rights(live, held)
+                else:
+                    rights.give_tree(held, rights.read_rights(_find_directory(live.parent)))
+
+    def _give_away_directories(self) -> None:
+        """Let the environment's owner undo this: what root has made for the transaction gets the rights of its place.
+
+        Not what lies in `stage` and `aside`: it keeps the rights that it had where it comes from.
+        """
+        own = self._store.directory(self.id)
+        made = dict.fromkeys((*self._made, self.stage, self.aside, self.work, own))
+        loose = (path for path in own.iterdir() if path.is_file() and not path.is_symlink())
+        for path in sorted((*loose, *made), key=lambda path: -len(path.parts)):
+            place = own.parent if path.is_relative_to(own) else self.work.parent
+            with hold_parents(self._store.home, path) as (held,):
+                rights.give_entry(held, rights.read_rights(place))
+
     def _replace_receipt(self, at: str) -> None:
         """Keep the current receipt here, and put the next one in its place, if there is one."""
         own, current = self._store.directory(self.id), self._store.receipt_file
         upcoming = own / "next-receipt.json"
+        self._give_away_directories()
         self._journal.append(Committing(replaces=current.exists()))
         if current.exists():
             files.rename(current, own / "previous-receipt.json")
@@ -241,7 +272,7 @@ class Transaction:
             return document
         if before is None or before.get("id") != receipt.id:
             return document
-        return dict(keep_unknown_keys(migrate_fields("receipt", before), document))
+        return dict(keep_unknown_keys(before, document))
 
     def _move(self, items: tuple[moves.LocatedMove, ...]) -> int:
         mover = Mover(self._store, self._journal)
@@ -282,6 +313,11 @@ def announce(planned: Sequence[Move], *, prefix: Path, work: Path, begun: Transa
         directories=remembered_directories.record(prefix, (path for path in changing if path not in remembered)),
         manifest=manifest,
     )
+
+
+def _find_directory(path: Path) -> Path:
+    """Return a directory, or the nearest one above it that is there."""
+    return next(each for each in (path, *path.parents) if each.is_dir())
 
 
 def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) -> EnvironmentDamagedError:

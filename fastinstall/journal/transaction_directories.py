@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from fastinstall import __version__
-from fastinstall.core import codec, files, foreign, refused_writes, signals
+from fastinstall.core import codec, files, foreign, refused_writes, rights, signals
 from fastinstall.core.errors import DocumentError, EnvironmentDamagedError, RefusedError
 from fastinstall.core.messages import quote, recover_command
 from fastinstall.core.secrets import redact_text
@@ -117,9 +117,12 @@ def _find_mount(directory: Path) -> tuple[int, str]:
 
 def _build(store: JournalStore, begun: TransactionBegun, plan: str) -> None:
     _finalize_directories(_make_loose_path(store, begun).parent)
+    own = f"{TRANSACTIONS}/{begun.id}"
     made = dict.fromkeys((*begun.created, begun.work, f"{begun.work}/stage", f"{begun.work}/aside"))
     for path in made:
         (store.prefix / path).mkdir()
+        if path in begun.created[: begun.created.index(own)]:
+            rights.give_new_directory(store.prefix / path)
     files.write_text(store.directory(begun.id) / "plan.json", plan)
     _finalize_directories(*((store.prefix / path).parent for path in made))
 

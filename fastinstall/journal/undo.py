@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from fastinstall.core import files, refused_writes, signals
+from fastinstall.core import files, refused_writes, rights, signals
 from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.core.messages import listing, quote, recover_command
-from fastinstall.core.package_managers import CONDA, RATTLER, RunningProgram, change_of
+from fastinstall.core.package_managers import CONDA, WORKER, names_prefix, recognise_command
 from fastinstall.core.process_table import PROCESSES, commands
 from fastinstall.core.values import immutable
 from fastinstall.journal import conda_records, moves, transaction_directories
@@ -43,7 +43,7 @@ from fastinstall.model.request import Risk
 
 _NAMED = 20
 """The most paths that a refusal lists."""
-_ENGINES = (*CONDA, RATTLER)
+_ENGINES = (*CONDA, WORKER)
 """What a setup calls; each gets the environment as a path."""
 
 
@@ -195,8 +195,8 @@ def refuse_during_external_change(prefix: Path, processes: Path = PROCESSES) -> 
         RefusedError: one does; named by its number.
     """
     for number, words in commands(processes):
-        change = change_of(RunningProgram(number=number, words=words))
-        if change is not None and change.tool in _ENGINES and prefix in map(Path, change.places):
+        command = recognise_command(words)
+        if command is not None and command.tool in _ENGINES and names_prefix(words, prefix):
             raise RefusedError(
                 f"{prefix}: process {number} still changes packages there, for a setup that was killed",
                 hint=f"wait until it has ended, then run the same command again: ps -p {number}",
@@ -277,7 +277,7 @@ def _announce(journal: Journal, log: Log, reason: str) -> None:
 
 
 def _put_away(source: Path, target: Path, mover: Mover) -> Path:
-    files.make_directories(target.parent)
+    rights.make_given_directories(target.parent)
     mover.move(source, target)
     files.sync_directory(target.parent)
     return target
@@ -313,7 +313,7 @@ def _make_incomplete_undo_error(store: JournalStore, identifier: str, error: OSE
 
 
 def _is_taken_over(store: JournalStore, identifier: str) -> bool:
-    """Return whether an installer has replaced or removed what a transaction brought in, once all was moved."""
+    """Return whether an installer has replaced or removed what a transaction that made all its moves brought in."""
     log = store.journal(identifier).read()
     if log.begun is None or log.undoing is not None:
         return False

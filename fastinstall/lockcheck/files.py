@@ -43,7 +43,7 @@ def check_locks(files: Sequence[Path], *, machine: str = "") -> verdict.LockRepo
             raise UsageError(f"{file}: not a supported requirement or lock file", hint=f"known are {KNOWN}; {EXPORT}")
         named.append(verdict.LockedFile(file=file, kind=kind))
         for finding in _check_file(kind, file, text, machine or os.uname().machine):
-            found.setdefault((str(finding.file), finding.line, finding.says), finding)
+            found.setdefault((str(finding.file), finding.line, finding.excerpt), finding)
     status = max((finding.status for finding in found.values()), key=lambda each: each.gravity, default=Status.OK)
     return verdict.LockReport(status=status, files=tuple(named), findings=tuple(found.values()))
 

@@ -61,7 +61,7 @@ def read_tables(text: str, file: PurePath, key: str = "package") -> Iterator[Loc
             told = f"{package['name']} {version}".strip()
             yield LockEntry(
                 name=name,
-                says=f"{told} @ {file_name(source)}" if source else told,
+                excerpt=f"{told} @ {file_name(source)}" if source else told,
                 line=line,
                 first=first,
                 version=version,
@@ -164,7 +164,7 @@ def _read_conda_item(item: YamlNode) -> Iterator[LockEntry]:
     if name in PROVIDERS:
         version, build = _split_bounds(bounds_of(spec))
         yield LockEntry(
-            name=name, says=spec, line=item.line, last=item.last, version=version, build=build, is_conda=True
+            name=name, excerpt=spec, line=item.line, last=item.last, version=version, build=build, is_conda=True
         )
 
 
@@ -243,7 +243,7 @@ def _read_package(first: int, words: _Words, source: str, line: int, *, is_conda
     if name in PROVIDERS and machines:
         yield LockEntry(
             name=name,
-            says=told,
+            excerpt=told,
             line=line,
             first=first,
             version=version,

@@ -33,11 +33,7 @@ _NAMES: dict[LockKind, str] = {
 """How the path ends, of each kind; those before go first. Sources: PEP 751 (pylock.toml) and each tool's manual."""
 
 
-_KEPT = ".fastinstall"
-"""Where a pin keeps a project's files as they were; nothing is installed from those."""
-
-
-FILES = rf"^(?!(.*/)?\.fastinstall/)(.*/)?({'|'.join(_NAMES.values())})$"
+FILES = rf"^(.*/)?({'|'.join(_NAMES.values())})$"
 """Matches the path of a file that can be judged, with slashes."""
 
 
@@ -58,7 +54,5 @@ def lock_kind_of(path: PurePath) -> LockKind | None:
     >>> lock_kind_of(PurePath("app/requirements-dev.txt")), lock_kind_of(PurePath("app/notes.txt"))
     (<LockKind.REQUIREMENTS: 'requirements'>, None)
     """
-    if _KEPT in path.parts:
-        return None
     kinds = (kind for kind, pattern in _NAMES.items() if re.search(f"(^|/)({pattern})$", path.as_posix()))
     return next(kinds, None)

@@ -6,6 +6,7 @@ Sources: the wheel's file name convention, local version labels (PEP 440), conda
 import re
 
 from fastinstall.core.architecture import LABEL_PATTERN
+from fastinstall.core.version_numbers import parse_version_number
 
 _LABEL = re.compile(rf"[a-z]+(?:\.(?:{LABEL_PATTERN}))+")
 
@@ -46,14 +47,17 @@ def is_our_build(build: str) -> bool:
     return _BUILD.fullmatch(build) is not None
 
 
-def public(version: str) -> str:
-    """Return what two builds of the same version have in common: "13.0" of "13.0.0+simd.v3".
+def is_same_release(one: str, other: str) -> bool:
+    """Tell whether versions differ in a local label at most, in any spelling of PEP 440.
 
-    >>> public("13.0.0+simd.v3")
-    '13'
+    >>> is_same_release("13.0", "13.0.0+simd.v3"), is_same_release("13.0.0-rc.1", "13.0.0")
+    (True, False)
     """
-    released = version.partition("+")[0].strip().lower().removeprefix("v")
-    return re.sub(r"(\.0)+$", "", released)
+    bare, other_bare = (each.partition("+")[0].strip() for each in (one, other))
+    try:
+        return bare == other_bare or parse_version_number(bare) == parse_version_number(other_bare)
+    except ValueError:
+        return False
 
 
 def file_name(source: str) -> str:

@@ -89,7 +89,7 @@ def _report_refused(file: PurePath, line: "_Line", problem: str) -> LockFinding:
     return LockFinding(
         file=file,
         line=line.first,
-        says=line.text[:60],
+        excerpt=line.text[:60],
         status=Status.ERROR,
         message=f"pip rejects the file because of this line: {problem}",
         remedy=Remedy(text="write NAME, NAME==VERSION or NAME @ URL there, or remove the line"),
@@ -100,7 +100,7 @@ def _report_unseen(file: PurePath, line: int, place: str) -> LockFinding:
     return LockFinding(
         file=file,
         line=line,
-        says=place,
+        excerpt=place,
         status=Status.HINT,
         message="the file it includes from there was not checked",
         remedy=Remedy(text="check a local copy of it too"),
@@ -167,7 +167,7 @@ def _read_subject(line: _Line) -> Iterator[LockEntry]:
     if normalise_locked_name(name) in PROVIDERS:
         yield LockEntry(
             name=normalise_locked_name(name),
-            says=says,
+            excerpt=says,
             line=line.first,
             last=line.last,
             version=version,

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 from fastinstall.lockcheck.lock_kinds import LockKind
-from fastinstall.lockcheck.locked_names import archive, bears_our_label, is_our_build, public
+from fastinstall.lockcheck.locked_names import archive, bears_our_label, is_our_build, is_same_release
 from fastinstall.model.finding import Remedy, Status
 
 
@@ -21,7 +21,7 @@ class LockEntry:
 
     Attributes:
         name: the distribution or conda package, normalised ("pillow", "pillow-simd", "pil").
-        says: the place, shortened to what matters ("pillow==13.0.0").
+        excerpt: the place, shortened to what matters ("pillow==13.0.0").
         line: where that stands, from 1.
         first: the line where the entry begins; a comment there, or on the line before, speaks of it. 0: on `line`.
         last: the line where it ends. 0: likewise.
@@ -35,7 +35,7 @@ class LockEntry:
     """
 
     name: str
-    says: str
+    excerpt: str
     line: int
     first: int = 0
     last: int = 0
@@ -55,7 +55,7 @@ class LockFinding:
     Attributes:
         file: as it was named, or included.
         line: number of the line, counted from 1.
-        says: what stands there, shortened.
+        excerpt: what stands there, shortened.
         status: `error` where stock Pillow would come, `hint` where that is not certain.
         message: what an installation would do, in one sentence.
         remedy: what to change, with a command if there is one.
@@ -63,7 +63,7 @@ class LockFinding:
 
     file: PurePath
     line: int
-    says: str
+    excerpt: str
     status: Status
     message: str
     remedy: Remedy
@@ -153,7 +153,7 @@ def judge_entry(entry: LockEntry, file: PurePath, around: VerdictContext) -> Loc
     return LockFinding(
         file=file,
         line=entry.line,
-        says=entry.says,
+        excerpt=entry.excerpt,
         status=Status.ERROR if problem else Status.HINT,
         message=problem or doubt,
         remedy=remedy_for(around.kind, entry, file) if problem else _BESIDE[entry.is_conda],
@@ -188,7 +188,7 @@ def _find_python_problem(entry: LockEntry, around: VerdictContext) -> str:
 
 def _is_met(wanted: str, version: str) -> bool:
     """Tell whether a version of ours is one that is wanted: that very one, or any with its public part."""
-    return wanted in ("", version) or (not bears_our_label(wanted) and public(wanted) == public(version))
+    return wanted in ("", version) or (not bears_our_label(wanted) and is_same_release(wanted, version))
 
 
 def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) -> str:
@@ -198,7 +198,7 @@ def _find_index_problem(entry: LockEntry, version: str, around: VerdictContext) 
     # The branch of a lock for where ours cannot be: no two branches are for the same machine.
     if around.held and entry.marker:
         return ""
-    if version and public(version) not in map(public, around.held):
+    if version and not any(is_same_release(version, held) for held in around.held):
         return f"{version} is stock Pillow: {_BRINGS}"
     return f"its hashes belong to stock Pillow: {_BRINGS}" if entry.hashes and not around.held else ""
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version, contains, is_version
+from fastinstall.model.pixel_changes import PixelChange
 
 
 class Severity(StrEnum):
@@ -57,10 +58,12 @@ class AdvisoryList:
     Attributes:
         schema: version of the file format; always 1.
         advisories: its entries, added to those of each recipe that names the file.
+        pixel_changes: the same for changed results.
     """
 
     schema: int
     advisories: tuple[Advisory, ...]
+    pixel_changes: tuple[PixelChange, ...] = ()
 
 
 GRAVEST_FIRST = (Severity.CRITICAL, Severity.HIGH, Severity.MODERATE, Severity.LOW, Severity.UNRATED)

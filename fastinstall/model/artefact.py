@@ -2,7 +2,7 @@
 
 from dataclasses import field
 
-from fastinstall.core.values import immutable, keyed, published_as
+from fastinstall.core.values import immutable
 from fastinstall.model.request import LinkMode
 
 
@@ -18,7 +18,6 @@ class Artefact:
         sha256: hexadecimal; empty only if the index gives none.
         requires_python: a specifier ("", ">=3.10").
         size: in bytes; 0 if unknown.
-        provenance: unused; plans of earlier versions have it.
         index: the index or the `find-links` of pip's settings that offers it, without credentials; empty for a file
             that somebody named for one run.
         mirrors: further addresses of the same file, tried in order.
@@ -31,7 +30,6 @@ class Artefact:
     sha256: str
     requires_python: str = ""
     size: int = 0
-    provenance: str = ""
     index: str = ""
     mirrors: tuple[str, ...] = ()
 
@@ -61,7 +59,6 @@ class Releases:
     origin: str
 
 
-@published_as("Target")
 @immutable
 class LevelTarget:
     """A CPU level to compile a core for.
@@ -84,7 +81,7 @@ class WheelOrder:
     Attributes:
         recipe: name of the recipe.
         source: the sdist; None with `prebuilt`.
-        without: kernels to leave out, by the recipe's names.
+        left_out: kernels to leave out, by the recipe's names.
         statics: sdists of libraries that are linked into the core, by the recipe's names of the libraries.
         clang: the wheel whose compiler compiles; None with a compiler that is in none.
         base_wheel: the official wheel that carries the core; None: build everything and repair, or link in place.
@@ -100,10 +97,10 @@ class WheelOrder:
 
     recipe: str
     source: Artefact | None
-    without: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     statics: dict[str, Artefact] = field(default_factory=dict)
     clang: Artefact | None = None
-    base_wheel: Artefact | None = keyed("chassis")
+    base_wheel: Artefact | None
     prebuilt: Artefact | None = None
     cached: str = ""
     distribution: str

@@ -19,8 +19,9 @@ PURPOSES = {
     "speed": "speed tables",
     "logs": "logs of builds",
     "manifests": "hashes of what was unpacked",
+    "tmp": "left over from runs that were killed",
 }
-"""Each directory of the cache that may be removed, and what is in it. `tmp` and `locks` belong to runs at work."""
+"""Each directory of the cache that may be removed, and what is in it; of `tmp`, what no run at work has there."""
 
 
 @immutable

@@ -108,6 +108,7 @@ class CondaRevision:
         command: the command line; empty if the history has none.
         linked: installed relevant packages, as "NAME-VERSION-BUILD".
         unlinked: removed relevant packages, likewise.
+        dropped: other packages that it removed and did not install again, likewise.
     """
 
     number: int
@@ -115,6 +116,7 @@ class CondaRevision:
     command: str
     linked: tuple[str, ...]
     unlinked: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
 
 
 @immutable

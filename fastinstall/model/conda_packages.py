@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 from fastinstall.core.architecture import LABEL_PATTERN, architecture_of, level_label
+from fastinstall.core.file_url import file_url
 from fastinstall.elf.cpu import rank
 from fastinstall.model.artefact import WheelOrder
 from fastinstall.model.conda import Conda, CondaPackage
@@ -59,7 +60,7 @@ def plan_stack_package(
         build=f"{label.partition('.')[0] or 'simd'}_{levels}_py{facts.interpreter.abi.removeprefix('cp')}_{number}",
         build_number=preference(build.levels) + number,
         subdir=architecture_of(facts.cpu.architecture).conda_subdir,
-        channel=(facts.environment.prefix / CHANNEL).as_uri(),
+        channel=file_url(facts.environment.prefix / CHANNEL),
         depends=tuple(_list_dependencies(build, facts, microarchitectures, libraries or {})),
         constrains=tuple(f"{name} <0.0.0a" for name in PROVIDERS if name != build.distribution),
     )
@@ -115,7 +116,7 @@ def plan_guard_package(stack: CondaPackage, prefix: PurePath, keeps: tuple[str, 
         version=GUARD_VERSION,
         build="0",
         subdir="noarch",
-        channel=(prefix / CHANNEL).as_uri(),
+        channel=file_url(prefix / CHANNEL),
         depends=keeps,
         constrains=(f"{stack.name} * {stack.build.partition('_')[0]}_*",),
     )

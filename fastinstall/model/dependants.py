@@ -11,7 +11,7 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.conda import Conda, CondaPackage
 from fastinstall.model.conda_packages import is_our_package
-from fastinstall.model.facts import Dependant, Facts
+from fastinstall.model.facts import CondaDependant, Dependant, Facts
 from fastinstall.model.recipe import PROVIDERS
 from fastinstall.model.request import Request
 
@@ -33,6 +33,7 @@ def bounds_of(spec: str) -> str:
 _RELEASE = r"\d+(?:\.\d+)*"
 
 _CLAUSE = re.compile(rf"(?P<sign>[<>=!~]=|[<>=]|)(?P<version>{_RELEASE}(?:(?:a|b|rc)\d+)?)(?P<star>\.?\*)?")
+_VERSION_KEY = re.compile(r"""\[.*?\bversion\s*=\s*(['"]?)(.*?)\1\s*[,\]]""")
 
 
 def build_asked(spec: str) -> tuple[str, str]:
@@ -40,23 +41,35 @@ def build_asked(spec: str) -> tuple[str, str]:
     return name_of_spec(spec), _split_bounds(spec)[1]
 
 
-def version_asked(spec: str) -> tuple[str, str]:
-    """Return the name in a match spec, and its version specifier: ("pillow", ">=9.5,<10").
+def version_asked(spec: str) -> str:
+    """Return the version part of a match spec, as conda writes it: ">=9.5,<10"; empty if every version fits."""
+    keyed = _VERSION_KEY.search(spec)
+    version = keyed[2].replace(" ", "") if keyed is not None else _split_bounds(spec)[0]
+    return "" if version == "*" else version
 
-    The specifier is empty if every version fits, or if Python cannot express it.
+
+def translate_conda_spec(version: str) -> str:
+    """Return the version part of a match spec as a specifier of PEP 440: "==10.*" of "10.*".
+
+    It is empty if Python cannot express it. It is for people and pip: who judges a version asks `meets_conda_spec`.
     """
-    version, found = _split_bounds(spec)[0], []
-    for clause in map(_CLAUSE.fullmatch, version.split(",") if "|" not in version else ()):
+    found = []
+    for clause in map(_CLAUSE.fullmatch, version.split(",") if "|" not in version else ("",)):
         if clause is None:
-            continue
+            return ""
         sign, number, star = clause["sign"], clause["version"], clause["star"]
-        if sign in {"", "="}:
-            found.append(f"=={number}.*" if star or sign else f"=={number}")
-        elif star and sign in {"!=", ">="}:
+        is_release = set(number) <= set("0123456789.")
+        if sign in {"", "="} and (star or sign) and is_release:
+            found.append(f"=={number}.*")
+        elif sign == "" and not star:
+            found.append(f"=={number}")
+        elif star and sign in {"!=", ">="} and is_release:
             found.append(f"{sign}{number}{'.*' if sign == '!=' else ''}")
-        elif not star and (sign != "~=" or "." in number):
+        elif sign != "=" and not star and (sign != "~=" or "." in number):
             found.append(f"{sign}{number}")
-    return name_of_spec(spec), ",".join(found)
+        else:
+            return ""
+    return ",".join(found)
 
 
 def _split_bounds(spec: str) -> tuple[str, str]:
@@ -118,11 +131,16 @@ def conda_dependants(conda: Conda, names: Collection[str]) -> tuple[Dependant, .
     for package in conda.packages:
         if not is_our_package(package) and package.name not in names:
             found += [(package.name, package.version, spec) for spec in (*package.depends, *package.constrains)]
-    asked = ((name, version, *version_asked(spec)) for name, version, spec in found)
+    asked = ((name, version, name_of_spec(spec), version_asked(spec)) for name, version, spec in found)
     return tuple(
-        Dependant(name=name, requirement=f"{wanted}{specifier}", version=version)
-        for name, version, wanted, specifier in dict.fromkeys(asked)
-        if wanted in names and specifier
+        CondaDependant(
+            name=name,
+            requirement=f"{wanted}{translate_conda_spec(versions) or f' {versions}'}",
+            version=version,
+            versions=versions,
+        )
+        for name, version, wanted, versions in dict.fromkeys(asked)
+        if wanted in names and versions
     )
 
 

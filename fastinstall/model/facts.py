@@ -6,9 +6,9 @@ nothing was executed: the static facts do not need it.
 
 import shlex
 from enum import StrEnum
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import ImagingCore, Linkage
 from fastinstall.elf.isa.scan import IsaScan
@@ -35,9 +35,63 @@ class Environment:
         python: its interpreter (not resolved: a venv's symlink is its identity).
     """
 
-    prefix: PurePath
+    prefix: Path
     kind: EnvironmentKind
-    python: PurePath
+    python: Path
+
+
+class ImportSource(StrEnum):
+    """What puts a PIL in front of the one in site-packages."""
+
+    WORKING_DIRECTORY = "working-directory"
+    PYTHONPATH = "PYTHONPATH"
+    USER_SITE = "user-site"
+    STARTUP = "startup-code"
+
+
+@immutable
+class ShadowingPil:
+    """A PIL that programs import instead of the one in site-packages.
+
+    Attributes:
+        location: its file ("/home/me/.local/lib/python3.11/site-packages/PIL/__init__.py"), or its directory if it has
+            no `__init__.py`.
+        source: what puts it in front.
+        entry: the entry of sys.path that has it: a directory or an archive.
+        origin: the file that adds the entry: a `.pth` file, `sitecustomize.py`; empty if none does, or if unknown.
+        remaining: the value of PYTHONPATH without the entry; empty for other sources.
+        version: from its `_version.py`; empty if unknown.
+        distribution: the installed distribution that it belongs to ("pillow"); empty if none.
+    """
+
+    location: str
+    source: ImportSource
+    entry: str
+    origin: str = ""
+    remaining: str = ""
+    version: str = ""
+    distribution: str = ""
+
+    @property
+    def package(self) -> PurePath:
+        """Its directory, or the file that is all of it ("PIL.py")."""
+        location = PurePath(self.location)
+        return location.parent if location.name.startswith("__init__.") else location
+
+    @property
+    def sentence(self) -> str:
+        """A sentence for people."""
+        what = f"Pillow {self.version}" if self.version else "another PIL"
+        match self.source:
+            case ImportSource.WORKING_DIRECTORY:
+                return f"programs started in {self.entry} import {what} from there ({self.package.name})"
+            case ImportSource.USER_SITE:
+                where = f"which {self.origin} of the user site adds" if self.origin else "which is the user site"
+                return f"programs import {what} from {self.entry}, {where}"
+            case ImportSource.PYTHONPATH:
+                return f"programs import {what} from {self.entry}, which is in PYTHONPATH"
+            case ImportSource.STARTUP:
+                return f"programs import {what} from {self.entry}, which code adds when Python starts"
 
 
 @immutable
@@ -62,9 +116,10 @@ class Interpreter:
         cflags: the interpreter's own CFLAGS (sysconfig), for provenance.
         externally_managed: the marker file of PEP 668, if it applies to this target.
         pip_version: of the pip inside the target; None if it has none.
+        shadows: each PIL that programs import instead of the one in site-packages, by files and variables.
     """
 
-    executable: PurePath
+    executable: Path
     implementation: str
     version: str
     abi: str
@@ -73,14 +128,15 @@ class Interpreter:
     libc_version: str
     free_threaded: bool
     extension_suffix: str
-    prefix: PurePath
-    base_prefix: PurePath
-    site_packages: PurePath
-    include: PurePath
+    prefix: Path
+    base_prefix: Path
+    site_packages: Path
+    include: Path
     has_headers: bool
     cflags: str = ""
     externally_managed: PurePath | None = None
     pip_version: str | None = None
+    shadows: tuple[ShadowingPil, ...] = ()
 
     @property
     def minor(self) -> str:
@@ -140,6 +196,7 @@ class Owner:
         files: number of recorded files.
         mismatched: recorded files whose size or hash differs on disk.
         missing: recorded files that are not on disk (without bytecode).
+        checkout: the directory of an editable installation (PEP 610); None for an ordinary one.
     """
 
     distribution: Distribution
@@ -151,29 +208,43 @@ class Owner:
     files: int = 0
     mismatched: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    checkout: PurePath | None = None
 
 
 @immutable
 class Dependant:
-    """An installed distribution that requires one that we would replace.
+    """An installed distribution, or a user's constraint, that requires one that we would replace.
 
     Attributes:
-        name: the distribution that requires it.
+        name: the distribution that requires it; of a constraint, the variable or file that names its file.
         requirement: its requirement, as written in its metadata ("pillow>=8.3.2").
         version: of the distribution that requires it; empty if unknown.
+        constraints: the file of constraints with the requirement, which pip or uv obeys; None for a distribution.
     """
 
     name: str
     requirement: str
     version: str = ""
+    constraints: PurePath | None = None
 
     @property
     def sentence(self) -> str:
         """A sentence for people: "gradio 5.49.1 requires pillow<13"."""
-        return f"{f'{self.name} {self.version}'.strip()} requires {self.requirement}"
+        where = f" ({self.constraints})" if self.constraints is not None else ""
+        return f"{f'{self.name} {self.version}'.strip()}{where} requires {self.requirement}"
 
 
-@published_as("Stack")
+@immutable
+class CondaDependant(Dependant):
+    """A conda package, or a pin of conda's, that only accepts some versions.
+
+    Attributes:
+        versions: those that it accepts, as conda writes and orders them ("12.*|>=13,<14").
+    """
+
+    versions: str
+
+
 @immutable
 class InstalledStack:
     """PIL in site-packages, from files alone.
@@ -188,6 +259,8 @@ class InstalledStack:
         unclaimed: files below `PIL/` that no RECORD names (without bytecode).
         debris: leftovers of an interrupted installer (`~IL`, `~illow-...`).
         dependants: distributions that require what we would replace.
+        hidden: its entries in site-packages that others may not read, though they may read other packages there.
+        of_others: its entries there that the owner of site-packages cannot replace, because they are another user's.
     """
 
     directory: PurePath | None
@@ -199,6 +272,8 @@ class InstalledStack:
     unclaimed: tuple[str, ...] = ()
     debris: tuple[str, ...] = ()
     dependants: tuple[Dependant, ...] = ()
+    hidden: tuple[str, ...] = ()
+    of_others: tuple[str, ...] = ()
 
 
 @immutable
@@ -232,6 +307,8 @@ class Runtime:
         operations: each operation's result, in order.
         mapped_by_import: files mapped after the import, in the loader's order, each once.
         mapped: files mapped at the end, likewise; empty if it died before.
+        is_as_program: whether it looked for PIL with the sys.path of a program, not of an isolated interpreter.
+        shadow: the PIL that a program imports instead of the one in site-packages, which was used; None if none.
     """
 
     imported: bool
@@ -245,6 +322,8 @@ class Runtime:
     operations: tuple[OperationResult, ...] = ()
     mapped_by_import: tuple[PurePath, ...] = ()
     mapped: tuple[PurePath, ...] = ()
+    is_as_program: bool = False
+    shadow: ShadowingPil | None = None
 
 
 OTHER_CORE = " describes "
@@ -408,6 +487,38 @@ class LoadingFacts:
     tunables: str = ""
 
 
+class ObstacleKind(StrEnum):
+    """What stops the renames of a setup."""
+
+    LEADS_OUT = "leads-out"
+    """A directory on the way is a link out of the environment."""
+    IN_THE_WAY = "in-the-way"
+    """A file, or a link to nothing, is where a directory has to be."""
+    MOUNTED = "mounted"
+    """Another filesystem is mounted on what would be replaced."""
+    NOT_WRITABLE = "not-writable"
+    """This user may not write to a directory that is not site-packages."""
+    IMMUTABLE = "immutable"
+    """The file has the flag "immutable" or "append only": chattr(1)."""
+    NOEXEC = "noexec"
+    """Nothing can be run or loaded from the filesystem."""
+
+
+@immutable
+class SetupObstacle:
+    """What stops a setup in an environment, known before it begins.
+
+    Attributes:
+        kind: what it is.
+        place: the path.
+        leads_to: where a link leads; empty for other kinds.
+    """
+
+    kind: ObstacleKind
+    place: PurePath
+    leads_to: str = ""
+
+
 @immutable
 class Facts:
     """Everything that a decision or a check may use.
@@ -417,6 +528,7 @@ class Facts:
         active: the prefixes that the shell says are active, by variable (VIRTUAL_ENV, CONDA_PREFIX).
         tool_prefix: `sys.prefix` of fastinstall itself, which is never the target by accident.
         writable: whether this user may write to the target's site-packages.
+        obstacles: what else would stop a setup.
         frozen: `conda-meta/frozen`, if it protects the environment.
         conda: conda's facts about the environment; None if it is not a conda environment.
         cpu: the processor of this machine, and its features.
@@ -426,7 +538,7 @@ class Facts:
         guard: whether the start-up guard is installed, and its problems.
         pins: our pins that stop tools from replacing the stack.
         interrupted: the identifier of our transaction that neither finished nor was undone.
-        past: the record of our changes, including leftovers of a killed run.
+        history: the record of our changes, including leftovers of a killed run.
         linkage: what a process that imports PIL would load; None if not requested.
         isa: CPU features that PIL's extension modules need, including the core's copies.
         runtime: None if nothing was executed.
@@ -439,6 +551,7 @@ class Facts:
     active: dict[str, PurePath]
     tool_prefix: PurePath
     writable: bool
+    obstacles: tuple[SetupObstacle, ...] = ()
     frozen: PurePath | None = None
     conda: Conda | None = None
     cpu: Cpu
@@ -448,10 +561,25 @@ class Facts:
     guard: GuardState
     pins: tuple[PinState, ...] = ()
     interrupted: str | None = None
-    past: EnvironmentHistory = EnvironmentHistory()
+    history: EnvironmentHistory = EnvironmentHistory()
     linkage: Linkage | None = None
     isa: tuple[IsaScan, ...] = ()
     runtime: Runtime | None = None
     toolchain: Toolchain | None = None
     gpu: Gpu | None = None
     loading: LoadingFacts | None = None
+
+    @property
+    def shadows(self) -> tuple[ShadowingPil, ...]:
+        """Each PIL that programs import instead of the one in site-packages.
+
+        A program's own start knows better than files and variables, but not in which directory programs are started.
+        """
+        known, runtime = self.interpreter.shadows, self.runtime
+        if runtime is None or not runtime.is_as_program:
+            return known
+        here = tuple(shadow for shadow in known if shadow.source is ImportSource.WORKING_DIRECTORY)
+        if runtime.shadow is None:
+            return here
+        location = runtime.shadow.location
+        return *here, next((shadow for shadow in known if shadow.location == location), runtime.shadow)

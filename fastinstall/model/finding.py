@@ -1,12 +1,12 @@
-"""The findings of checks, as values; and how a check words its own: its name and its page are filled in."""
+"""The findings of checks, as values, and what makes them for a check."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+from functools import partialmethod
 from pathlib import PurePath
 from typing import TypedDict, Unpack
 
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable
 from fastinstall.model.facts import Environment
 from fastinstall.model.request import Risk
 
@@ -70,7 +70,13 @@ class Finding:
     verify: str = ""
 
 
+COLUMN = "\t"
+"""Ends a column in a line of evidence that is the row of a table."""
+
 _PAGE = "docs/reference/checks.md"
+
+SURPRISES = "docs/explanation/surprises.md"
+"""The page of surprises: findings that one of them explains link there instead of to their check."""
 
 _SHOWN = 6
 
@@ -82,46 +88,27 @@ class Details(TypedDict, total=False):
     expected: str
     observed: str
     remedy: Remedy | None
+    link: str
     verify: str
 
 
-@dataclass(frozen=True, slots=True)
 class FindingFactory:
-    """Speaks for one check.
+    """Makes the findings of one check: with its name, and a link to its page."""
 
-    Attributes:
-        check: the name of the check, which its findings bear.
-    """
-
-    check: str
-
-    def ok(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Report that all is as it should be."""
-        return self.say(Status.OK, message, **details)
-
-    def hint(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Report that nothing is wrong, but there is something to know or to gain."""
-        return self.say(Status.HINT, message, **details)
-
-    def warning(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Report that it works, but worse than it should, or that it may fail later."""
-        return self.say(Status.WARNING, message, **details)
-
-    def error(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Report that it does not work, or is not what it is taken for."""
-        return self.say(Status.ERROR, message, **details)
-
-    def skipped(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Report that there was nothing to judge."""
-        return self.say(Status.SKIPPED, message, **details)
-
-    def unknown(self, message: str, **details: Unpack[Details]) -> Finding:
-        """Report that it could not be determined."""
-        return self.say(Status.UNKNOWN, message, **details)
+    def __init__(self, check: str) -> None:
+        self.check = check
 
     def say(self, status: Status, message: str, **details: Unpack[Details]) -> Finding:
-        """Word a verdict that was reached elsewhere."""
-        return Finding(check=self.check, status=status, message=message, link=f"{_PAGE}#{self.check}", **details)
+        """Make a finding."""
+        details.setdefault("link", f"{_PAGE}#{self.check}")
+        return Finding(check=self.check, status=status, message=message, **details)
+
+    ok = partialmethod(say, Status.OK)
+    hint = partialmethod(say, Status.HINT)
+    warning = partialmethod(say, Status.WARNING)
+    error = partialmethod(say, Status.ERROR)
+    skipped = partialmethod(say, Status.SKIPPED)
+    unknown = partialmethod(say, Status.UNKNOWN)
 
 
 def shorten_evidence(lines: Iterable[str]) -> tuple[str, ...]:
@@ -130,7 +117,6 @@ def shorten_evidence(lines: Iterable[str]) -> tuple[str, ...]:
     return told if len(told) <= _SHOWN else (*told[:_SHOWN], f"and {len(told) - _SHOWN} more")
 
 
-@published_as("Report")
 @immutable
 class EnvironmentReport:
     """All findings on one environment.
@@ -139,11 +125,13 @@ class EnvironmentReport:
         environment: the examined one: its prefix, manager and interpreter.
         status: the worst of the findings'.
         findings: in the order of the checks.
+        pillow: version of the installed Pillow; empty if there is none, or if it is unknown.
     """
 
     environment: Environment
     status: Status
     findings: tuple[Finding, ...]
+    pillow: str = ""
 
 
 @immutable
@@ -167,10 +155,10 @@ class Survey:
         status: the worst of the reports'; an environment that could not be examined counts as `unknown`.
         reports: one for each environment that has PIL or a receipt of ours, by prefix.
         unobservable: environments that could not be examined.
-        without: number of other known environments, without PIL.
+        without_pil: number of other known environments, without PIL.
     """
 
     status: Status
     reports: tuple[EnvironmentReport, ...]
     unobservable: tuple[Unobservable, ...] = ()
-    without: int = 0
+    without_pil: int = 0

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 from fastinstall.core.messages import format_bytes, quote, recover_command
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable
 
 
 class UnfinishedRun(StrEnum):
@@ -15,13 +15,10 @@ class UnfinishedRun(StrEnum):
     """A transaction that neither finished nor was undone."""
     ROLLBACK = "rollback"
     """A transaction that was being undone."""
-    BEGINNING = "beginning"
+    PREPARATION = "preparation"
     """A transaction that had changed nothing yet; its directories exist."""
-    END = "end"
+    CLEANUP = "cleanup"
     """A transaction that was undone or deleted; some of its directories still exist."""
-    PIN = "pin"
-    """A change of a project's pin; only in documents of earlier versions, as is the next."""
-    FOREIGN_PIN = "foreign-pin"
     CREATION = "creation"
     """The creation of the environment itself."""
 
@@ -31,14 +28,14 @@ class Interruption:
     """An interrupted change, which the next command that changes anything finishes.
 
     Attributes:
-        cut: what was interrupted: a setup, a rollback, and so on.
+        kind: what was interrupted: a setup, a rollback, and so on.
         verb: the command ("setup", "guard install"); empty if not recorded.
         at: its start, ISO 8601, UTC; empty if unknown.
         file: the file that shows it.
         id: of the transaction; empty for the creation of the environment.
     """
 
-    cut: UnfinishedRun
+    kind: UnfinishedRun
     verb: str
     at: str
     file: PurePath
@@ -53,7 +50,7 @@ def describe_interruption(interruption: Interruption, prefix: PurePath) -> str:
     """
     command, what = recovery_command(interruption, prefix), describe_what_was_interrupted(interruption)
     aims = {UnfinishedRun.SETUP: "to restore the environment", UnfinishedRun.CREATION: "to start again"}
-    return f"{what} was interrupted; {aims.get(interruption.cut, 'to finish it')}: {command}"
+    return f"{what} was interrupted; {aims.get(interruption.kind, 'to finish it')}: {command}"
 
 
 def describe_finished_interruption(interruption: Interruption, *, cleared: bool = False) -> str:
@@ -61,40 +58,31 @@ def describe_finished_interruption(interruption: Interruption, *, cleared: bool 
     ends = {
         UnfinishedRun.SETUP: "the environment is restored",
         UnfinishedRun.ROLLBACK: "it is finished: the environment is restored",
-        UnfinishedRun.BEGINNING: "it had changed nothing; its leftovers are removed",
-        UnfinishedRun.END: "it is finished",
+        UnfinishedRun.PREPARATION: "it had changed nothing; its leftovers are removed",
+        UnfinishedRun.CLEANUP: "it is finished",
         UnfinishedRun.CREATION: "it is used as it is",
     }
-    end = "its leftovers are removed" if cleared else ends[interruption.cut]
+    end = "its leftovers are removed" if cleared else ends[interruption.kind]
     return f"{describe_what_was_interrupted(interruption)} had been interrupted; {end}"
 
 
 def describe_what_was_interrupted(interruption: Interruption) -> str:
     """Describe what was interrupted, and when it started."""
     run = f"{interruption.verb or 'run'}{f' of {interruption.at}' if interruption.at else ''}"
-    pin = f"a change of the pin in {interruption.file.parent.parent}"
     return {
         UnfinishedRun.SETUP: f"the {run}",
-        UnfinishedRun.BEGINNING: f"the {run}",
+        UnfinishedRun.PREPARATION: f"the {run}",
         UnfinishedRun.ROLLBACK: f"undoing the {run}",
-        UnfinishedRun.END: f"clearing up after the {run}",
+        UnfinishedRun.CLEANUP: f"clearing up after the {run}",
         UnfinishedRun.CREATION: f"creating the environment{f' at {interruption.at}' if interruption.at else ''}",
-        UnfinishedRun.PIN: pin,
-        UnfinishedRun.FOREIGN_PIN: pin,
-    }[interruption.cut]
+    }[interruption.kind]
 
 
 def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
     """Return the command that finishes it, and nothing else."""
-    if interruption.cut is UnfinishedRun.CREATION:
+    if interruption.kind is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
     return recover_command(prefix)
-
-
-def unpinning_command(project: PurePath, prefix: PurePath) -> str:
-    """Return the command that takes the pin of an earlier version out of a project, whoever made it."""
-    place = quote(project)
-    return f"fastinstall guard remove --yes --prefix {quote(prefix)} --project {place} | git -C {place} apply"
 
 
 class Phase(StrEnum):
@@ -125,7 +113,6 @@ class Unreadable:
     is_later: bool = False
 
 
-@published_as("Past")
 @immutable
 class EnvironmentHistory:
     """The parts of the history that doctor examines.

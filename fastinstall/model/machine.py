@@ -2,7 +2,7 @@
 
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable
 
 
 @immutable
@@ -24,7 +24,6 @@ class Filesystem:
     free_bytes: int = 0
 
 
-@published_as("Machine")
 @immutable
 class LoaderLimits:
     """The limits of a loader on this machine.

@@ -1,6 +1,6 @@
 """The record of a finished setup, read by doctor and rollback."""
 
-from fastinstall.core.values import immutable, keyed
+from fastinstall.core.values import immutable
 from fastinstall.elf.description import LoadedLibrary
 from fastinstall.model.conda import CondaInstaller, CondaStack
 from fastinstall.model.facts import Environment
@@ -62,7 +62,7 @@ class Receipt:
     created_at: str
     tool_version: str
     environment: Environment
-    request: Request = keyed("wish")
+    request: Request
     recipe: str
     source_version: str
     distribution: str

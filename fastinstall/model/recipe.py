@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from fastinstall.core.architecture import X86_64, architecture_of, level_label
 from fastinstall.core.messages import listing
-from fastinstall.core.values import immutable, keyed, published_as
+from fastinstall.core.values import immutable
 from fastinstall.core.version_numbers import base_version
 from fastinstall.model.advisories import Advisory
+from fastinstall.model.pixel_changes import PixelChange
 
 PROVIDERS = ("pillow", "pillow-simd", "pil")
 """The distributions that provide PIL, which the built-in recipes replace. For code without a recipe, such as readers
@@ -17,7 +18,6 @@ LIBRARIES = ("pillow.libs", "pillow_simd.libs")
 """Directories in which auditwheel puts the libraries of their wheels."""
 
 
-@published_as("Source")
 @immutable
 class SourceOrigin:
     """The origin of the source.
@@ -32,7 +32,7 @@ class SourceOrigin:
     """
 
     pypi: str
-    base_wheel: str = keyed("chassis")
+    base_wheel: str
     label: str
     versions: str = ""
     pythons: str = ""
@@ -223,6 +223,7 @@ class Recipe:
         expect: the signs of a correct build.
         advisories: known issues; once loaded, also those of `advisories_from`.
         advisories_from: files of shared advisories, by name: "pillow" is advisories/pillow.toml.
+        pixel_changes: operations whose result Pillow changed; once loaded, also those of `advisories_from`.
         bench: how to show its speed.
         kernels: code of our own in place of functions of the source; none to build the source unchanged.
         tuning: optimisation options for single files.
@@ -242,6 +243,7 @@ class Recipe:
     expect: Expectation
     advisories: tuple[Advisory, ...] = ()
     advisories_from: tuple[str, ...] = ()
+    pixel_changes: tuple[PixelChange, ...] = ()
     bench: BenchSpec
     kernels: tuple[Kernel, ...] = ()
     tuning: tuple[Tuning, ...] = ()
@@ -291,23 +293,6 @@ def parse_labelled_levels(recipe: Recipe, version: str) -> tuple[str, ...]:
     told = label.removeprefix(prefix).split(".") if label.startswith(prefix) else []
     known = [level.name for level in reversed(recipe.levels) if level_label(level.name) in told]
     return tuple(known) if len(known) == len(told) else ()
-
-
-FORMER = {"pillow-merged": "pillow-fast"}
-"""Today's name by the former one, for whoever names a recipe. No other may have a former name.
-
-A receipt says by which name its stack was built; that stays, so that a setup builds the stack anew.
-"""
-
-
-def find_current_name(name: str) -> str:
-    """Return today's name of a recipe."""
-    return FORMER.get(name, name)
-
-
-def describe_renaming(name: str) -> str:
-    """Return a sentence that a recipe was renamed; empty if it was not."""
-    return f"recipe {name} is now {FORMER[name]}" if name in FORMER else ""
 
 
 @immutable
@@ -372,3 +357,14 @@ class BuildNeeds:
         packages = {manager: names for manager in managers if (names := self.list_packages(manager))}
         ways = [f"{prefix}{PACKAGE_MANAGERS[manager].install} {' '.join(names)}" for manager, names in packages.items()]
         return "; or ".join((*ways, ELSEWHERE))
+
+    def explain_installation(self, manager: str | None, *, allowed: bool) -> str:
+        """Return how this user brings it, for a hint.
+
+        Args:
+            manager: the package manager of this machine.
+            allowed: whether fastinstall may install system packages here.
+        """
+        if manager is not None and allowed:
+            return "run again with --with-system-deps to install " + " ".join(self.list_packages(manager))
+        return self.explain([manager] if manager else [], prefix="sudo ")

@@ -22,9 +22,8 @@ from fastinstall.core.architecture import ARCHITECTURES
 from fastinstall.core.codec import decode
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
-from fastinstall.core.values import get_key
-from fastinstall.core.version_numbers import is_specifier
-from fastinstall.model.advisories import Advisory, AdvisoryList
+from fastinstall.core.version_numbers import is_specifier, is_version
+from fastinstall.model.advisories import AdvisoryList
 from fastinstall.model.recipe import Recipe
 
 Problem = tuple[str, str]
@@ -49,7 +48,7 @@ def parse_recipe(text: str, file: PurePath | str) -> Recipe:
     return recipe
 
 
-def parse_advisories(text: str, file: PurePath | str) -> tuple[Advisory, ...]:
+def parse_advisories(text: str, file: PurePath | str) -> AdvisoryList:
     """Read and check a file of advisories that recipes share.
 
     Raises:
@@ -57,7 +56,7 @@ def parse_advisories(text: str, file: PurePath | str) -> tuple[Advisory, ...]:
     """
     shared = _decode(AdvisoryList, text, file)
     _refuse(_list_shared_problems(shared), file)
-    return shared.advisories
+    return shared
 
 
 def find_spelling_problem(key: str, word: str) -> str:
@@ -107,8 +106,8 @@ def _walk(value: object, key: str = "", kind: str = "") -> Iterator[tuple[str, s
             yield from _walk(item, f"{key}.{name}", f"{kind}.*")
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
-            below, name = getattr(value, field.name), get_key(field)
-            yield from _walk(below, f"{key}.{name}".lstrip("."), f"{kind}.{name}".lstrip("."))
+            below = getattr(value, field.name)
+            yield from _walk(below, f"{key}.{field.name}".lstrip("."), f"{kind}.{field.name}".lstrip("."))
 
 
 def _list_duplicates(names: list[str], key: str) -> Iterator[Problem]:
@@ -122,7 +121,7 @@ def _list_problems(recipe: Recipe, stem: str) -> Iterator[Problem]:
     source = recipe.source
     if recipe.name != stem:
         yield "name", f"{recipe.name!r} must be the name of the file, {stem!r}"
-    for key, name in (("pypi", source.pypi), ("chassis", source.base_wheel)):
+    for key, name in (("pypi", source.pypi), ("base_wheel", source.base_wheel)):
         if name not in recipe.replaces:
             yield f"source.{key}", f"{name!r} must also be in replaces: it provides {recipe.package}"
     if not {"-O2", "-O3"} & set(recipe.base_cflags):
@@ -155,6 +154,10 @@ def _below(where: str) -> _Rule:
 
 def _judge_range(text: str) -> str:
     return "" if is_specifier(text) else f"{text!r} is not a version specifier (PEP 440)"
+
+
+def _judge_version(text: str) -> str:
+    return "" if is_version(text) else f"{text!r} is not a version (PEP 440)"
 
 
 def _judge_option(option: str) -> str:
@@ -266,6 +269,7 @@ _RULES_OF: dict[str, _Rule] = {
     ),
     "source.label": _spelled(r"[a-z0-9]+(\.[a-z0-9]+)*", "a local version label (a-z, 0-9, dots: PEP 440)"),
     "source.versions source.pythons kernels[].versions advisories[].affects libraries.*.static.versions": _judge_range,
+    "pixel_changes[].since": _judge_version,
     "package": _spelled(_C_NAME, "the name of a package"),
     "expect.symbols[] kernels[].functions[] tuning[].functions[]": _spelled(_C_NAME, "a name in C"),
     "expect.features[]": _spelled(_FEATURE, "a name of PIL.features"),

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import PurePath
 
-from fastinstall.core.values import immutable, published_as
+from fastinstall.core.values import immutable
 from fastinstall.model.conda import CondaInstaller
 
 DIST_NAMES = ("pillow", "pillow-simd")
@@ -38,7 +38,6 @@ class Risk(StrEnum):
     PROTECTED_PACKAGES = "protected-packages"
 
 
-@published_as("Hazard")
 @immutable
 class PlanRisk:
     """A named risk that this plan takes.
@@ -58,7 +57,6 @@ class PlanRisk:
     instead: str = ""
 
 
-@published_as("Wish")
 @immutable
 class Request:
     """All flags, variables and settings of setup, plan and build.

@@ -14,6 +14,7 @@ _MOST_NOISE = 1.5
 
 By the clock on the wall, 16 processes on two cores, it was exceeded in 2 % of the tables of a wheel against itself.
 """
+_NO_DIFFERENCE = "as fast"
 
 
 @immutable
@@ -62,11 +63,11 @@ class SpeedTable:
         measured_at: when it was measured, ISO 8601 in UTC.
         geomean: geometric mean of before/after over all rows.
         rows: one for each operation that both can do.
-        python: version of the interpreter that ran both; empty if an older fastinstall did not record it.
+        python: version of the interpreter that ran both; empty if not recorded.
         prefix: the measured environment; empty likewise.
         reused: whether an earlier setup had measured the same two builds on the same CPU.
         noise: by what share the median of "before" differs from that of "before" in a second process, in the row
-            where it differs most; 0 if an older fastinstall did not measure it.
+            where it differs most; 0 if not measured.
     """
 
     baseline: str
@@ -88,7 +89,9 @@ class SpeedTable:
             times = self._describe_times(self.geomean, is_split=False)
             return f"{times} as {self.baseline}, mean of {len(self.rows)} operations"
         times = self._describe_times(headline.ratio, is_split=headline.is_split)
-        return f"{times} as {self.baseline} at {HEADLINE_WORK}"
+        is_noise = times == _NO_DIFFERENCE and headline.range.partition("x")[0] != "1.0"
+        noise = f", within this machine's noise: {headline.range}" if is_noise else ""
+        return f"{times} as {self.baseline} at {HEADLINE_WORK}{noise}"
 
     @property
     def faster(self) -> tuple[SpeedRow, ...]:
@@ -103,7 +106,7 @@ class SpeedTable:
 
     @property
     def occasion(self) -> str:
-        """When and where it was measured, for people; an older fastinstall did not record everything."""
+        """When and where it was measured, for people."""
         day, _, time = self.measured_at.partition("T")
         when = f"{day} {time[:5]} UTC" if time else day
         python = f" with Python {self.python}" if self.python else ""
@@ -113,7 +116,7 @@ class SpeedTable:
     def _describe_times(self, ratio: float, *, is_split: bool) -> str:
         most = max(ratio, 1 / ratio)
         is_noise = most <= _MOST_NOISE and (is_split or most <= self._beyond_noise)
-        return "as fast" if is_noise else f"{ratio:.1f} times as fast"
+        return _NO_DIFFERENCE if is_noise else f"{ratio:.1f} times as fast"
 
     @property
     def _beyond_noise(self) -> float:

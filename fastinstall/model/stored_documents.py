@@ -3,8 +3,6 @@
 Within one schema number, keys may be added. A reader ignores unknown keys, and a writer preserves them. Data that a
 reader must not ignore gets another name or number, and is refused with the version that wrote it.
 
-Earlier forms are recognised by their content and converted to the current one.
-
 Not for documents that people write or send (recipes, settings, saved plans): there an unknown key is a mistake.
 """
 
@@ -15,7 +13,6 @@ from typing import Any, TypeVar
 
 from fastinstall.core.codec import decode, format_value
 from fastinstall.core.errors import DocumentError, LaterDocumentError
-from fastinstall.model.recipe import FORMER, find_current_name
 
 T = TypeVar("T")
 
@@ -40,7 +37,7 @@ def open_stored(cls: type[T], name: str, data: object, *, file: PurePath | str) 
         raise DocumentError(file, "", "expected a table of keys at the top")
     refuse_other_schema(name, data.get("schema"), file=file, version=_get_text(data.get(_WRITER)))
     fields = {key: item for key, item in data.items() if key != "schema"}
-    return decode(cls, migrate_fields(name, fields), file=file, strict=False)
+    return decode(cls, fields, file=file, strict=False)
 
 
 def refuse_other_schema(name: str, schema: object, *, file: PurePath | str, version: str) -> None:
@@ -81,56 +78,3 @@ def keep_unknown_keys(before: object, after: object) -> Any:  # noqa: ANN401 (JS
 
 def _get_text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-Fields = dict[str, Any]
-
-
-def migrate_fields(name: str, fields: Fields) -> Fields:
-    """Return the fields of a document in the current form.
-
-    Receipts named a core's only level before a wheel could have several. What was requested is repaired by the recipe
-    that has the name today.
-
-    Args:
-        name: of its schema, without the number.
-        fields: as they were read.
-    """
-    if name != "receipt":
-        return fields
-    migrated = {**fields, "wish": rename_in_request(fields["wish"])} if "wish" in fields else fields
-    if "level" not in fields or "levels" in fields:
-        return migrated
-    rest = {key: item for key, item in migrated.items() if key != "level"}
-    return {**rest, "levels": [fields["level"]]}
-
-
-_GONE = ("kernels", "base")
-"""Of a step that builds: the sdists of a fork, which earlier versions merged."""
-
-
-def rename_in_plan(data: Any) -> Any:  # noqa: ANN401 (JSON is what it is)
-    """Return a saved plan as today's version would write it, if the recipe of its request was renamed.
-
-    Args:
-        data: from the JSON parser.
-    """
-    request = data.get("wish") if isinstance(data, dict) else None
-    steps = data.get("steps") if isinstance(data, dict) else None
-    if not isinstance(request, dict) or not isinstance(steps, list):
-        return data
-    return {**data, "wish": rename_in_request(request), "steps": [_rename_in_step(step) for step in steps]}
-
-
-def rename_in_request(data: Any) -> Any:  # noqa: ANN401 (likewise)
-    """Return a request, or another table that names a recipe, with today's name of it."""
-    name = data.get("recipe") if isinstance(data, dict) else None
-    return {**data, "recipe": find_current_name(name)} if isinstance(name, str) else data
-
-
-def _rename_in_step(data: Any) -> Any:  # noqa: ANN401 (likewise)
-    if not isinstance(data, dict) or data.get("kind") != "build":
-        return data
-    is_renamed = data.get("recipe") in FORMER
-    kept = {key: item for key, item in data.items() if key not in _GONE or (item is not None and not is_renamed)}
-    return rename_in_request(kept)

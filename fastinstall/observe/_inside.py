@@ -1,19 +1,22 @@
 """Print what an interpreter says about itself, as one line of JSON. Runs inside the target, never in the tool.
 
 Run as `PYTHON -I -S -B`: without `site` it starts in a fraction of the time, runs no `.pth` file and writes no
-bytecode. This script therefore does first what `site` does for a virtual environment (PEP 405). Standard library
-only, for Python 3.7 to 3.14, CPython and PyPy.
+bytecode. This script therefore does first what `site` does for a virtual environment (PEP 405). It also derives from
+files what programs have in front of site-packages (PYTHONPATH, the user site), because `-I` hides that. Standard
+library only, for Python 3.7 to 3.14, CPython and PyPy.
 """
 
-# ruff: noqa: PTH100, PTH112, PTH113, PTH118, PTH120, PTH208 (importing pathlib would take longer than all of this)
+# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH113, PTH117, PTH118, PTH120, PTH208 (importing pathlib takes longer)
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 
 MARKER = "fastinstall.interpreter/1"
+LARGEST_PTH = 1 << 16  # bytes
 
 
 def enter_environment() -> None:
@@ -35,6 +38,7 @@ def describe() -> dict[str, object]:
     include = sysconfig.get_path("include")
     libc, libc_version = _detect_libc()
     managed = _find_marker(sysconfig.get_path("stdlib"))
+    site_packages = _find_site_packages(sysconfig.get_path("platlib"), managed)
     return {
         "executable": sys.executable,
         "implementation": implementation,
@@ -47,12 +51,13 @@ def describe() -> dict[str, object]:
         "extension_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
         "prefix": sys.prefix,
         "base_prefix": sys.base_prefix,
-        "site_packages": _find_site_packages(sysconfig.get_path("platlib"), managed),
+        "site_packages": site_packages,
         "include": include,
         "has_headers": os.path.isfile(os.path.join(include, "Python.h")),
         "cflags": sysconfig.get_config_var("CFLAGS") or "",
         "externally_managed": managed,
         "pip_version": _find_pip_version(sysconfig.get_path("purelib"), sysconfig.get_path("platlib")),
+        "shadows": list(find_shadows(site_packages)),
     }
 
 
@@ -107,6 +112,111 @@ def _find_pip_version(*directories: str) -> str | None:
             if name == "pip" and rest.endswith((".dist-info", ".egg-info")):
                 return rest.rpartition(".")[0]
     return None
+
+
+def find_shadows(site_packages: str) -> list[dict[str, str]]:
+    """List each PIL that programs import instead of the one in site-packages, with what puts it in front.
+
+    Nothing is imported: the import system's own finder is asked.
+
+    Returns:
+        Fields of `fastinstall.model.facts.ShadowingPil`.
+    """
+    in_front = [part for part in list_entries_in_front() if _may_have_pil(part["entry"])]
+    if not in_front:
+        return []
+    from importlib.machinery import PathFinder  # noqa: PLC0415 (rarely needed)
+
+    own, shadows = os.path.realpath(os.path.join(site_packages, "PIL")), []
+    for number, part in enumerate(in_front):
+        # A directory without `__init__.py` gives way to a package in any later entry.
+        path = [each["entry"] for each in in_front[number:]] + [site_packages]
+        location = get_location(PathFinder.find_spec("PIL", path))
+        real = os.path.realpath(location)
+        if location.startswith(part["entry"].rstrip(os.sep) + os.sep) and own not in (real, os.path.dirname(real)):
+            shadows.append({**part, "location": location})
+    return shadows
+
+
+def get_location(spec: object) -> str:
+    """Return the file of a module, or the first directory of a namespace package; empty if there is none."""
+    origin = getattr(spec, "origin", None)
+    if origin and origin != "namespace":
+        return str(origin)
+    return next(iter(getattr(spec, "submodule_search_locations", None) or ()), "")
+
+
+def list_entries_in_front() -> list[dict[str, str]]:
+    """List what comes before site-packages in a program's sys.path, as fields of a `ShadowingPil` without location.
+
+    Source: Python's documentation of `sys.path`, of the module `site` and of its environment variables.
+    """
+    here, variables = _get_working_directory(), os.environ
+    entries = []
+    if here and not variables.get("PYTHONSAFEPATH"):
+        entries.append({"source": "working-directory", "entry": here})
+    named = variables.get("PYTHONPATH", "")
+    words = named.split(os.pathsep) if named else []
+    for word in words:
+        if here or os.path.isabs(word):
+            remaining = os.pathsep.join(each for each in words if each != word)
+            entry = os.path.normpath(os.path.join(here, word))
+            entries.append({"source": "PYTHONPATH", "entry": entry, "remaining": remaining})
+    # In a virtual environment, its own site-packages come before the user site, if there is one (PEP 405).
+    is_private = os.geteuid() == os.getuid() and os.getegid() == os.getgid()
+    if sys.prefix == sys.base_prefix and is_private and not variables.get("PYTHONNOUSERSITE"):
+        entries += _list_user_site()
+    return entries
+
+
+def _list_user_site() -> list[dict[str, str]]:
+    """List the user site and the directories that its `.pth` files add, as `list_entries_in_front` does."""
+    import sysconfig  # noqa: PLC0415 (reads sys.prefix when it is imported)
+
+    user_site = sysconfig.get_path("purelib", "posix_user")
+    if not os.path.isdir(user_site):
+        return []
+    entries = [{"source": "user-site", "entry": user_site}]
+    for name in _list_directory(user_site):
+        if name.endswith(".pth") and not name.startswith("."):
+            pth = os.path.join(user_site, name)
+            for line in _read_lines(pth):
+                if line.strip() and not line.startswith(("#", "import ", "import\t")):
+                    entry = os.path.normpath(os.path.join(user_site, line.strip()))
+                    entries.append({"source": "user-site", "entry": entry, "origin": pth})
+    return entries
+
+
+def _read_lines(path: str) -> list[str]:
+    """Return the lines of a file; none if it cannot be read, is no file, or is large."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return []
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_PTH:
+            return []
+        return os.read(descriptor, LARGEST_PTH).decode("utf-8-sig", "surrogateescape").splitlines()
+    except OSError:
+        return []
+    finally:
+        os.close(descriptor)
+
+
+def _get_working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _may_have_pil(entry: str) -> bool:
+    """Return whether an entry of sys.path is an archive, or a directory with something that could be the module PIL."""
+    import _imp  # noqa: PLC0415 (all of `importlib` would take a millisecond)
+
+    names = ("PIL", "PIL.py", "PIL.pyc", *("PIL" + suffix for suffix in _imp.extension_suffixes()))
+    return os.path.isfile(entry) or any(os.path.exists(os.path.join(entry, name)) for name in names)
 
 
 def _list_directory(directory: str) -> list[str]:

@@ -4,6 +4,9 @@ Prints one line of JSON before and after each operation, so that a death by sign
 which files are mapped. Standard library only, for Python 3.7 to 3.14. The operations avoid those where a known
 defect makes Pillow-SIMD compute something else than Pillow.
 
+Without `-I`, Python starts as it does for a program. Then it first reports which PIL a program finds. If that is not
+one of site-packages, it is not imported: an isolated interpreter takes over and uses the one in site-packages.
+
     python _operations.py [--quick] [--stage DIR] [--pixels FILE]
 
 --quick: only a few operations, for a health check.
@@ -12,7 +15,7 @@ defect makes Pillow-SIMD compute something else than Pillow.
   "NAME/MODE" each.
 """
 
-# ruff: noqa: PTH109, PTH113, PTH118, PTH119, PTH120, PTH121, PTH123 (importing pathlib takes time that doctor waits for)
+# ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH118, PTH119, PTH120, PTH121, PTH123, PTH208 (importing pathlib is slow)
 
 from __future__ import annotations
 
@@ -44,6 +47,8 @@ QUICK = frozenset(
 
 def main(arguments: list[str]) -> None:
     """Run what the arguments ask for and report every step."""
+    if not sys.flags.isolated:
+        _leave_to_isolated_if_foreign(arguments)
     stage, pixels = _get_option(arguments, "--stage"), _get_option(arguments, "--pixels")
     if stage:
         sys.path.insert(0, stage)
@@ -66,6 +71,50 @@ def main(arguments: list[str]) -> None:
     import_extensions()
     report_features()
     report(event="mapped", when="end", files=mapped_files())
+
+
+def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
+    """Report which PIL a program finds; unless it is one of site-packages, start again with `-I`."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]  # a program's directory, not ours
+    location = _locate_pil()
+    import site  # noqa: PLC0415 (the interpreter imported it when it started)
+
+    packages = [os.path.realpath(os.path.join(directory, "PIL")) for directory in site.getsitepackages()]
+    real = os.path.realpath(location)
+    foreign = bool(location) and real not in packages and os.path.dirname(real) not in packages
+    if foreign:  # a path that a `.pth` file of site-packages adds comes last and hides nothing
+        package = os.path.dirname(location) if os.path.basename(location).startswith("__init__.") else location
+        places = [os.path.realpath(entry) for entry in sys.path]
+        entry, site_packages = (
+            os.path.realpath(each) for each in (os.path.dirname(package), site.getsitepackages()[0])
+        )
+        is_behind = site_packages in places and entry in places[places.index(site_packages) :]
+        foreign = not is_behind and (entry in places or os.path.isdir(packages[0]))
+    report(event="located", location=location, foreign=foreign, startup=_list_startup_files() if foreign else [])
+    if foreign:
+        os.execv(sys.executable, [sys.executable, "-I", "-B", os.path.abspath(__file__), *arguments])  # noqa: S606
+
+
+def _locate_pil() -> str:
+    """Return the file of the PIL that an import takes, or its directory if it has no `__init__.py`; empty if none."""
+    known = sys.modules.get("PIL")  # code that runs when Python starts may have imported it
+    specs = (finder.find_spec("PIL", None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+    spec = getattr(known, "__spec__", None) or next((each for each in specs if each is not None), None)
+    directories = iter(getattr(spec, "submodule_search_locations", None) or ())
+    return str(getattr(spec, "origin", None) or getattr(known, "__file__", None) or next(directories, ""))
+
+
+def _list_startup_files() -> list[str]:
+    """List files with code that runs at every start of Python. Source: Python's documentation of the module `site`."""
+    import site  # noqa: PLC0415 (the interpreter imported it when it started)
+
+    modules = (sys.modules.get(name) for name in ("sitecustomize", "usercustomize"))
+    files = [module.__file__ for module in modules if module is not None and module.__file__]
+    for directory in (site.getusersitepackages(), *site.getsitepackages()):
+        names = os.listdir(directory) if os.path.isdir(directory) else ()
+        files += [os.path.join(directory, name) for name in sorted(names) if name.endswith(".pth")]
+    return files
 
 
 def _import_package(stage: str) -> Any:  # noqa: ANN401 (whichever Pillow is found)
@@ -248,14 +297,21 @@ def _make_samples(number: int) -> bytes:
 
 def _list_resizes(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:
     module = _import_pil_module("Image")
-    constants = getattr(module, "Resampling", module)
-    for name in ("lanczos", "bicubic", "bilinear", "box", "hamming"):
-        resample = getattr(constants, name.upper())
+    for name, resample in _list_resamplings(module):
         yield f"resize-{name}-{mode}", partial(source.resize, (61, 47), resample)
         yield f"enlarge-{name}-{mode}", partial(source.resize, (211, 149), resample)
     for factor in (2, 3, 4):
         yield f"reduce-{factor}-{mode}", partial(source.reduce, factor)
     yield f"rotate-90-{mode}", partial(source.transpose, getattr(module, "Transpose", module).ROTATE_90)
+
+
+def _list_resamplings(module: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 (whichever Pillow is found)
+    """Yield the filters of this Pillow. Before 9.1 they are constants of the module, not members of an enumeration."""
+    if hasattr(module, "Resampling"):
+        yield from ((name.lower(), int(member)) for name, member in module.Resampling.__members__.items())
+    else:
+        names = ("lanczos", "bicubic", "bilinear", "box", "hamming")
+        yield from ((name, getattr(module, name.upper())) for name in names)
 
 
 def _list_filters(mode: str, source: Image) -> Iterator[tuple[str, Callable[[], Image]]]:

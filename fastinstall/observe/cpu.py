@@ -36,7 +36,7 @@ def observe_cpu(*, root: Path = Path("/"), allowed_cores: int, tunables: str = "
         tunables: the variable GLIBC_TUNABLES, which can hide features from the loader.
     """
     text = foreign.text_or_empty(root / "proc/cpuinfo")
-    seen = parse_cpuinfo(text) if text else _ask_package(root)
+    seen = parse_cpuinfo(text) if text else _observe_without_proc(root)
     if root == Path("/"):
         seen = _place_here(seen, os.uname().machine)
     level, source = _find_level(root, seen, tunables)
@@ -98,22 +98,14 @@ def parse_cpuinfo(text: str) -> Cpu:
     )
 
 
-def _ask_package(root: Path) -> Cpu:
-    """Return py-cpuinfo's answer, which takes a second, for systems without /proc."""
+def _observe_without_proc(root: Path) -> Cpu:
+    """Return what the CPUID instruction reports, for a root directory in which /proc is not mounted."""
     if root != Path("/"):
         return Cpu(architecture="")
-    import cpuinfo  # noqa: PLC0415 (slow, and needed only off Linux)
+    from fastinstall.observe.cpuid import execute_cpuid  # noqa: PLC0415 (not where there is a /proc)
 
-    found = cpuinfo.get_cpu_info()
-    flags = tuple(found.get("flags", ()))
-    return Cpu(
-        architecture=os.uname().machine,
-        vendor=found.get("vendor_id_raw", ""),
-        name=found.get("brand_raw", ""),
-        flags=flags,
-        level_source="py-cpuinfo",
-        hypervisor="hypervisor" in flags,
-    )
+    flags = execute_cpuid(os.uname().machine) or ()
+    return Cpu(architecture=os.uname().machine, flags=flags, level_source="CPUID" if flags else "")
 
 
 def find_hiding_tunables(tunables: str) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path, PurePath
 from fastinstall.core import foreign
 from fastinstall.core.directories import find_home
 from fastinstall.core.errors import DocumentError, NoEnvironmentError, RefusedError, UndeterminedError, UsageError
+from fastinstall.core.events import Noted
 from fastinstall.core.files import append_line
 from fastinstall.core.messages import quote
 from fastinstall.core.surroundings import make_private
@@ -32,6 +33,8 @@ from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.session import Session
 
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
+_CONDA_ITSELF = re.compile(r"conda-\d.*\.json")
+"""The record of the package `conda`, which base has."""
 _NAMES = ("bin/python", "bin/python3")
 USUAL_NAMES = ("fast-env", ".venv", "venv", "env")
 """Usual names of a project's environment, the likeliest first."""
@@ -58,15 +61,15 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
         UsageError: `--prefix` and `--python` name different environments.
     """
     if python is not None:
-        found = _observe_interpreter_environment(python.absolute())
-        if prefix is not None and not _is_same_path(Path(found.prefix), prefix):
+        found = _observe_interpreter_environment(make_absolute(python))
+        if prefix is not None and not _is_same_path(found.prefix, prefix):
             raise UsageError(
                 f"--prefix {prefix} and --python {python} disagree: that interpreter belongs to {found.prefix}",
                 hint="pass only one of them",
             )
     else:
-        found = _observe_prefix(prefix.absolute() if prefix is not None else _find_active_prefix(variables))
-    if _is_same_path(Path(found.prefix), tool_prefix):
+        found = _observe_prefix(make_absolute(prefix) if prefix is not None else _find_active_prefix(variables))
+    if _is_same_path(found.prefix, tool_prefix):
         raise RefusedError(
             f"{found.prefix}: fastinstall itself runs in this environment and never changes it",
             hint=f"{_NAME_ONE}, or create one: fastinstall setup --new-env DIR",
@@ -74,9 +77,39 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
     return found
 
 
+def make_absolute(path: Path) -> Path:
+    """Return an absolute path without `..`, as interpreters name their prefix; links are kept where that is possible.
+
+    A `..` behind a link to a directory leads elsewhere than its name says; then links are followed.
+    """
+    absolute = path.absolute()
+    if ".." not in absolute.parts:
+        return absolute
+    plain = Path(os.path.normpath(absolute))
+    if _is_same_path(plain, absolute):
+        return plain
+    name = "" if absolute.name == ".." else absolute.name  # an interpreter may be a link, which is kept
+    return Path(os.path.realpath(absolute.parent if name else absolute), name)
+
+
 def active_prefixes(variables: Mapping[str, str]) -> dict[str, PurePath]:
-    """Return the prefixes that the shell says are active, by the name of the variable."""
-    return {name: PurePath(variables[name]) for name in _ACTIVE if variables.get(name)}
+    """Return the prefixes that the shell says are active, by the name of the variable.
+
+    Conda's base is left out if a virtual environment is active too: installers of conda have every shell activate
+    base, and it can never be a target.
+    """
+    active = {name: PurePath(variables[name]) for name in _ACTIVE if variables.get(name)}
+    base = find_base_below(variables)
+    return {name: prefix for name, prefix in active.items() if base is None or prefix != base}
+
+
+def find_base_below(variables: Mapping[str, str]) -> PurePath | None:
+    """Return conda's base if it is active together with a virtual environment, else None."""
+    environment, conda = (variables.get(name) for name in _ACTIVE)
+    if not environment or not conda or _is_same_path(Path(environment), Path(conda)):
+        return None
+    records = foreign.list_names(Path(conda, "conda-meta"))
+    return PurePath(conda) if any(_CONDA_ITSELF.fullmatch(name) for name in records) else None
 
 
 def kind_of_prefix(prefix: Path) -> EnvironmentKind:
@@ -161,7 +194,7 @@ def _find_active_prefix(variables: Mapping[str, str]) -> Path:
             f"two environments are active: {shown}",
             hint="choose one: " + " or ".join(f"--prefix '{path}'" for path in active.values()),
         )
-    return first.absolute()
+    return make_absolute(first)
 
 
 def _is_same_path(one: Path, other: Path) -> bool:
@@ -192,7 +225,11 @@ def find_environment(session: Session, target: NamedTarget) -> Environment:
         RefusedError: there is none, two disagree, or it is the tool's own.
         UndeterminedError: it is not an environment.
     """
-    return locate(target.prefix, target.python, session.variables, session.tool_prefix)
+    found = locate(target.prefix, target.python, session.variables, session.tool_prefix)
+    base = find_base_below(session.variables)
+    if base is not None and target.prefix is None and target.python is None:
+        session.emit(Noted(message=f"two environments are active: {found.prefix} is taken, conda's base is not"))
+    return found
 
 
 def is_active_elsewhere(session: Session) -> bool:
@@ -256,7 +293,7 @@ def _list_known_places(variables: Mapping[str, str]) -> Iterator[Path]:
 
 def remember_environment(session: Session, environment: Environment) -> None:
     """Add an environment to our list, once; a failure to write is ignored."""
-    file, prefix = session.directories.state / LIST, Path(environment.prefix)
+    file, prefix = session.directories.state / LIST, environment.prefix
     if prefix in read_list(file) or "\n" in str(prefix):
         return
     with contextlib.suppress(OSError, UnicodeEncodeError):

@@ -1,19 +1,20 @@
-"""Inspect, describe and stage the start-up guard's files in site-packages.
+"""Inspect and describe the start-up guard's files in site-packages.
 
 The guard's `state` file describes PIL as it was when the guard was installed, in lines that a start-up hook can split.
 Paths in it are relative to site-packages, so the guard still works when an environment is moved or copied.
 
-Staging writes the compiled guard into a staging directory; a transaction renames it into site-packages. The files
-are copies from `hooks/`; only `state` is generated here. Nothing of the target is touched.
+The other files are copies from `hooks/`.
 """
 
+import hashlib
 import os
 import re
 import struct
 from pathlib import Path
 
-from fastinstall.core import files, foreign, process
+from fastinstall.core import foreign
 from fastinstall.core.directories import hooks_directory
+from fastinstall.core.messages import PROGRAM
 from fastinstall.elf.description import ImagingCore
 from fastinstall.model.facts import OTHER_CORE, GuardState
 from fastinstall.model.receipt import BuiltCore
@@ -26,28 +27,32 @@ PREFIX = "../../.."
 _HEADER = """\
 # Put here by fastinstall: PIL as installed. The guard compares it each time Python starts.
 # Remove with: fastinstall guard remove --prefix PREFIX
-"""
+# sha256 of the lines below: """
+_LONGEST_PROGRAM = 1024
 
 
 _STATE = re.compile(
-    rf"{STATE_FORMAT}\ncore (?P<core>\S+) \d+ \d+ (?P<sha256>\S+)\nversion \S+ \d+ \d+\nstack \S+ \S+\nprefix \S+\n"
+    rf"program \S.*\n{STATE_FORMAT}\ncore (?P<core>\S+) \d+ \d+ (?P<sha256>\S+)\n"
+    r"version \S+ \d+ \d+\nstack \S+ \S+\nprefix \S+\n"
 )
 
 
-def render_state(tree: Path, core: BuiltCore, stack_version: str) -> str:
+def render_state(tree: Path, core: BuiltCore, stack_version: str, program: str = PROGRAM) -> str:
     """Return the text of the `state` file for the PIL in `tree` (site-packages, or a stage for it).
 
     Args:
         tree: the directory that contains PIL.
         core: Pillow's C extension; the warning names its SIMD kernels if it has some.
         stack_version: the version in `PIL/_version.py`.
+        program: how fastinstall is called, for the warning's hint. The guard names `fastinstall` if it is gone by then.
 
     Raises:
         OSError: `PIL/_version.py` is missing.
     """
     version = (tree / VERSION_FILE).stat()
-    return (
-        f"{_HEADER}{STATE_FORMAT}\n"
+    return _add_header(
+        f"program {program if _fits_state(program) else PROGRAM}\n"
+        f"{STATE_FORMAT}\n"
         f"core {core.path} {core.size} {core.mtime_ns} {core.sha256}\n"
         f"version {VERSION_FILE} {version.st_size} {version.st_mtime_ns}\n"
         f"stack {stack_version} {'simd' if core.simd_symbols else 'plain'}\n"
@@ -55,82 +60,97 @@ def render_state(tree: Path, core: BuiltCore, stack_version: str) -> str:
     )
 
 
+def _add_header(body: str) -> str:
+    return f"{_HEADER}{hashlib.sha256(body.encode()).hexdigest()}\n{body}"
+
+
+def _fits_state(program: str) -> bool:
+    """Whether shells that split the line at blanks get this text back."""
+    return len(program) <= _LONGEST_PROGRAM and program.isprintable() and program == " ".join(program.split())
+
+
 def parse_state(text: str) -> tuple[str, str] | None:
-    """Return the core of a `state` file and its hash, or None if this guard version cannot parse the file."""
-    found = _STATE.fullmatch("".join(line for line in text.splitlines(keepends=True) if not line.startswith("#")))
-    return (found["core"], found["sha256"]) if found is not None else None
+    """Return the core of a `state` file and its hash, or None if the file is not as `render_state` wrote it."""
+    body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
+    found = _STATE.fullmatch(body)
+    if found is None or text != _add_header(body):
+        return None
+    return found["core"], found["sha256"]
 
 
-GUARD_VERSION = "2"
+GUARD_VERSION = "3"
 """The hook's version, the same as its own `VERSION`."""
 
 GUARD_PACKAGE = "_fastinstall_guard"
 
-GUARD_ENTRIES: tuple[str, ...] = (GUARD_PACKAGE, "fastinstall_guard.pth", "fastinstall_guard.start")
-"""Top-level names in site-packages, in the order of installation. Remove them in reverse, so that no hook
+_LINE, _ENTRY_POINT = ("fastinstall_guard.pth",), ("_fastinstall_start.py", "fastinstall_guard.start")
+"""What starts the guard: a line that Python runs, or from 3.18 on an entry point (PEP 829).
+
+The line costs nothing; an entry point has Python import 29 modules more (11 ms of CPU a start with 3.15.2).
+"""
+_FIRST_WITHOUT_LINES = (3, 18)
+
+GUARD_ENTRIES: tuple[str, ...] = (GUARD_PACKAGE, *_LINE, *_ENTRY_POINT)
+"""Top-level names in site-packages of any guard, in the order of installation. Remove them in reverse, so that no hook
 ever names a missing package (Python 3.15 complains about that at each start, PEP 829)."""
 
-GUARD_SOURCES: tuple[str, ...] = (
-    f"{GUARD_PACKAGE}/__init__.py",
-    f"{GUARD_PACKAGE}/telling.py",
-    f"{GUARD_PACKAGE}/tree.py",
-    *GUARD_ENTRIES[1:],
-)
-"""The files copied from `hooks/`, relative to site-packages."""
+_PACKAGE_SOURCES = tuple(f"{GUARD_PACKAGE}/{name}.py" for name in ("__init__", "telling", "tree"))
+
+
+def list_entries(version: str) -> tuple[str, ...]:
+    """Return those of `GUARD_ENTRIES` that the guard of a Python of this version has."""
+    return (GUARD_PACKAGE, *_list_starters(version))
+
+
+def list_sources(version: str) -> tuple[str, ...]:
+    """Return the files that are copied from `hooks/` for a Python of this version, relative to site-packages."""
+    return (*_PACKAGE_SOURCES, *_list_starters(version))
+
+
+def _list_starters(version: str) -> tuple[str, ...]:
+    major, minor = map(int, version.split(".")[:2])
+    return _LINE if (major, minor) < _FIRST_WITHOUT_LINES else _ENTRY_POINT
+
 
 GUARD_STATE = f"{GUARD_PACKAGE}/state"
 
-_COMPILE_SECONDS = 60.0
 
-
-def stage_guard(stage: Path, state: str, python: Path) -> tuple[str, ...]:
-    """Put the guard's files below `stage`, with bytecode for the interpreter that will run them.
-
-    Args:
-        stage: a directory on the target's filesystem.
-        state: from `render_state`, for the guard to compare at each start.
-
-    Returns:
-        The top-level names below `stage`: `GUARD_ENTRIES`.
-
-    Raises:
-        CommandError: the target's interpreter could not compile the guard.
-    """
-    for name in GUARD_SOURCES:
-        files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
-    files.write_text(stage / GUARD_STATE, state)
-    # validated by the source's size and time, which a rename keeps; ignores SOURCE_DATE_EPOCH
-    compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
-    process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS)
-    return GUARD_ENTRIES
-
-
-def observe_guard(site_packages: Path, core: ImagingCore | None) -> GuardState:
+def observe_guard(site_packages: Path, version: str, core: ImagingCore | None) -> GuardState:
     """Compare the installed guard with the one that this fastinstall would install.
 
     Args:
         site_packages: the directory to look in.
+        version: of the Python that it belongs to, such as "3.12.4".
         core: the installed C extension of Pillow, or None if there is none.
     """
-    if not entries_present(site_packages):
+    present = entries_present(site_packages)
+    if not present:
         return GuardState(installed=False)
-    said = re.search(rb'^VERSION = "([^"]+)"$', foreign.bytes_or_empty(site_packages / GUARD_SOURCES[0]), re.MULTILINE)
-    version = said[1].decode("ascii", "replace") if said else ""
-    if version not in ("", GUARD_VERSION):
-        problem = f"the guard is outdated: version {version}, this fastinstall has {GUARD_VERSION}"
-        return GuardState(installed=True, version=version, problems=(problem,))
+    hook = foreign.bytes_or_empty(site_packages / _PACKAGE_SOURCES[0])
+    said = re.search(rb'^VERSION = "([^"]+)"$', hook, re.MULTILINE)
+    installed = said[1].decode("ascii", "replace") if said else ""
+    if installed not in ("", GUARD_VERSION):
+        problem = f"the guard is outdated: version {installed}, this fastinstall has {GUARD_VERSION}"
+        return GuardState(installed=True, version=installed, problems=(problem,))
     missing, altered, compiled = list[str](), list[str](), True
-    for name in GUARD_SOURCES:
+    for name in list_sources(version):
         file = site_packages / name
         if not file.is_file():
             missing.append(f"{name} is missing")
             continue
         if foreign.bytes_or_empty(file) != foreign.read_bytes(hooks_directory() / name):
             altered.append(f"{name} is altered")
-        compiled = compiled and (file.suffix != ".py" or _is_compiled(file))
+        compiled = compiled and (name not in _PACKAGE_SOURCES or _is_compiled(file))
     bytecode = f"{GUARD_PACKAGE} is not compiled: Python takes about 2 ms longer to start"
-    problems = (*missing, *altered, *(() if compiled else (bytecode,)), *_find_state_problems(site_packages, core))
-    return GuardState(installed=True, version=version, problems=problems)
+    unused = [f"{name} is not for this Python" for name in present if name not in list_entries(version)]
+    problems = (
+        *missing,
+        *altered,
+        *unused,
+        *(() if compiled else (bytecode,)),
+        *_find_state_problems(site_packages, core),
+    )
+    return GuardState(installed=True, version=installed, problems=problems)
 
 
 def entries_present(site_packages: Path) -> tuple[str, ...]:
@@ -144,7 +164,7 @@ def _find_state_problems(site_packages: Path, core: ImagingCore | None) -> tuple
         return (f"{GUARD_STATE} is missing",)
     state = parse_state(foreign.text_or_empty(file))
     if state is None:
-        return (f"{GUARD_STATE} cannot be read",)
+        return (f"{GUARD_STATE} is altered",)
     described, sha256 = state
     if core is None:
         return (f"{GUARD_STATE}{OTHER_CORE}{described}, but Pillow's C extension is missing",)

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePath
 
@@ -29,11 +30,12 @@ _OLD = "import sys; sys.stdout.write('.'.join(map(str, sys.version_info[:3])))"
 _HINT = "name another interpreter with --python EXE, or another environment with --prefix DIR"
 
 
-def observe_interpreter(python: Path) -> Interpreter:
+def observe_interpreter(python: Path, variables: Mapping[str, str] | None = None) -> Interpreter:
     """Return what the interpreter `python` says about itself (about 20 ms).
 
     Args:
         python: its path; do not resolve a virtual environment's symlink.
+        variables: environment variables of the user's programs; None for those of this process.
 
     Raises:
         UndeterminedError: it is missing, cannot be executed, is not a Python, is too old to answer,
@@ -43,13 +45,20 @@ def observe_interpreter(python: Path) -> Interpreter:
     if absent:
         raise _make_error(python, absent)
     _check_settings(python)
-    completed = _ask(python, "-I", "-S", "-B", str(_INSIDE))
+    completed = _ask(python, "-I", "-S", "-B", str(_INSIDE), variables=variables)
     with suppress(ValueError):  # the output is not an answer of Python
         document = json_data(completed.stdout.strip().rpartition("\n")[2])
         answer = document.get("interpreter") if isinstance(document, dict) else None
         if isinstance(answer, dict) and document.get("schema") == _SCHEMA:
-            return decode(Interpreter, answer, file=PurePath(python))
+            interpreter = decode(Interpreter, answer, file=PurePath(python))
+            return _complete_shadows(interpreter) if interpreter.shadows else interpreter
     raise _make_no_answer_error(python, completed)
+
+
+def _complete_shadows(interpreter: Interpreter) -> Interpreter:
+    from fastinstall.observe.shadows import complete_shadow  # noqa: PLC0415 (rarely needed)
+
+    return replace(interpreter, shadows=tuple(complete_shadow(shadow) for shadow in interpreter.shadows))
 
 
 def explain_absence(python: Path) -> str:
@@ -86,9 +95,9 @@ def _format_hint(python: Path) -> str:
     return f"to undo what fastinstall did there, run: {back}; or {_HINT}"
 
 
-def _ask(python: Path, *arguments: str) -> Completed:
+def _ask(python: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> Completed:
     try:
-        return run((python, *arguments), timeout=_TIMEOUT, check=False)
+        return run((python, *arguments), environment=variables, timeout=_TIMEOUT, check=False)
     except CommandError as error:
         raise UndeterminedError(error.message, hint=_format_hint(python), details=error.details) from error
 
@@ -112,14 +121,14 @@ def _make_no_answer_error(python: Path, completed: Completed) -> UndeterminedErr
 
 def use_pil(session: Session, environment: Environment) -> RunningProbe[Runtime]:
     """Import and use the target's PIL in a subprocess, without waiting for it."""
-    from fastinstall.observe.runtime import observe_runtime  # noqa: PLC0415 (a quick examination skips it)
+    from fastinstall.observe.runtime import observe_programs_pil  # noqa: PLC0415 (a quick examination skips it)
 
-    return RunningProbe(partial(observe_runtime, Path(environment.python), environment=session.variables, quick=True))
+    return RunningProbe(partial(observe_programs_pil, environment.python, session.variables))
 
 
-def ask_interpreter(environment: Environment) -> RunningProbe[Interpreter]:
+def ask_interpreter(session: Session, environment: Environment) -> RunningProbe[Interpreter]:
     """Ask the target's interpreter about itself, without waiting for it."""
-    return RunningProbe(partial(observe_interpreter, Path(environment.python)))
+    return RunningProbe(partial(observe_interpreter, environment.python, session.variables))
 
 
 _ELF = b"\x7fELF"

@@ -18,11 +18,19 @@ from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.isa.scan import IsaScan
 from fastinstall.journal.receipt_file import read_receipt
 from fastinstall.journal.snapshot import find_unfinished_transaction, read_environment_history
-from fastinstall.model.facts import Environment, EnvironmentKind, Facts, Interpreter, Runtime, Toolchain
+from fastinstall.model.facts import (
+    Environment,
+    EnvironmentKind,
+    Facts,
+    InstalledStack,
+    Interpreter,
+    Runtime,
+    Toolchain,
+)
 from fastinstall.model.gpu import Gpu
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.observe.guard_files import observe_guard
+from fastinstall.observe.guard_files import GUARD_ENTRIES, observe_guard
 from fastinstall.observe.installed_pins import observe_pins
 from fastinstall.observe.interpreter import ask_interpreter, use_pil
 from fastinstall.observe.recipes import read_recorded_recipe
@@ -52,6 +60,7 @@ class ObservationRequest:
         toolchain: also look for compiler, libraries and package manager.
         interpreter: the target's Python, if already asked or being asked.
         cpu: the processor, if already observed.
+        cpuid: also execute the CPUID instruction (60 ms).
         thorough: read PIL's files; otherwise, files whose size and times have not changed count as recorded.
     """
 
@@ -62,6 +71,7 @@ class ObservationRequest:
     toolchain: bool = False
     interpreter: Interpreter | RunningProbe[Interpreter] | None = None
     cpu: Cpu | None = None
+    cpuid: bool = False
     thorough: bool = True
 
 
@@ -73,24 +83,37 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
     """
     variables, thorough = session.variables, request.thorough
     runtime = request.started or (use_pil(session, environment) if request.runtime else None)
-    answer = request.interpreter or ask_interpreter(environment)
+    answer = request.interpreter or ask_interpreter(session, environment)
     toolchain = RunningProbe(partial(observe_means, request.recipe, variables)) if request.toolchain else None
     hardware = RunningProbe(partial(_find_gpu_hardware, request, variables))
     from fastinstall.elf.loader.process_settings import settings_for
     from fastinstall.observe.cpu import observe_cpu, observe_loading
     from fastinstall.observe.environments import active_prefixes
     from fastinstall.observe.gpu import join_gpu_facts
-    from fastinstall.observe.stack import observe_distributions, observe_frameworks, observe_stack
+    from fastinstall.observe.obstacles import find_obstacles
+    from fastinstall.observe.pip_settings import list_constraint_files
+    from fastinstall.observe.stack import (
+        observe_constraints,
+        observe_distributions,
+        observe_frameworks,
+        observe_stack,
+    )
 
     tunables = variables.get("GLIBC_TUNABLES", "")
     cpu = request.cpu or observe_cpu(allowed_cores=len(os.sched_getaffinity(0)), tunables=tunables)
+    if request.cpuid:
+        from fastinstall.observe.cpuid import execute_cpuid
+
+        cpu = replace(cpu, executed=execute_cpuid(cpu.architecture))
     interpreter = answer.result() if isinstance(answer, RunningProbe) else answer
     program, hwcaps = Path(os.path.realpath(interpreter.executable)), list_searched_levels(cpu, interpreter)
     settings = settings_for(program, cpu, variables, hwcaps=hwcaps, page_size=os.sysconf("SC_PAGE_SIZE"))
-    prefix, site_packages = Path(environment.prefix), Path(interpreter.site_packages)
+    prefix, site_packages = environment.prefix, interpreter.site_packages
     distributions = observe_distributions(site_packages)
     names, symbols = _list_replaced_names(request.recipe), request.recipe.expect.symbols
     stack = observe_stack(interpreter, names, symbols, distributions, settings=settings, thorough=thorough)
+    constraints = observe_constraints(interpreter, names, list_constraint_files(prefix, variables))
+    stack = replace(stack, dependants=(*stack.dependants, *constraints))
     linkage, isa = None, tuple[IsaScan, ...]()
     if request.binaries is not Binaries.CORE:
         from fastinstall.observe.binaries import observe_binaries
@@ -111,12 +134,11 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
             interpreter,
             (*names, GUARD),
             variables,
-            tool=request.toolchain,  # conda matters only for a build or a change
             thorough=thorough,
             distributions=tuple(owner.distribution for owner in stack.owners),
         )
     frameworks = observe_frameworks(site_packages, distributions, conda.packages if conda is not None else ())
-    past = read_environment_history(prefix, sized=thorough)
+    history = read_environment_history(prefix, sized=thorough)
     written = (site_packages, prefix / "conda-meta") if environment.kind is EnvironmentKind.CONDA else (site_packages,)
     frozen = prefix / "conda-meta" / "frozen"
     return Facts(
@@ -124,16 +146,17 @@ def facts_of(session: Session, environment: Environment, request: ObservationReq
         active=active_prefixes(variables),
         tool_prefix=session.tool_prefix,
         writable=all(map(_is_writable, written)),
+        obstacles=find_obstacles(prefix, site_packages, _list_replaced_entries(stack)),
         frozen=frozen if frozen.exists() else None,
         conda=conda,
         cpu=cpu,
         interpreter=interpreter,
         distributions=distributions,
         stack=stack,
-        guard=observe_guard(site_packages, stack.core),
+        guard=observe_guard(site_packages, interpreter.version, stack.core),
         pins=observe_pins(prefix, conda),
-        interrupted=find_unfinished_transaction(past),
-        past=past,
+        interrupted=find_unfinished_transaction(history),
+        history=history,
         linkage=linkage,
         isa=isa,
         runtime=runtime.result() if runtime is not None else None,
@@ -167,6 +190,11 @@ def _list_replaced_names(recipe: Recipe) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normalise_distribution_name(name) for name in names))
 
 
+def _list_replaced_entries(stack: InstalledStack) -> tuple[str, ...]:
+    directory = (stack.directory.name,) if stack.directory is not None else ()
+    return (*directory, *(entry for owner in stack.owners for entry in owner.entries), *GUARD_ENTRIES)
+
+
 def list_searched_levels(cpu: Cpu, interpreter: Interpreter) -> tuple[str, ...]:
     """Return the subdirectories of glibc-hwcaps that the loader searches, the best first, without the baseline."""
     from fastinstall.elf.cpu import knows_levels
@@ -194,11 +222,11 @@ def recorded_facts(session: Session, environment: Environment, receipt: Receipt 
 
 def receipt_of(environment: Environment) -> Receipt | None:
     """Return the receipt of an earlier setup."""
-    return read_receipt(Path(environment.prefix))
+    return read_receipt(environment.prefix)
 
 
 def read_earlier_receipt(environment: Environment) -> Receipt | None:
-    """Return the receipt of an earlier setup; None also if it cannot be read, which `Facts.past` reports."""
+    """Return the receipt of an earlier setup; None also if it cannot be read, which `Facts.history` reports."""
     try:
         return receipt_of(environment)
     except DocumentError:
@@ -207,8 +235,8 @@ def read_earlier_receipt(environment: Environment) -> Receipt | None:
 
 def observe_committed(seen: Facts) -> Facts:
     """Return facts from an open transaction as they will be once it is closed; only reads files."""
-    prefix = Path(seen.environment.prefix)
-    past = read_environment_history(prefix, sized=True)
+    prefix = seen.environment.prefix
+    history = read_environment_history(prefix, sized=True)
     return replace(
-        seen, past=past, interrupted=find_unfinished_transaction(past), pins=observe_pins(prefix, seen.conda)
+        seen, history=history, interrupted=find_unfinished_transaction(history), pins=observe_pins(prefix, seen.conda)
     )

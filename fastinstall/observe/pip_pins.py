@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from fastinstall.core.errors import RefusedError
+from fastinstall.core.file_url import file_url
 from fastinstall.core.messages import quote
 from fastinstall.core.values import immutable
 
@@ -56,9 +57,7 @@ def location(path: PurePath) -> str:
     text = str(path)
     if _PLAIN.fullmatch(text):
         return text
-    from urllib.parse import quote as percent_encoded  # noqa: PLC0415 (7 ms, and rarely needed)
-
-    return f"file://{percent_encoded(text)}"
+    return file_url(path)
 
 
 def settings(prefix: PurePath, links: Sequence[str] = ()) -> dict[str, str]:

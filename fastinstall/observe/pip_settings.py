@@ -96,6 +96,8 @@ def _list_configuration_files(prefix: Path, named: str, variables: Mapping[str, 
 
 def _read_file_settings(file: Path, *, later: bool) -> Iterator[PipSetting]:
     content = foreign.bytes_or_empty(file)
+    if not content:  # the parser takes longer to import than all of this
+        return
     for section, values in parse_pip_config(remove_pin_block(content), file).items():
         for key, value in values.items():
             plain = key.lower().replace("_", "-").removeprefix("--")
@@ -109,6 +111,28 @@ def _read_variable_settings(variables: Mapping[str, str]) -> Iterator[PipSetting
         key = name.removeprefix("PIP_").lower().replace("_", "-")
         if name.startswith("PIP_") and value.strip():
             yield PipSetting(origin=name, section=VARIABLES, key=key, value=value.strip())
+
+
+def list_constraint_files(prefix: Path, variables: Mapping[str, str]) -> tuple[tuple[str, Path], ...]:
+    """Return the files of constraints that pip and uv obey there, each with the variable or file that names it.
+
+    Those of a pin of ours are left out, and addresses of other machines.
+
+    Args:
+        variables: environment variables of the shell; UV_CONSTRAINT counts too.
+    """
+    found: dict[Path, str] = {}
+    try:
+        settings = [each for each in list_pip_settings(prefix, variables) if each.key == pip_pins.CONSTRAINT]
+    except RefusedError:  # pip cannot read its own settings, and says so
+        settings = []
+    named = [(each.origin, each.value) for each in settings[-1:]]
+    for origin, value in (*named, ("UV_CONSTRAINT", variables.get("UV_CONSTRAINT", ""))):
+        for word in value.split():
+            file = expand_home(word.removeprefix("file://")).absolute()
+            if "://" not in word.removeprefix("file://") and not str(file).endswith(f"/{pip_pins.CONSTRAINTS}"):
+                found.setdefault(file, origin)
+    return tuple((origin, file) for file, origin in found.items())
 
 
 _TRUE = ("1", "true", "yes", "on", "y", "t")

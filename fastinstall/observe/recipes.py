@@ -12,7 +12,7 @@ from fastinstall.core.surroundings import refuse_planted
 from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import Environment
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.recipe import Recipe, find_current_name
+from fastinstall.model.recipe import Recipe
 from fastinstall.model.recipe_documents import parse_advisories, parse_recipe
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
@@ -31,20 +31,15 @@ def recipe_named(session: Session, name: str) -> Recipe:
 def read_recorded_recipe(session: Session, environment: Environment, receipt: Receipt | None) -> Recipe:
     """Return the recipe that an environment's receipt names; the default one without a receipt.
 
-    Of a core that an earlier recipe built, the symbols are expected that it had then.
-
     Raises:
         DocumentError: the receipt names a missing recipe, or the recipe is malformed.
     """
     try:
-        recipe = recipe_named(session, Request().recipe if receipt is None else receipt.recipe)
-        if receipt is None or recipe.name == receipt.recipe:
-            return recipe
-        return replace(recipe, expect=replace(recipe.expect, symbols=receipt.core.simd_symbols))
+        return recipe_named(session, Request().recipe if receipt is None else receipt.recipe)
     except DocumentError:
         raise
     except UsageError as error:
-        raise DocumentError(Path(environment.prefix) / RECEIPT, "recipe", error.message, hint=error.hint) from None
+        raise DocumentError(environment.prefix / RECEIPT, "recipe", error.message, hint=error.hint) from None
 
 
 def load_recipes(directories: tuple[Path, ...]) -> dict[str, Recipe]:
@@ -67,7 +62,7 @@ def load_recipe(name: str, directories: tuple[Path, ...]) -> Recipe:
         UsageError: there is none of that name; the hint lists the known ones.
         DocumentError: it is malformed.
     """
-    files, name = _list_recipe_files(directories), find_current_name(name)
+    files = _list_recipe_files(directories)
     if name not in files:
         import difflib  # noqa: PLC0415 (only where a name is wrong)
 
@@ -106,14 +101,16 @@ def _read(file: Path, directories: tuple[Path, ...]) -> Recipe:
         recipe = parse_recipe(_read_recipe_text(file), file)
     except DocumentError as error:
         raise error.hinting(f"correct it, then: fastinstall recipes check {quote(file)}") from None
-    advisories = list(recipe.advisories)
+    advisories, pixel_changes = list(recipe.advisories), list(recipe.pixel_changes)
     for index, name in enumerate(recipe.advisories_from):
         files = (directory / "advisories" / f"{name}.toml" for directory in directories)
         shared = next((each for each in files if each.is_file()), None)
         if shared is None:
             raise DocumentError(file, f"advisories_from[{index}]", f"no recipe directory has advisories/{name}.toml")
-        advisories += parse_advisories(_read_recipe_text(shared), shared)
-    return replace(recipe, advisories=tuple(advisories))
+        document = parse_advisories(_read_recipe_text(shared), shared)
+        advisories += document.advisories
+        pixel_changes += document.pixel_changes
+    return replace(recipe, advisories=tuple(advisories), pixel_changes=tuple(pixel_changes))
 
 
 def _read_recipe_text(file: Path) -> str:

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
+from fastinstall.core import foreign
 from fastinstall.core.parsing import json_data
 from fastinstall.core.process import CommandError, Completed, run
-from fastinstall.model.facts import OperationResult, Runtime
+from fastinstall.model.facts import ImportSource, OperationResult, Runtime, ShadowingPil
+from fastinstall.observe.shadows import complete_shadow, may_start_as_program
 
 _TIMEOUT = 120.0
 _QUICK_TIMEOUT = 20.0
@@ -36,10 +38,30 @@ def observe_runtime(
     options = ["--quick"] if quick else []
     options += ["--stage", str(stage.absolute())] if stage is not None else []
     options += ["--pixels", str(pixels)] if pixels is not None else []
-    argv = (str(python), "-I", "-B", str(_OPERATIONS), *options)
-    timeout = _QUICK_TIMEOUT if quick else _TIMEOUT
+    return _run((python, "-I", "-B", _OPERATIONS, *options), environment, _QUICK_TIMEOUT if quick else _TIMEOUT)
+
+
+def observe_programs_pil(python: Path, variables: Mapping[str, str]) -> Runtime:
+    """Import PIL as a program would, and run a few operations; a PIL that hides the installed one is only named.
+
+    Args:
+        python: the target's interpreter.
+        variables: of the user's programs.
+
+    Returns:
+        As `observe_runtime`. Where root must not run what precedes site-packages, and where the start of a program
+        fails before PIL is looked for, the interpreter is an isolated one.
+    """
+    if may_start_as_program(variables):
+        seen = _run((python, "-B", _OPERATIONS, "--quick"), variables, _QUICK_TIMEOUT)
+        if seen.is_as_program:
+            return seen
+    return observe_runtime(python, environment=variables, quick=True)
+
+
+def _run(argv: tuple[Path | str, ...], variables: Mapping[str, str], timeout: float) -> Runtime:
     try:
-        completed = run(argv, environment={**environment, **_SILENCED_GUARD}, timeout=timeout, check=False)
+        completed = run(argv, environment={**variables, **_SILENCED_GUARD}, timeout=timeout, check=False)
     except CommandError as error:
         return _make_runtime(error.completed, error.message)
     return _make_runtime(completed, _describe_exit(completed), completed.signal_name)
@@ -58,7 +80,7 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
     first: dict[str, dict[str, Any]] = {}
     for event in events:
         first.setdefault(f"mapped by {event['when']}" if event["event"] == "mapped" else event["event"], event)
-    imported = first.get("imported", {})
+    imported, located = first.get("imported", {}), first.get("located", {})
     ended = (event for event in events if event["event"] == "end")
     operations = tuple(OperationResult(name=each["name"], ok=not each["error"], error=each["error"]) for each in ended)
     during = next((result.name for result in operations if not result.ok), "")
@@ -76,6 +98,20 @@ def _make_runtime(completed: Completed, error: str, signal: str = "") -> Runtime
         operations=operations,
         mapped_by_import=tuple(map(PurePath, first.get("mapped by import", {}).get("files", ()))),
         mapped=tuple(map(PurePath, first.get("mapped by end", {}).get("files", ()))),
+        is_as_program=bool(located),
+        shadow=_make_shadow(located) if located.get("foreign") else None,
+    )
+
+
+def _make_shadow(located: Mapping[str, Any]) -> ShadowingPil:
+    """Return the PIL that a program finds, and the file with code that puts it in front, if one names its place."""
+    location = PurePath(located["location"])
+    package = location.parent if location.name.startswith("__init__.") else location
+    entry = str(package.parent)
+    files = (str(file) for file in located["startup"])
+    origin = next((file for file in files if entry in foreign.text_or_empty(file)), "")
+    return complete_shadow(
+        ShadowingPil(location=str(location), source=ImportSource.STARTUP, entry=entry, origin=origin)
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastinstall.core.directories import Directories, recipes_directory, refuse_homeless, user_directories
+from fastinstall.core.messages import PROGRAM
 from fastinstall.core.values import immutable
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Session:
         tool_prefix: `sys.prefix` of fastinstall itself.
         tool_python: the interpreter that runs fastinstall.
         now: the clock; gives the time in UTC.
+        program: how this program was called, as a shell takes it.
     """
 
     variables: Mapping[str, str]
@@ -39,10 +41,11 @@ class Session:
     tool_python: Path
     emit: "Emit" = _ignore
     now: Callable[[], datetime] = _read_clock
+    program: str = PROGRAM
 
     @property
     def directories(self) -> Directories:
-        """Our cache, state and settings directories; computed on demand, because doctor never needs them."""
+        """Our cache, state and settings directories; computed on demand: `doctor --quick` does not need them."""
         return user_directories(self.variables)
 
     def own_cache(self) -> Path:

@@ -25,14 +25,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from fastinstall.core import foreign
+from fastinstall.core.errors import UndeterminedError
+from fastinstall.core.messages import quote
+from fastinstall.core.parsing import json_data
 from fastinstall.elf.imaging_core import read_core
 from fastinstall.elf.loader.process_settings import ProcessSettings
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.facts import Dependant, Distribution, InstalledStack, Interpreter, Owner
 from fastinstall.model.gpu import FrameworkBuild
+from fastinstall.observe.guard_files import GUARD_ENTRIES
+from fastinstall.observe.stack_rights import find_entries_of_others, find_hidden_entries
 
 _PACKAGE = "PIL"
 _VERSION = re.compile(r"""^__version__\s*(?::[^=]*)?=\s*(['"])(.*?)\1""", re.MULTILINE)
@@ -42,7 +47,7 @@ _BYTECODE = (".pyc", ".pyo")
 _NO_SETTINGS = ProcessSettings(program=None)
 
 
-def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every probe of files)
+def observe_stack(
     interpreter: Interpreter,
     replaces: tuple[str, ...],
     symbols: tuple[str, ...],
@@ -59,12 +64,22 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
         distributions: everything that is installed there.
         settings: inputs of the dynamic loader's search, with the interpreter as its program.
         thorough: as of `observe_owners`: whether every file is read.
+
+    Raises:
+        UndeterminedError: this user may not look into PIL.
     """
-    site_packages = Path(interpreter.site_packages)
+    site_packages = interpreter.site_packages
     directory = site_packages / _PACKAGE
     owners = observe_owners(site_packages, replaces, distributions, thorough=thorough)
-    written = _VERSION.search(foreign.text_or_empty(directory / "_version.py"))
-    version = written[2] if written else None
+    entries = (_PACKAGE, *(entry for owner in owners for entry in owner.entries), *GUARD_ENTRIES)
+    hidden = find_hidden_entries(site_packages, entries)
+    if directory.is_dir() and not os.access(directory, os.R_OK | os.X_OK):
+        closed = " ".join(quote(site_packages / name) for name in hidden or (_PACKAGE,))
+        raise UndeterminedError(
+            f"{directory}: this user may not read it, so PIL cannot be imported",
+            hint=f"let its owner or root run: chmod -R go+rX {closed}",
+        )
+    version = read_pil_version(directory)
     cores = [name for name in foreign.list_names(directory) if _CORE.fullmatch(name)]
     # the file that `import PIL._imaging` would take, by the order of the import system's suffixes
     suffixes = (interpreter.extension_suffix, ".abi3.so", ".so")
@@ -89,11 +104,19 @@ def observe_stack(  # noqa: PLR0913 (how thoroughly to look is asked of every pr
         unclaimed=_list_unclaimed_files(site_packages, owners),
         debris=_find_debris(site_packages, replaces),
         dependants=observe_dependants(interpreter, replaces, distributions),
+        hidden=hidden,
+        of_others=find_entries_of_others(site_packages, entries),
     )
 
 
+def read_pil_version(directory: Path) -> str | None:
+    """Return the version that PIL's directory states, or None if it states none."""
+    written = _VERSION.search(foreign.text_or_empty(directory / "_version.py"))
+    return written[2] if written else None
+
+
 def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, ...]:
-    """List what an interrupted pip leaves.
+    """List what an interrupted pip leaves: directories under other names, and metadata directories without a file.
 
     pip moves a directory aside under its own name with the first letters replaced: "~IL", "~-llow.libs".
     Source: pip's AdjacentTempDirectory.
@@ -105,7 +128,15 @@ def _find_debris(site_packages: Path, replaces: tuple[str, ...]) -> tuple[str, .
         for start in range(1, len(name))
     )
     pattern = re.compile(rf"~(?:{'|'.join(alternatives)})", re.IGNORECASE)
-    return tuple(name for name in foreign.list_names(site_packages) if pattern.fullmatch(name))
+    names = foreign.list_names(site_packages)
+    emptied = (
+        name
+        for name in names
+        if name.endswith(".dist-info")
+        and normalise_distribution_name(name.partition("-")[0]) in replaces
+        and _is_empty_metadata(site_packages / name)
+    )
+    return (*(name for name in names if pattern.fullmatch(name)), *emptied)
 
 
 _CORE_FILE = "PIL/_imaging."
@@ -129,8 +160,44 @@ def observe_owners(
         _make_owner(site_packages, distribution, record, digests, thorough=thorough)
         for distribution in distributions
         for record in (_read_record(site_packages, distribution),)
-        if distribution.name in replaces or (record or b"").startswith(b"PIL/") or b"\nPIL/" in (record or b"")
+        if (distribution.name in replaces or _has_path(record or b"", b"PIL/"))
+        and not _is_empty_metadata(site_packages / distribution.metadata)
     )
+
+
+def _is_empty_metadata(metadata: Path) -> bool:
+    """Return whether a metadata directory is empty, as an interrupted removal leaves it: no installer lists it."""
+    return not foreign.list_names(metadata) and os.access(metadata, os.R_OK)
+
+
+def _read_checkout(metadata: Path) -> PurePath | None:
+    """Return the directory of which a distribution is an editable installation (PEP 610), or None if it is none."""
+    text = foreign.text_or_empty(metadata / "direct_url.json")
+    if '"editable"' not in text:
+        return None
+    from urllib.parse import unquote, urlsplit  # noqa: PLC0415 (slow, and rarely needed)
+
+    try:
+        source = json_data(text)
+    except ValueError:
+        return None
+    if not isinstance(source, dict) or not isinstance(source.get("dir_info"), dict):
+        return None
+    url = urlsplit(str(source.get("url", "")))
+    return PurePath(unquote(url.path)) if source["dir_info"].get("editable") is True and url.scheme == "file" else None
+
+
+def list_distributions_with(site_packages: Path, start: str) -> tuple[str, ...]:
+    """Return the names of the distributions whose RECORD lists a path that starts so."""
+    return tuple(
+        distribution.name
+        for distribution in observe_distributions(site_packages)
+        if _has_path(_read_record(site_packages, distribution) or b"", os.fsencode(start))
+    )
+
+
+def _has_path(record: bytes, start: bytes) -> bool:
+    return record.startswith(start) or b"\n" + start in record
 
 
 def _list_unclaimed_files(site_packages: Path, owners: tuple[Owner, ...]) -> tuple[str, ...]:
@@ -199,6 +266,7 @@ def _make_owner(
         files=len(rows),
         mismatched=tuple(row[0] for row in rows if row[0] not in absent and is_altered(root, row, since, digests)),
         missing=missing,
+        checkout=_read_checkout(metadata),
     )
 
 
@@ -302,10 +370,33 @@ def observe_dependants(
     for each in distributions:
         if each.name in replaces:
             continue
-        for line in pattern.findall(read_head(Path(interpreter.site_packages) / each.metadata)):
+        for line in pattern.findall(read_head(interpreter.site_packages / each.metadata)):
             requirement, _, marker = (part.strip() for part in line.decode("utf-8", "replace").partition(";"))
             if not marker or (not _EXTRA_ONLY.fullmatch(marker) and _is_marker_true(marker, interpreter)):
                 found.append(Dependant(name=each.name, requirement=requirement, version=each.version))
+    return tuple(found)
+
+
+def observe_constraints(
+    interpreter: Interpreter, replaces: tuple[str, ...], files: Sequence[tuple[str, Path]]
+) -> tuple[Dependant, ...]:
+    """Return what files of constraints require of one of `replaces`.
+
+    Args:
+        interpreter: the target's Python, for the environment markers.
+        replaces: names of distributions, normalised.
+        files: each with the variable or file that names it, which stands for a distribution's name.
+    """
+    found = []
+    for origin, file in files:
+        for line in foreign.text_or_empty(file).splitlines():
+            text = re.split(r"\s#|\s--|^#", line, maxsplit=1)[0]
+            requirement, _, marker = (part.strip() for part in text.partition(";"))
+            name = re.match(r"[A-Za-z0-9._-]+", requirement)
+            if name is None or name[0] == requirement or normalise_distribution_name(name[0]) not in replaces:
+                continue
+            if not marker or _is_marker_true(marker, interpreter):
+                found.append(Dependant(name=origin, requirement=requirement, constraints=file))
     return tuple(found)
 
 

@@ -17,7 +17,7 @@ from fastinstall.model.facts import NativeLibrary, Toolchain
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.observe.conda.channels import DEFAULTS, read_configured_channels, read_default_channels
 
-_DRIVEN = ("apt", "dnf")
+DRIVEN_MANAGERS = ("apt", "dnf")
 """Those that `--with-system-deps` can use."""
 
 
@@ -37,7 +37,7 @@ def observe_toolchain(
         compiler=observe_compiler(tuple(flags), variables),
         libraries=tuple(observe_library(name, need, search, variables) for name, need in recipe_libraries.items()),
         package_manager=manager,
-        may_install=manager in _DRIVEN and os.geteuid() == 0,
+        may_install=manager in DRIVEN_MANAGERS and os.geteuid() == 0,
         named_compiler=variables.get("CC", ""),
         rattler=importlib.util.find_spec("rattler") is not None,
         channels=_read_conda_channels(variables),

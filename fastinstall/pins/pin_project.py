@@ -3,8 +3,8 @@
 A resolver that cannot satisfy a requirement silently takes an older version of what requires it. So the change is tried
 first, with the project's own tool, in a private copy: the manifest is edited, and the new lock file compared with the
 one without the pin. If it downgrades any other distribution, there is none. The copy links to everything but the
-manifest, the lock file and what an earlier pin left, so that the tool finds the readme, workspace members, dynamic
-metadata and paths beside the project.
+manifest and the lock file, so that the tool finds the readme, workspace members, dynamic metadata and paths beside the
+project.
 
 The change comes as a diff, which whoever asked for it applies: nothing of the project is written here. The build itself
 goes into a directory of the user's, where the project's tool finds it.
@@ -32,7 +32,6 @@ from fastinstall.journal.path_rules import refuse_outside
 from fastinstall.model.conda_packages import CHANNEL
 from fastinstall.model.facts import Project
 from fastinstall.model.receipt import Receipt
-from fastinstall.pins import earlier_pins
 from fastinstall.pins.manifests import merge_lines
 from fastinstall.pins.tool import Locking, PinnedBuild, PinnedPackage, PinTool, parse_pinned_build
 from fastinstall.pins.tools import tools
@@ -51,7 +50,7 @@ class ProjectChange:
     Attributes:
         project: the directory that holds the manifest.
         manager: the name of its tool ("uv").
-        requirement: what is pinned by it, or was ("pillow==13.0.0+simd.v3").
+        requirement: what is pinned by it ("pillow==13.0.0+simd.v3").
         diff: in the unified format, with paths relative to the project; empty if nothing is to change.
         notes: what to know before it is applied, a sentence each.
     """
@@ -92,17 +91,15 @@ def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange
     Raises:
         RefusedError: a foreign setting is in the way, the project's tool is not to be found or makes no lock, the
             lock would not hold the stack, or would go back on other distributions.
-        DocumentError: the manifest or an earlier pin cannot be read.
+        DocumentError: the manifest cannot be read.
     """
     project, directory, name = request.project, Path(request.project.directory), request.project.manifest.name
     tool = tools()[project.manager]
     names = (name, tool.lock) if tool.locking is not None else (name,)
     there = {each: foreign.bytes_if_there(directory / each) for each in names}
-    earlier = earlier_pins.read_pin_record(directory)
-    plain = {**there, **(earlier_pins.read_unpinned_files(directory, earlier) if earlier is not None else {})}
     kept, payload = _list_payload(tool, request)
     with _kept(kept, payload):
-        pinned, text = _describe_build(tool, request, _name_in_manifest(kept, directory)), plain[name] or b""
+        pinned, text = _describe_build(tool, request, _name_in_manifest(kept, directory)), there[name] or b""
         lines = tool.format_lines(text.decode("utf-8"), pinned)
         after = {name: merge_lines(text.decode("utf-8"), lines, file=project.manifest).encode("utf-8")}
         if tool.locking is not None and isinstance(pinned, PinnedBuild):
@@ -115,7 +112,7 @@ def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange
                 build=pinned,
                 lines=lines,
             )
-            after[tool.lock] = trial.make_lock({each: plain[each] for each in names}, after[name])
+            after[tool.lock] = trial.make_lock(there, after[name])
     diff = "".join(format_diff(each, there[each], after[each]) for each in names)
     return ProjectChange(
         project=directory,
@@ -123,32 +120,6 @@ def make_pin(request: PinRequest, variables: Mapping[str, str]) -> ProjectChange
         requirement=f"{request.receipt.distribution}=={request.receipt.version}",
         diff=diff,
         notes=tuple(_describe_costs(request, tool, pinned)) if diff else (),
-    )
-
-
-def unpin_earlier(directory: Path) -> ProjectChange | None:
-    """Return the change that takes the pin of an earlier fastinstall out of a project, or None if there is none.
-
-    Raises:
-        DocumentError: the record of the pin cannot be read.
-        RefusedError: somebody has edited what the pin inserted.
-    """
-    record = earlier_pins.read_pin_record(directory)
-    if record is None:
-        return None
-    plain = earlier_pins.read_unpinned_files(directory, record)
-    there, kept = {name: foreign.bytes_if_there(directory / name) for name in plain}, directory / earlier_pins.HOME
-    notes = [
-        f"{name} was made again since, and names the wheel of the pin: make it anew afterwards by {record.manager}"
-        for name, content in plain.items()
-        if earlier_pins.HOME.encode() in (content or b"")
-    ]
-    return ProjectChange(
-        project=directory,
-        manager=record.manager,
-        requirement=record.requirement,
-        diff="".join(format_diff(name, there[name], plain[name]) for name in plain),
-        notes=(*notes, f"the build and the originals that it kept go by hand: rm -r {quote(kept)}"),
     )
 
 
@@ -165,8 +136,6 @@ def _describe_costs(request: PinRequest, tool: PinTool[Any], pinned: PinnedBuild
         )
     if caution := tool.describe_caution(directory, pinned):
         yield caution
-    if (directory / earlier_pins.RECORD).is_file():
-        yield f"replaces the pin of an earlier fastinstall; then delete: rm -r {quote(directory / earlier_pins.HOME)}"
 
 
 def _list_payload(tool: PinTool[Any], request: PinRequest) -> tuple[Path, dict[str, Path]]:
@@ -258,7 +227,7 @@ def _split_lines(content: bytes | None) -> list[str]:
 
 
 _SECONDS = 900.0
-_LEFT_OUT = frozenset({".venv", "venv", ".pixi", earlier_pins.HOME, "__pypackages__", ".pdm-python"})
+_LEFT_OUT = frozenset({".venv", "venv", ".pixi", "__pypackages__", ".pdm-python"})
 _OWN_PIN = "share/fastinstall/pin/"
 
 
@@ -413,16 +382,20 @@ Locked = Mapping[str, frozenset[str]]
 def parse_locked_versions(text: str) -> Locked:
     """Return the distributions of uv.lock, poetry.lock or pdm.lock, which all list `[[package]]` with name and version.
 
+    Entries of another form, which none of these tools writes, are left out.
+
     Raises:
         ValueError: not TOML.
     """
     from packaging.utils import canonicalize_name  # noqa: PLC0415 (only where a pin is made)
 
-    found: dict[str, set[str]] = {}
-    for package in toml_data(text).get("package", ()):
-        if package.get("version"):
-            found.setdefault(canonicalize_name(package["name"]), set()).add(package["version"])
-    return {name: frozenset(versions) for name, versions in found.items()}
+    packages = toml_data(text).get("package", [])
+    versions: dict[str, set[str]] = {}
+    for package in packages if isinstance(packages, list) else ():
+        match package:
+            case {"name": str(name), "version": str(version)} if version:
+                versions.setdefault(canonicalize_name(name), set()).add(version)
+    return {name: frozenset(each) for name, each in versions.items()}
 
 
 def find_downgrades(before: Locked, after: Locked, *, but: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import FastinstallError, UsageError
 from fastinstall.core.messages import quote
 from fastinstall.core.parsing import json_data
-from fastinstall.journal.layout import PROJECT, RECEIPT
+from fastinstall.journal.layout import RECEIPT
 from fastinstall.model.facts import PinState, Project
 
 _PYPROJECT = "pyproject.toml"
@@ -21,8 +21,7 @@ _MANIFESTS = (_PYPROJECT, "pixi.toml", "hatch.toml")
 def project_of(prefix: Path, named: Path | None = None) -> Project | None:
     """Return the project that an environment belongs to.
 
-    It is the named one, else the one that contains the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`), else
-    the one that an earlier fastinstall has noted in the environment as pinned, if that project confirms it.
+    It is the named one, else the one that contains the environment (`PROJECT/.venv`, `PROJECT/.pixi/envs/NAME`).
 
     Args:
         named: the directory that the user named; None to look for one.
@@ -40,17 +39,11 @@ def project_of(prefix: Path, named: Path | None = None) -> Project | None:
             )
         return project
     directory = find_project_directory(prefix)
-    found = _find_project(directory) if directory is not None else None
-    if found is not None or not (prefix / PROJECT).is_file():
-        return found
-    from fastinstall.pins.earlier_pins import find_noted_project  # noqa: PLC0415 (only where something is noted)
-
-    noted = find_noted_project(prefix)
-    return _find_project(noted) if noted is not None else None
+    return _find_project(directory) if directory is not None else None
 
 
 def find_project_directory(prefix: Path) -> Path | None:
-    """Return the directory of the project that an environment lies in, by their places alone; None for any other."""
+    """Return the directory of the project whose `.venv`, `venv` or `.pixi/envs/*` this environment is, or None."""
     if prefix.parent.name == "envs" and prefix.parent.parent.name == ".pixi":
         return prefix.parent.parent.parent
     return prefix.parent if prefix.name in (".venv", "venv") else None
@@ -90,7 +83,7 @@ def read_project_pin(prefix: Path, named: Path | None = None) -> PinState | None
         named: the project's directory; None for the one that the environment belongs to.
     """
     directory = named or find_project_directory(prefix) or prefix
-    if not any((directory / name).is_file() for name in _MANIFESTS) and not (prefix / PROJECT).is_file():
+    if not any((directory / name).is_file() for name in _MANIFESTS):
         return None
     from fastinstall.pins.tools import tools  # noqa: PLC0415 (only where there is a project)
 

@@ -12,6 +12,7 @@ import hashlib
 import io
 import random
 import struct
+import zlib
 from typing import Any, Dict, Iterator, List, Tuple
 
 from PIL import Image
@@ -30,6 +31,7 @@ FORMATS: Dict[str, Tuple[str, str, Dict[str, Any]]] = {
     "png/rgba": ("PNG", "RGBA", {"compress_level": 1}),
     "png/la": ("PNG", "LA", {}),
     "png/16": ("PNG", "I;16", {}),
+    "png/large": ("PNG", "RGB", {}),
     "jpeg/l": ("JPEG", "L", {}),
     "jpeg/rgb": ("JPEG", "RGB", {"quality": 90}),
     "jpeg/full": ("JPEG", "RGB", {"quality": 75, "subsampling": 0}),
@@ -91,7 +93,8 @@ def perform(name: str) -> Parts:
     if verb == "decode":
         with open("%s-%s" % (form, variant), "rb") as stream:
             return decoded(damaged(stream.read(), damage, name))
-    return decoded(encoded(form + "/" + variant))
+    written = encoded(form + "/" + variant)
+    return decoded(written) + ([("filtered rows", (0, 0), filtered_rows(written))] if form == "png" else [])
 
 
 def files() -> Iterator[tuple[str, tuple[int, int], bytes]]:
@@ -142,6 +145,17 @@ def decoded(content: bytes) -> Parts:
             except EOFError:
                 break
     return parts
+
+
+def filtered_rows(content: bytes) -> bytes:
+    """Return what a PNG file has compressed."""
+    packed, place = b"", 8
+    while place < len(content):
+        (size,) = struct.unpack(">I", content[place : place + 4])
+        if content[place + 4 : place + 8] == b"IDAT":
+            packed += content[place + 8 : place + 8 + size]
+        place += 12 + size
+    return zlib.decompress(packed)
 
 
 def damaged(content: bytes, damage: str, name: str) -> bytes:

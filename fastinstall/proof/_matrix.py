@@ -7,12 +7,15 @@ Python 3.8 or later.
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import io
 import pickle
 import struct
 from functools import lru_cache
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Tuple
 
+import PIL
 from PIL import Image, ImageChops, ImageEnhance, ImageFilter
 
 Size = Tuple[int, int]
@@ -20,7 +23,22 @@ Parts = List[Tuple[str, Size, bytes]]
 BYTES = {"L": 1, "P": 1, "1": 1, "LA": 2, "La": 2, "PA": 2, "RGB": 3, "YCbCr": 3, "HSV": 3, "LAB": 3}
 BYTES.update({"I;16": 2, "I;16B": 2, "I;16L": 2, "I;16N": 2})
 PREMULTIPLIED = ("La", "RGBa")
-FILTERS = {name.lower(): value for name, value in Image.Resampling.__members__.items()}
+CORE = "core="
+
+
+def members(enumeration: str) -> Dict[str, Any]:
+    """Return the members of an enumeration of PIL.Image, by their names in small letters."""
+    return {name.lower(): value for name, value in getattr(Image, enumeration).__members__.items()}
+
+
+def report_members(name: str) -> Iterable[str]:
+    """Return what this Pillow has: the names of an enumeration's members, its MODES, or its VERSION."""
+    if name == "VERSION":
+        return [PIL.__version__.partition("+")[0]]
+    return Image.MODES if name == "MODES" else members(name)
+
+
+FILTERS = members("Resampling")
 KERNELS = {
     "smooth": (1, 2, 1, 2, 4, 2, 1, 2, 1),
     "sharpen": (0, -1, 0, -1, 5, -1, 0, -1, 0),
@@ -42,7 +60,11 @@ def perform(name: str) -> Parts:
     """
     operation, mode, size, parameters = name.split("/")
     width, height = size.split("x")
-    made = OPERATIONS[operation](picture(mode, (int(width), int(height)), 0), *parameters.split(","))
+    image = picture(mode, (int(width), int(height)), 0)
+    if parameters.startswith(CORE):
+        made = call_core(image, parameters[len(CORE) :])
+    else:
+        made = OPERATIONS[operation](image, *parameters.split(","))
     return [_encode_part(item) for item in (made if isinstance(made, tuple) else (made,))]
 
 
@@ -120,10 +142,23 @@ def one_or_two(text: str) -> Any:
     return found if len(found) > 1 else found[0]
 
 
+def call_core(image: Any, text: str) -> Any:
+    """Call a method of the core by its name, "reduce:(2;2)", past the checks that Python makes. "nan" is a number."""
+    method, _, arguments = text.partition(":")
+    values = ast.literal_eval("(%s,)" % arguments.replace(";", ","))
+    made = getattr(image.im, method)(*(float(value) if value == "nan" else value for value in values))
+    return image._new(made) if hasattr(made, "mode") else made  # noqa: SLF001 (as Pillow does it)
+
+
+def resampling(name: str) -> Any:
+    """Return a filter by its name, or its number if it has none."""
+    return FILTERS[name] if name in FILTERS else int(name)
+
+
 def resize(image: Any, resample: str, size: str, box: str = "") -> Any:
     """Resize to "WIDTHxHEIGHT", from a box if one is given."""
     width, height = size.split("x")
-    return image.resize((int(width), int(height)), FILTERS[resample], box=floats(box) if box else None)
+    return image.resize((int(width), int(height)), resampling(resample), box=floats(box) if box else None)
 
 
 def reduce(image: Any, factor: str, box: str = "") -> Any:
@@ -141,7 +176,11 @@ def convolve(side: int, image: Any, kernel: str, scale: str, offset: str) -> Any
 
 
 def alpha_composite(image: Any, alpha: str) -> Any:
-    """Composite another picture over an image, with one alpha for all its pixels if it is given."""
+    """Composite another picture over an image: with one alpha for all its pixels, or one that does not fit it."""
+    if alpha == "taller":
+        return Image.alpha_composite(image, picture(image.mode, (image.size[0], image.size[1] + 1), 1))
+    if alpha == "grey":
+        return Image.alpha_composite(image, picture("L", image.size, 1))
     over = other(image).copy()
     if alpha:
         over.putalpha(int(alpha))
@@ -204,6 +243,12 @@ def paste(image: Any, kind: str) -> Any:
     made = image.copy()
     if kind == "colour":
         made.paste(77 if len(image.getbands()) == 1 else (9, 200, 77, 130)[: len(image.getbands())], None, mask(image))
+    elif kind.startswith("colour-"):
+        made.paste(
+            0 if len(image.getbands()) == 1 else (9, 0, 77, 130)[: len(image.getbands())], None, mask(image, kind[7:])
+        )
+    elif kind == "itself":
+        made.paste(made, (1, 1), mask(image))
     elif kind == "outside":
         made.paste(other(image), (-1, 2))
     else:
@@ -218,21 +263,38 @@ def thumbnail(image: Any, size: str, gap: str) -> Any:
     return made
 
 
-def point(image: Any, _: str = "") -> Any:
-    """Map each sample by a table that is not monotonic."""
-    return image.point([(value * 7 + 13) % 256 for value in range(256)] * len(image.getbands()))
+def point(image: Any, kind: str) -> Any:
+    """Map each sample by a table that is not monotonic: one for all bands, others for each, or one of a simple rule."""
+    count = len(image.getbands())
+    if kind == "solarize":
+        return image.point([value if value < 77 else 255 - value for value in range(256)] * count)
+    if kind == "posterize":
+        return image.point([value & 0xE0 for value in range(256)] * count)
+    factors = (7, 11, 3, 5)[:count] if kind == "bands" else (7,) * count
+    return image.point([(value * factor + 13) % 256 for factor in factors for value in range(256)])
+
+
+def getcolors(image: Any, most: str) -> Any:
+    """Count colours, at most so many, in the core's order; an empty number is 65536, in an order of their own."""
+    return image.getcolors(int(most)) if most else sorted(image.getcolors(1 << 16) or [], key=repr)
 
 
 def transform(image: Any, kind: str, resample: str) -> Any:
-    """Transform into a picture slightly larger than the image: "affine", "perspective" or "quad"."""
+    """Transform into a picture slightly larger than the image; "-nan" and "-short" behind the method are bad data."""
     width, height = image.size
     corners = (1.2, 0.7, 0.3, height - 1.1, width - 0.6, height - 0.2, width + 0.4, 0.1)
+    method, _, fault = kind.partition("-")
     data = {
         "affine": (0.9, 0.1, 0.5, -0.1, 1.1, 0.9),
+        "extent": (1.3, -0.8, width - 0.7, height + 0.4),
         "perspective": (0.9, 0.1, 0.5, -0.1, 1.1, 0.9, 0.01, 0.02),
-        "quad": corners,
-    }[kind]
-    return image.transform((width + 2, height + 1), getattr(Image.Transform, kind.upper()), data, FILTERS[resample])
+        "mesh": [((0, 0, width, height // 2 + 1), corners), ((1, height // 2, width + 2, height), corners)],
+    }.get(method, corners)
+    if fault == "nan":
+        data = (float("nan"),) * len(data)
+    elif fault == "short":
+        data = data[:-1]
+    return image.transform((width + 2, height + 1), members("Transform")[method], data, resampling(resample))
 
 
 def crop(image: Any, edges: str) -> Any:
@@ -259,6 +321,24 @@ def unpack(image: Any, rawmode: str, stride: str, step: str) -> Any:
     return (made, row_of(made.tobytes("raw", "RGBX"))) if image.mode == "RGB" else made
 
 
+JPEGS: Dict[str, Dict[str, Any]] = {
+    "plain": {},
+    "best": {"quality": 100, "subsampling": 0},
+    "progressive": {"progressive": True, "quality": 85},
+    "optimized": {"optimize": True, "comment": b"kept", "dpi": (72, 300)},
+    "restarts": {"restart_marker_rows": 1, "smooth": 20},
+    "colours": {"keep_rgb": True},
+    "markers": {"exif": b"Exif\0\0" + bytes(60000), "icc_profile": bytes(70000)},
+}
+
+
+def encode_jpeg(image: Any, name: str) -> Any:
+    """Save to memory with settings of `JPEGS`, and return the file."""
+    file = io.BytesIO()
+    image.save(file, "JPEG", **JPEGS[name])
+    return row_of(file.getvalue())
+
+
 def row_of(content: bytes) -> Any:
     """Return bytes as a grey picture, one row high."""
     return Image.frombytes("L", (len(content), 1), content)
@@ -270,6 +350,7 @@ def bound(function: Callable[..., Any], first: Any) -> Callable[..., Any]:
 
 
 OPERATIONS: Dict[str, Callable[..., Any]] = {
+    "members": lambda _, name: row_of(" ".join(report_members(name)).encode()),
     "resize": resize,
     "reduce": reduce,
     "filter-3x3": bound(convolve, 3),
@@ -283,12 +364,14 @@ OPERATIONS: Dict[str, Callable[..., Any]] = {
     "merge": merge,
     "putalpha": putalpha,
     "convert": lambda image, mode: image.convert(mode),
-    "convert-undithered": lambda image, mode: image.convert(mode, dither=Image.Dither.NONE),
+    "convert-dithered": lambda image, mode, name: image.convert(mode, dither=members("Dither")[name]),
+    "convert-to-palette": lambda image, name: image.convert("P", palette=members("Palette")[name], colors=17),
     "convert-by-matrix": convert_by_matrix,
     "alpha-composite": alpha_composite,
-    "rotate": lambda image, angle, resample: image.rotate(float(angle), FILTERS[resample], expand=True),
+    "quantize": lambda image, name: image.quantize(17, members("Quantize")[name]),
+    "rotate": lambda image, angle, resample: image.rotate(float(angle), resampling(resample), expand=True),
     "transform": transform,
-    "transpose": lambda image, method: image.transpose(int(method)),
+    "transpose": lambda image, name: image.transpose(members("Transpose").get(name, name)),
     "median": lambda image, side: image.filter(ImageFilter.MedianFilter(int(side))),
     "smallest": lambda image, side: image.filter(ImageFilter.MinFilter(int(side))),
     "largest": lambda image, side: image.filter(ImageFilter.MaxFilter(int(side))),
@@ -305,10 +388,11 @@ OPERATIONS: Dict[str, Callable[..., Any]] = {
     "array": lambda image, _: row_of(image.__array_interface__["data"]),
     "pickle": lambda image, _: pickle.loads(pickle.dumps(image)),  # noqa: S301 (its own)
     "bitmap": lambda image, _: row_of(image.tobitmap()),
+    "encode-jpeg": encode_jpeg,
     "histogram": lambda image, _: image.histogram(),
     "getextrema": lambda image, _: image.getextrema() and [image.getextrema()],
     "getbbox": lambda image, _: [image.getbbox()],
-    "getcolors": lambda image, _: sorted(image.getcolors(1 << 16) or [], key=repr),
+    "getcolors": getcolors,
     "enhance-color": bound(enhance, "Color"),
     "enhance-contrast": bound(enhance, "Contrast"),
     "enhance-brightness": bound(enhance, "Brightness"),

@@ -6,9 +6,9 @@
 --stage DIR: look for PIL in DIR first; one that comes from elsewhere is refused (exit code 3).
 --operations FILE.py: a module with `perform(name)`, which gives a list of (mode, (width, height), bytes).
 --cases FILE: names, one a line.
---results FILE: of 24 * (cases + 1) bytes, written through a memory map, so that nothing is lost when a case kills
+--results FILE: of 160 * (cases + 1) bytes, written through a memory map, so that nothing is lost when a case kills
   this process. Record 0 begins with the number of the case under way (from 1, little endian); record N is what case N
-  gave: "D" and the first 16 bytes of a sha256, or "E" and the name of the exception's class.
+  gave: "D" and the first 16 bytes of a sha256, or "E" and an exception, "ValueError: bad image size", cut at the end.
 --inputs DIR: becomes the working directory, so that operations find their files.
 --samples FILE: also write what each case made: [name, [[mode, [width, height], length], ...]] as JSON on a line, and
   then the bytes.
@@ -25,6 +25,7 @@ import importlib.util
 import json
 import mmap
 import os
+import re
 import resource
 import signal
 import struct
@@ -34,7 +35,8 @@ from typing import Any, Callable, List, Tuple
 
 Parts = List[Tuple[str, Tuple[int, int], bytes]]
 Perform = Callable[[str], Parts]
-RECORD = 24
+RECORD = 160
+ADDRESS = re.compile("0x[0-9a-f]+")
 NOT_IMPORTED = 3
 LONGEST_IMPORT = 60.0
 
@@ -87,7 +89,8 @@ def attempt(perform: Perform, name: str, samples: Any) -> bytes:
     try:
         parts = perform(name)
     except Exception as error:  # noqa: BLE001 (whatever it is, it is this case's result)
-        return b"E" + type(error).__name__.encode()[: RECORD - 1]
+        text = "%s: %s" % (type(error).__name__, ADDRESS.sub("0x", str(error)))  # objects are elsewhere each time
+        return b"E" + text.encode(errors="replace")[: RECORD - 1]
     if samples is not None:
         write(samples, name, parts)
     return b"D" + digest(parts)

@@ -21,7 +21,21 @@ from fastinstall.core.values import immutable
 from fastinstall.proof import runs
 from fastinstall.proof.cases import CaseDifference, Proof, ProofCheck, ProofSubject, check_of, skip_proof_check
 from fastinstall.proof.judge import exclude_known, exclude_undetermined, judge_results
-from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
+from fastinstall.proof.matrix_cases import FEW_SIZES, Members, list_member_cases, matrix_cases
+
+
+def read_members(stack: runs.ProofStack) -> Members:
+    """Ask a Pillow for the members of its enumerations: another version has other filters.
+
+    Raises:
+        FailedError: PIL cannot be imported there, or lacks one of the enumerations.
+    """
+    cases = list_member_cases()
+    reported = runs.sample_cases(stack, runs.Work(cases=tuple(cases.values())))
+    try:
+        return {name: tuple(reported[case][0].content.decode().split()) for name, case in cases.items()}
+    except KeyError as error:
+        raise FailedError(f"{stack.label}: it cannot perform {error}") from None
 
 
 def prove_matrix(
@@ -57,13 +71,13 @@ def prove_survival(ours: runs.ProofStack, work: runs.Work, results: runs.Results
 def prove_heap(
     ours: runs.ProofStack, reference: runs.ProofStack | None, work: runs.Work, results: runs.Results
 ) -> tuple[CaseDifference, ...]:
-    """Return the cases whose result depends on fresh memory or the CPU's VNNI, but not in the official wheel.
+    """Return the cases whose result depends on fresh memory, but not in the official wheel.
 
     Raises:
         FailedError: PIL cannot be imported there.
     """
     one, other = (results.outcomes(how(ours), work) for how in (runs.fill_fresh_memory, runs.disturb_memory))
-    problem = "the result depends on uninitialised memory, or on VNNI"
+    problem = "the result depends on uninitialised memory"
     suspicious = [CaseDifference(case=case, problem=problem) for case in work.cases if one[case] != other[case]]
     return exclude_undetermined(suspicious, reference, work)
 
@@ -163,7 +177,8 @@ def prove_by_running(trial: QuickProof, depth: ProofDepth) -> tuple[ProofCheck, 
         FailedError: PIL cannot be imported on one of the stacks.
     """
     checks: list[ProofCheck] = []
-    work = runs.Work(cases=matrix_cases(sizes=depth.sizes))
+    members = read_members(trial.reference or trial.levels[-1])
+    work = runs.Work(cases=matrix_cases(sizes=depth.sizes, members=members))
     total = 2 * len(trial.levels) + 1 + (len(trial.levels) > 1) + (trial.reference is None)
     with runs.Results() as results:
         for stack in (*([trial.reference] if trial.reference else []), *trial.levels):

@@ -11,7 +11,7 @@ from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.core.events import Started
 from fastinstall.core.running_probe import RunningProbe
 from fastinstall.core.values import immutable
-from fastinstall.index.execution import ExecutionContext
+from fastinstall.index.run import Run
 from fastinstall.model.artefact import Artefact
 from fastinstall.model.facts import Runtime
 from fastinstall.observe.runtime import observe_runtime
@@ -43,7 +43,7 @@ class ProvenStack:
     level: str | None
 
 
-def prove(stage: Path, subject: ProvenStack, python: Path, context: ExecutionContext) -> Runtime:
+def prove(stage: Path, subject: ProvenStack, python: Path, run: Run) -> Runtime:
     """Import the staged PIL in the target's interpreter and use it.
 
     What was proven before on this machine, the same wheel with the same Python, is used once more
@@ -52,7 +52,7 @@ def prove(stage: Path, subject: ProvenStack, python: Path, context: ExecutionCon
     Args:
         stage: a directory to search for PIL first.
         subject: what is proven, and against what.
-        context: gives the cache, the index, the time and the environment variables.
+        run: gives the cache, the index, the time and the environment variables.
 
     Returns:
         What happened, all of it well.
@@ -60,31 +60,31 @@ def prove(stage: Path, subject: ProvenStack, python: Path, context: ExecutionCon
     Raises:
         FailedError: an operation failed, died, or gave other pixels than the reference.
     """
-    context.emit(Started(stage="prove", message="running real operations on the staged build"))
+    run.emit(Started(stage="prove", message="running real operations on the staged build"))
     compared = subject.reference.sha256 if subject.reference is not None else ""
     is_repeatable = subject.reference is None or bool(compared)  # else the index tells no hash of what it gives
-    note = context.cache / "proofs" / digest((replace(subject, reference=None), compared))
+    note = run.cache / "proofs" / digest((replace(subject, reference=None), compared))
     if is_repeatable and note.is_file():
-        runtime = observe_runtime(python, stage=stage, environment=context.variables, quick=True)
+        runtime = observe_runtime(python, stage=stage, environment=run.variables, quick=True)
         _refuse_failures(runtime)
         return runtime
-    runtime = _run_comparison(stage, subject.reference, python, context)
+    runtime = _run_comparison(stage, subject.reference, python, run)
     if is_repeatable:
-        files.write_text(note, f"{subject.wheel_sha256} proven at {context.now.isoformat(timespec='seconds')}\n")
+        files.write_text(note, f"{subject.wheel_sha256} proven at {run.session.now().isoformat(timespec='seconds')}\n")
     return runtime
 
 
-def _run_comparison(stage: Path, reference: Artefact | None, python: Path, context: ExecutionContext) -> Runtime:
-    observe = partial(observe_runtime, python, environment=context.variables)
+def _run_comparison(stage: Path, reference: Artefact | None, python: Path, run: Run) -> Runtime:
+    observe = partial(observe_runtime, python, environment=run.variables)
     if reference is None:
         runtime = observe(stage=stage)
         _refuse_failures(runtime)
         return runtime
     from fastinstall.proof.judge import compare_pixels  # noqa: PLC0415 (only for what was not proven before)
 
-    with temporary_directories.temporary_directory("proof", within=context.cache / "tmp") as scratch:
+    with temporary_directories.temporary_directory("proof", within=run.cache / "tmp") as scratch:
         ours, theirs = scratch / "ours", scratch / "reference"
-        beside = RunningProbe(partial(observe, stage=unpack_official_wheel(reference, context), pixels=theirs))
+        beside = RunningProbe(partial(observe, stage=unpack_official_wheel(reference, run), pixels=theirs))
         runtime = observe(stage=stage, pixels=ours)
         beside.result()
         _refuse_failures(runtime)
@@ -115,20 +115,20 @@ def refuse_lost_features(before: Mapping[str, str], after: Mapping[str, str], *,
         )
 
 
-def unpack_official_wheel(wheel: Artefact, context: ExecutionContext) -> Path:
+def unpack_official_wheel(wheel: Artefact, run: Run) -> Path:
     """Unpack an official wheel into a directory that can go on `sys.path`; kept in the cache."""
     if not wheel.sha256:  # of an index that tells none: what it gives now is another file than the one before, perhaps
-        wheel = replace(wheel, sha256=files.sha256(context.index.fetch(wheel, context.cache, context.emit)))
-    target = context.cache / "unpacked" / wheel.sha256
-    if sealed_trees.is_intact(target, cache=context.cache):
+        wheel = replace(wheel, sha256=files.sha256(run.index.fetch(wheel, run.cache, run.emit)))
+    target = run.cache / "unpacked" / wheel.sha256
+    if sealed_trees.is_intact(target, cache=run.cache):
         return target
-    archive = context.index.fetch(wheel, context.cache, context.emit)
-    with temporary_directories.temporary_directory("unpack", within=context.cache / "tmp") as scratch:
+    archive = run.index.fetch(wheel, run.cache, run.emit)
+    with temporary_directories.temporary_directory("unpack", within=run.cache / "tmp") as scratch:
         from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (only when a reference is needed)
 
         tree = scratch / "tree"
         unpack_wheel(archive, tree)
-        sealed_trees.publish_sealed(tree, target, scratch / "aside", cache=context.cache)
+        sealed_trees.publish_sealed(tree, target, scratch / "aside", cache=run.cache)
     return target
 
 

@@ -1,5 +1,6 @@
 """Look at fastinstall's cache, and empty it. Whatever is in it can be fetched or made again; nothing that undoes is."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
@@ -9,10 +10,11 @@ from pathlib import Path
 from fastinstall.core import files
 from fastinstall.core.errors import FailedError, RefusedError, UsageError
 from fastinstall.core.refused_writes import advise_on_cache, reason
-from fastinstall.core.temporary_directories import temporary_directory
+from fastinstall.core.temporary_directories import discard_abandoned, list_abandoned, temporary_directory
 from fastinstall.model.cache_survey import PURPOSES, CachePart, CacheSurvey
 from fastinstall.observe.session import Session
 
+_TEMPORARY = "tmp"
 _BLOCK = 512  # bytes of st_blocks: stat(2)
 
 
@@ -34,7 +36,7 @@ def survey_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
     if unknown:
         raise UsageError(f"the cache has no {unknown[0]!r}", hint=f"it has: {', '.join(PURPOSES)}")
     found = [
-        CachePart(name=name, purpose=purpose, disk_bytes=_measure(cache / name))
+        CachePart(name=name, purpose=_describe(cache / name, purpose), disk_bytes=_measure(*_list_roots(cache, name)))
         for name, purpose in PURPOSES.items()
         if name in (names or PURPOSES)
     ]
@@ -50,7 +52,7 @@ def clear_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
         names: of its directories; all of them if empty.
 
     Returns:
-        What was removed.
+        What was removed; a directory that another run removes at the same time is not among it.
 
     Raises:
         UsageError: no directory of the cache has one of the names.
@@ -61,20 +63,57 @@ def clear_cache(session: Session, names: Sequence[str] = ()) -> CacheSurvey:
         print(clear_cache(session, ["toolchains"]).size)
     """
     before = survey_cache(session, names)
-    cache = Path(before.directory)
+    cache, gone = Path(before.directory), before.parts
     if before.parts:
         _refuse_while_used(cache)
         try:
-            with temporary_directory("clear", within=cache / "tmp") as space:
-                for part in before.parts:
-                    # A run that begins now finds a directory whole, or finds none.
-                    os.rename(cache / part.name, space / part.name)
-                for part in before.parts:
-                    files.discard(space / part.name)
+            gone = tuple(_remove_parts(cache, before.parts))
         except OSError as error:
             message = f"{reason(error, cache)}: the cache cannot be emptied"
             raise FailedError(message, hint=advise_on_cache(error, cache)) from error
-    return CacheSurvey(directory=before.directory, parts=before.parts, disk_bytes=before.disk_bytes, removed=True)
+    size = sum(part.disk_bytes for part in gone)
+    return CacheSurvey(directory=before.directory, parts=gone, disk_bytes=size, removed=True)
+
+
+def _remove_parts(cache: Path, parts: Sequence[CachePart]) -> Iterator[CachePart]:
+    """Remove directories of the cache; yield those that were still there."""
+    discard_abandoned(list_abandoned(cache / _TEMPORARY))
+    with temporary_directory("clear", within=cache / _TEMPORARY) as space:
+        for part in parts:
+            if part.name == _TEMPORARY or _take_away(cache / part.name, space / part.name):
+                yield part
+        for path in space.iterdir():
+            files.discard(path)
+
+
+def _take_away(part: Path, aside: Path) -> bool:
+    """Move a directory of the cache aside; of a link or a mount, which stay, remove the content. False if it is gone.
+
+    A run that begins now finds a directory whole, or finds none.
+    """
+    try:
+        if not part.is_symlink():
+            os.rename(part, aside)
+            return True
+    except FileNotFoundError:  # another run clears the cache, too
+        return False
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.EXDEV):
+            raise
+    with temporary_directory("clear", within=part) as space:
+        for path in part.iterdir():
+            if path != space:
+                with suppress(FileNotFoundError):
+                    os.rename(path, space / path.name)
+    return True
+
+
+def _describe(directory: Path, purpose: str) -> str:
+    return f"{purpose}; a link to {os.path.realpath(directory)}" if directory.is_symlink() else purpose
+
+
+def _list_roots(cache: Path, name: str) -> tuple[Path, ...]:
+    return list_abandoned(cache / name) if name == _TEMPORARY else (cache / name,)
 
 
 def _refuse_while_used(cache: Path) -> None:
@@ -99,10 +138,10 @@ def _list_work(cache: Path) -> Iterator[Path]:
     yield from (path for path in (cache / "locks").glob("**/*") if path.is_file())
 
 
-def _measure(directory: Path) -> int:
-    """Return the bytes of the blocks below a directory; links are not followed, unreadable entries count nothing."""
+def _measure(*directories: Path) -> int:
+    """Return the bytes of the blocks below directories; links are not followed, unreadable entries count nothing."""
     taken: dict[tuple[int, int], int] = {}
-    for path in directory.rglob("*"):
+    for path in (path for directory in directories for path in directory.rglob("*")):
         with suppress(OSError):  # it has just gone away
             status = path.lstat()
             taken[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK

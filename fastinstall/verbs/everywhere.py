@@ -46,7 +46,7 @@ def examine_everywhere(session: Session, examination: Examination) -> Survey:
         status=select_gravest_status(statuses),
         reports=reports,
         unobservable=unobservable,
-        without=len(prefixes) - len(worth),
+        without_pil=len(prefixes) - len(worth),
     )
 
 

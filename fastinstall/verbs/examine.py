@@ -49,7 +49,7 @@ def examine(session: Session, environment: Environment, examination: Examination
         UndeterminedError: the target cannot be observed.
 
     Example:
-        environment = find(session, NamedTarget(prefix=Path(".venv")))
+        environment = find_environment(session, NamedTarget(prefix=Path(".venv")))
         report = examine(session, environment, Examination(quick=True))
         print(report.status, [finding.message for finding in report.findings])
     """
@@ -88,7 +88,7 @@ def examine_facts(
         recipe, facts = fork, facts_of(session, environment, replace(request, recipe=fork))
     context = make_context(session, facts, receipt, recipe)
     findings = run_checks(replace(context, hosts=examination.hosts), names)
-    return report(environment, findings), facts
+    return report(facts, findings), facts
 
 
 def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Recipe | None:

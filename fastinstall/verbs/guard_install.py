@@ -14,7 +14,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.recovery import change_environment
 from fastinstall.conda.history_file import add_revision
 from fastinstall.conda.moves import list_linked_moves
 from fastinstall.core.errors import RefusedError
@@ -45,7 +44,8 @@ from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.pins.recognition import project_of
-from fastinstall.plan.protection import refuse_if_protected
+from fastinstall.setup.decide.protection import refuse_if_protected
+from fastinstall.setup.recovery import change_environment
 
 _STAGED = "conda"
 
@@ -57,7 +57,7 @@ def guards_of(
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find` returns it.
+        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
         measured: also read what the start-up guard reported, and say where this shell has pip disobey a pin.
         project: a project whose pin is also reported, besides that of the environment's own project.
 
@@ -89,7 +89,7 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find` returns it.
+        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
         pin: also pin the stack, in the configuration of the environment.
 
     Raises:
@@ -114,7 +114,7 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
             return guards_of(session, environment)
         with _begin_transaction(store, facts, verb) as transaction:
             if renewing:
-                renew_guard_files(store, facts, receipt, transaction)
+                renew_guard_files(store, facts, receipt, transaction, session.program)
             if missing is not None:
                 _bring_package(session, missing, facts, receipt, transaction)
             if add_pin is not None:
@@ -123,13 +123,12 @@ def install_guard(session: Session, environment: Environment, *, pin: bool = Fal
     return guards_of(session, environment)
 
 
-def remove_guard(session: Session, environment: Environment, *, is_needed: bool = True) -> Guards:
+def remove_guard(session: Session, environment: Environment) -> Guards:
     """Move the guards aside, out of reach of Python, installers and conda, and remove the pins.
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find` returns it.
-        is_needed: refuse an environment in which nothing is set up.
+        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
 
     Raises:
         RefusedError: nothing is set up here.
@@ -139,8 +138,6 @@ def remove_guard(session: Session, environment: Environment, *, is_needed: bool 
     """
     verb = "guard remove"
     with change_environment(session, environment, verb) as locked:
-        if not is_needed and receipt_of(environment) is None:
-            return guards_of(session, environment)
         store, (facts, receipt) = locked.store, _prepare_guarding(session, environment, locked.store)
         present = entries_present(Path(facts.interpreter.site_packages))
         pinned = receipt.request.pin or bool(read_pin(store.prefix))
@@ -219,7 +216,7 @@ def _prepare_guarding(session: Session, environment: Environment, store: Journal
 
 
 def _begin_transaction(store: JournalStore, facts: Facts, verb: str) -> Transaction:
-    document = {"schema": "fastinstall.plan/1", "summary": verb, "verb": verb}
+    document = {"schema": "fastinstall.plan/1", "verb": verb}
     return begin(store, document, site_packages=facts.interpreter.site_packages, stamp=make_stamp())
 
 
@@ -232,7 +229,7 @@ def _bring_package(
     session: Session, guard: CondaPackage, facts: Facts, receipt: Receipt, transaction: Transaction
 ) -> None:
     """Have it linked beside the environment by the engine that has set it up, and move it in."""
-    from fastinstall.plan.make import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
+    from fastinstall.setup.tools import make_engine  # noqa: PLC0415 (planning, of which `guard status` needs nothing)
 
     prefix, root = Path(facts.environment.prefix), transaction.stage / _STAGED
     tool = find_conda(session.variables, prefix) if receipt.engine is CondaInstaller.CONDA else None

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from fastinstall.apply.exclusive import hold_environment_lock
-from fastinstall.apply.recovery import change_environment
 from fastinstall.core import signals
 from fastinstall.core.messages import format_bytes
 from fastinstall.core.values import immutable
@@ -17,6 +15,8 @@ from fastinstall.journal.store import JournalStore, TransactionInfo
 from fastinstall.model.facts import Environment
 from fastinstall.model.history import Phase, Unreadable
 from fastinstall.observe.session import Session
+from fastinstall.setup.exclusive import hold_environment_lock
+from fastinstall.setup.recovery import change_environment
 
 
 @immutable
@@ -94,7 +94,7 @@ def forget_in(session: Session, environment: Environment, identifier: str | None
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find` returns it.
+        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
         identifier: of a transaction, or its beginning: it is deleted with all older ones. None keeps what the current
             setup needs to be undone. A transaction with an unreadable journal is moved to `kept/`, not deleted.
 

@@ -1,4 +1,4 @@
-"""Pin the project that makes an environment, and take the pin of an earlier version out: changes that others apply.
+"""Pin the project that makes an environment: a change that others apply.
 
 The project's own tool tries the pin on a copy. What comes of it is a diff; nothing is written in a project.
 """
@@ -12,9 +12,8 @@ from fastinstall.guard.pinning import find_installed_wheel_of
 from fastinstall.model.facts import Environment
 from fastinstall.observe.observation import receipt_of, recorded_facts
 from fastinstall.observe.session import Session
-from fastinstall.pins.earlier_pins import find_noted_project
-from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin, unpin_earlier
-from fastinstall.pins.recognition import find_project_directory, project_of
+from fastinstall.pins.pin_project import PinRequest, ProjectChange, make_pin
+from fastinstall.pins.recognition import project_of
 from fastinstall.pins.tools import tools
 
 
@@ -60,25 +59,3 @@ def pin_project(
     refuse_homeless(directory)
     request = PinRequest(prefix=prefix, project=found, receipt=receipt, wheel=wheel, directory=directory)
     return make_pin(request, session.variables)
-
-
-def unpin_project(environment: Environment, project: Path | None = None) -> ProjectChange | None:
-    """Return the change that takes an earlier fastinstall's pin out of a project, or None if there is none.
-
-    Args:
-        environment: that the project makes.
-        project: its directory; None for the one that the environment lies in or notes.
-
-    Raises:
-        DocumentError: the record of the pin cannot be read.
-        RefusedError: something of it is a link.
-
-    Example:
-        change = unpin_project(environment, Path("app"))
-    """
-    prefix = Path(environment.prefix)
-    directory = project or find_project_directory(prefix)
-    change = unpin_earlier(directory.absolute()) if directory is not None else None
-    if change is None and project is None and (noted := find_noted_project(prefix)) is not None:
-        return unpin_earlier(noted)
-    return change

@@ -16,10 +16,10 @@ from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.environments import NamedTarget, base_python, find_environment
 from fastinstall.observe.recipes import load_recipes
 from fastinstall.observe.session import Session
-from fastinstall.plan.decision import select_buildable
-from fastinstall.plan.level_choice import refuse_unsuited
-from fastinstall.plan.make import defer_pip_settings, make_index
-from fastinstall.plan.versions import VersionChoice, choose_version
+from fastinstall.setup.decide.build import select_buildable
+from fastinstall.setup.decide.levels import refuse_unsuited
+from fastinstall.setup.decide.versions import VersionChoice, choose_version
+from fastinstall.setup.tools import defer_pip_settings, make_index
 
 
 @immutable

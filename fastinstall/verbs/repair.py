@@ -6,33 +6,35 @@ not. Two ways then remain: our earlier version, a risk that must be allowed by n
 If a repair replaces a Pillow that somebody may have wanted, the plan says so.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from fastinstall.apply.carry_out import PlanConsent, carry_out
 from fastinstall.core.errors import FailedError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
-from fastinstall.core.messages import fix_command, listing, quote
+from fastinstall.core.messages import listing
 from fastinstall.core.version_numbers import base_version
-from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder, intent_of
+from fastinstall.doctor.intent import Intent, intent_of
+from fastinstall.index.selection import is_installable
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Environment, EnvironmentKind, Facts
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
-from fastinstall.model.request import PlanRisk, Request, Risk
+from fastinstall.model.request import Request, Risk
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.observe.observation import ObservationRequest, facts_of, receipt_of, recorded_facts
-from fastinstall.observe.recipes import recipe_named
+from fastinstall.observe.observation import observe_means, receipt_of, recorded_facts
+from fastinstall.observe.recipes import read_recorded_recipe, recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.conda_steps import add_reinstallations
-from fastinstall.plan.make import defer_pip_settings, make_index
-from fastinstall.plan.plan import Plan
-from fastinstall.plan.risks import find_vulnerability_risk
-from fastinstall.plan.satisfied import plan_nothing
-from fastinstall.steps.prove import Prove
-from fastinstall.verbs.plan import plan_restoration, plan_setup
+from fastinstall.setup.carry_out import carry_out
+from fastinstall.setup.decide.conda import add_reinstallations
+from fastinstall.setup.decide.levels import choose_restored_levels
+from fastinstall.setup.decide.nothing_to_do import plan_nothing
+from fastinstall.setup.decide.repair import add_version_warning, make_repair_refusal, make_return_plan
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.look import decide_plan, find_project
+from fastinstall.setup.plan import Plan, PlanConsent, SetupOutcome
+from fastinstall.setup.tools import defer_pip_settings, make_index
+from fastinstall.verbs.setup import plan_setup
 from fastinstall.wheelbuild.installed_wheels import find_installed_wheel
 
 _VERB = "doctor --fix"
@@ -41,12 +43,18 @@ _OF_ONE_VERSION = (Risk.DOWNGRADE, Risk.VULNERABLE)
 """Risks that were accepted for the version of the receipt, and are asked about again for another one."""
 
 
-def plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
+def plan_repair(session: Session, environment: Environment, request: Request, facts: Facts | None = None) -> Plan:
     """Decide how to repair an environment.
 
     With a receipt, restore exactly its build, from the cache if possible. If somebody installed a later Pillow on
     purpose, or something requires the installed one, build that version with the receipt's request instead. Without a
     receipt, plan a setup as `request` says.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        environment: the one to repair.
+        request: what this run asks for: allowed risks, and whether there is a network.
+        facts: of the environment, where they were observed already.
 
     Raises:
         RefusedError: neither is possible; says what to do instead.
@@ -55,32 +63,35 @@ def plan_repair(session: Session, environment: Environment, request: Request) ->
     Example:
         plan = plan_repair(session, environment, Request())
     """
-    return replace(_add_reinstalls(session, _plan_repair(session, environment, request)), verb=_VERB)
-
-
-def _plan_repair(session: Session, environment: Environment, request: Request) -> Plan:
     receipt = receipt_of(environment)
+    seen = facts or recorded_facts(session, environment, receipt)
+    planned = _plan_repair(session, seen, receipt, request)
+    return replace(_add_reinstalls(planned, seen), verb=_VERB)
+
+
+def _plan_repair(session: Session, facts: Facts, receipt: Receipt | None, request: Request) -> Plan:
+    environment = facts.environment
     if receipt is None:
         return plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request)
-    facts, recipe = recorded_facts(session, environment, receipt), recipe_named(session, receipt.recipe)
+    recipe = read_recorded_recipe(session, environment, receipt)
     done = plan_nothing(facts, recipe, replace(receipt.request, recipe=receipt.recipe), receipt)
     # Where PIL itself is a link its files may be the very ones, and do not find their libraries from there.
     if done is not None and not (facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()):
         return done
     intent = intent_of(facts, receipt)
     if intent is None or not intent.is_kept:
-        restored = _plan_restoring_wheel(session, facts, receipt)
+        restored = _plan_restoring_wheel(session, facts, receipt, recipe)
         return add_version_warning(restored, intent, receipt, recipe)
     followed = _plan_following(session, environment, receipt, intent, request)
     if isinstance(followed, Plan):
         return followed
     if intent.unmet:
         raise make_repair_refusal(intent, followed, environment.prefix)
-    restored = _plan_restoring_wheel(session, facts, receipt)
+    restored = _plan_restoring_wheel(session, facts, receipt, recipe)
     return make_return_plan(restored, intent, followed, request.allow)
 
 
-def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent) -> Receipt:
+def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent) -> SetupOutcome:
     """Carry out what `plan_repair` has decided.
 
     Args:
@@ -94,10 +105,10 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
 
     Example:
         plan = plan_repair(session, environment, Request())
-        receipt = repair(session, plan, Request(), agree=lambda other: other)
+        outcome = repair(session, plan, Request(), agree=lambda other: other)
     """
     try:
-        return carry_out(session, planned).receipt
+        return carry_out(session, planned)
     except UnprovenError as error:
         receipt = receipt_of(planned.environment)
         if receipt is None:
@@ -110,19 +121,25 @@ def repair(session: Session, planned: Plan, request: Request, agree: PlanConsent
             session.emit(Noted(message=line))
         if intent.unmet:
             raise make_repair_refusal(intent, (error.message,), facts.environment.prefix) from error
-        restored = _plan_restoring_wheel(session, facts, receipt)
-        back = _add_reinstalls(session, make_return_plan(restored, intent, (error.message,), request.allow))
-        return carry_out(session, agree(replace(back, verb=_VERB))).receipt
+        recipe = read_recorded_recipe(session, facts.environment, receipt)
+        restored = _plan_restoring_wheel(session, facts, receipt, recipe)
+        back = _add_reinstalls(make_return_plan(restored, intent, (error.message,), request.allow), facts)
+        return carry_out(session, agree(replace(back, verb=_VERB)))
 
 
-def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> Plan:
-    """Plan to put back the wheel of the receipt; where its recipe was renamed, a build of its version by today's."""
+def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt, recipe: Recipe) -> Plan:
+    """Plan to put back the wheel of the receipt.
+
+    If its recipe was renamed, plan a build of its version by the present one. If it does not fit the Python, the C
+    library or the CPU that are there now, plan a build of its version that does.
+    """
     prefix = Path(facts.environment.prefix)
     if receipt.request.recipe != receipt.recipe:
         wanted = _make_followed_request(receipt, receipt.request.recipe, receipt.source_version, receipt.request)
         return plan_setup(session, NamedTarget(prefix=prefix), wanted)
     cached = find_installed_wheel(session.own_cache(), prefix, receipt.wheel_sha256)
-    if cached is not None:
+    runs_here = choose_restored_levels(recipe, facts.cpu, receipt) == receipt.levels
+    if cached is not None and runs_here and is_installable(cached.name, facts.interpreter):
         wheel = Artefact(
             name=receipt.distribution,
             version=receipt.version,
@@ -133,19 +150,24 @@ def _plan_restoring_wheel(session: Session, facts: Facts, receipt: Receipt) -> P
         releases = Releases(sources=(), wheels=(), prebuilt=(wheel,), origin="fastinstall's cache")
     else:
         settings = defer_pip_settings(session, Path(facts.interpreter.executable))
-        recipe = recipe_named(session, receipt.recipe)
         releases = make_index(session, receipt.request, settings).releases(recipe, facts.interpreter)
-    return plan_restoration(session, facts.environment, receipt, releases)
+    if not releases.prebuilt or facts.environment.kind is EnvironmentKind.CONDA:
+        facts = replace(facts, toolchain=observe_means(recipe, session.variables))
+    situation = Situation(
+        facts=facts,
+        recipe=recipe,
+        request=receipt.request,
+        releases=releases,
+        receipt=receipt,
+        restoring=True,
+        project=find_project(facts),
+    )
+    return decide_plan(session, situation)
 
 
-def _add_reinstalls(session: Session, planned: Plan) -> Plan:
+def _add_reinstalls(planned: Plan, facts: Facts) -> Plan:
     """Add to a plan, in a conda environment, the packages whose files were overwritten, to be reinstalled with it."""
-    environment = planned.environment
-    if environment.kind is not EnvironmentKind.CONDA or not planned.steps:
-        return planned
-    request = ObservationRequest(recipe=recipe_named(session, planned.request.recipe))
-    conda = facts_of(session, environment, request).conda
-    return add_reinstallations(planned, conda) if conda is not None else planned
+    return add_reinstallations(planned, facts.conda) if facts.conda is not None and planned.steps else planned
 
 
 def _plan_following(
@@ -155,7 +177,7 @@ def _plan_following(
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find` returns it.
+        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
         receipt: of the setup that was replaced; its request is kept, but for the version.
         intent: what took its place.
         request: of this run: risks, and whether there is a network.
@@ -174,9 +196,8 @@ def _plan_following(
         else:
             why = f", and {listing(intent.unmet)}" if intent.unmet else ""
             story = f"{intent.story}{why}: that version stays and gets the kernels"
-            # Like any repair, it measures no speed.
-            steps = tuple(replace(step, timed=False) if isinstance(step, Prove) else step for step in made.steps)
-            return replace(made, steps=steps, warnings=(story, *made.warnings))
+            untimed = replace(made.prove, timed=False) if made.prove is not None else None  # like any repair
+            return replace(made, prove=untimed, warnings=(story, *made.warnings))
     return tuple(reasons)
 
 
@@ -203,64 +224,3 @@ def _refuse_unless_offered(session: Session, environment: Environment, request: 
     versions = {base_version(artefact.version) for artefact in (*offered.sources, *offered.prebuilt)}
     if request.version not in versions:
         raise UsageError(f"{offered.origin} has no {recipe.source.pypi} {request.version}")
-
-
-def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
-    """Return the plan that restores an earlier version of ours, as a risk that must be allowed.
-
-    Args:
-        plan: that restores what the receipt says.
-        intent: what took its place, and would go.
-        reasons: why it cannot be kept with the kernels.
-        allowed: risks that this run allows.
-    """
-    found = next((plan_risk for plan_risk in plan.risks if plan_risk.risk is Risk.DOWNGRADE), None)
-    known = found.summary if found is not None else "the fast build is an earlier version"
-    prefix = quote(plan.environment.prefix)
-    plan_risk = PlanRisk(
-        risk=Risk.DOWNGRADE,
-        summary=f"{intent.story}, and it cannot be built with the kernels; {known}",
-        items=(
-            f"to accept stock Pillow: fastinstall guard accept --prefix {prefix}",
-            f"to go back to the fast build: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {prefix}",
-            *(f"why it cannot be built: {reason}" for reason in reasons),
-            *(found.items if found is not None else ()),
-        ),
-        allowed=Risk.DOWNGRADE in allowed,
-    )
-    others = tuple(each for each in plan.risks if each.risk is not Risk.DOWNGRADE)
-    kept = tuple(risk for risk in plan.request.allow if risk is not Risk.DOWNGRADE)
-    request = replace(plan.request, allow=(*kept, Risk.DOWNGRADE) if plan_risk.allowed else kept)
-    return replace(plan, request=request, risks=(plan_risk, *others))
-
-
-def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
-    """Return the error if ours cannot be restored either, because something requires the installed version."""
-    return RefusedError(
-        f"{intent.story}; {listing(intent.unmet)}, which the fast build does not meet, "
-        f"and {intent.version} cannot be built with the kernels: {listing(reasons)}",
-        hint=f"accept stock Pillow: fastinstall guard accept --prefix {quote(prefix)}",
-        details=(f"or uninstall what requires it, then: {fix_command(prefix)}",),
-    )
-
-
-def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
-    """Return the plan that restores ours, with a warning if another version was requested by name.
-
-    Args:
-        plan: that restores what the receipt says.
-        intent: what took its place, or None if nothing did.
-        receipt: of our setup that was replaced.
-        recipe: of ours, for what is known against the version that was asked for.
-    """
-    if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:
-        return plan
-    warning = f"{intent.story}; {receipt.version} is restored"
-    if intent.broken:
-        warning += f", because {listing(intent.broken)}"
-    else:
-        vulnerable = find_vulnerability_risk(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None
-        allow = f"{Risk.DOWNGRADE},{Risk.VULNERABLE}" if vulnerable else Risk.DOWNGRADE
-        command = f"fastinstall setup --version {intent.version} --allow {allow} --prefix"
-        warning += f". To install {intent.version} with the kernels: {command} {quote(plan.environment.prefix)}"
-    return replace(plan, warnings=(warning, *plan.warnings))

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path, PurePath
 
-from fastinstall.apply.late_interrupts import report_interruption_after_recovery
-from fastinstall.apply.recovery import change_environment, describe_interruptions, find_pin_left_behind
 from fastinstall.conda.reinstall import describe_unmet_requirements
 from fastinstall.core import signals
 from fastinstall.core.errors import EnvironmentDamagedError, FastinstallError, RefusedError
@@ -32,7 +30,8 @@ from fastinstall.observe.interpreter import explain_absence
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
 from fastinstall.observe.stack import normalise_distribution_name, observe_distributions, observe_owners
-from fastinstall.pins.earlier_pins import find_noted_project
+from fastinstall.setup.late_interrupts import report_interruption_after_recovery
+from fastinstall.setup.recovery import change_environment, describe_interruptions
 from fastinstall.wheelbuild.installed_wheels import discard_unneeded_wheels, has_kept_wheels
 
 _SITES = ("site-packages", "dist-packages")
@@ -46,7 +45,7 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find` returns it.
+        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
         to: identifier of a transaction, or its beginning; None for the current setup.
         force: move aside what replaced ours since, instead of refusing.
 
@@ -68,14 +67,13 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
             again = f"to undo the last setup: fastinstall rollback --prefix {quote(store.prefix)}"
             return (*locked.sentences, *((f"nothing else was undone; {again}",) if store.readable() else ()))
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
-        noted = find_noted_project(store.prefix)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
         with suppress(OSError, RefusedError):  # a cache where that cannot be done fails no rollback
             if has_kept_wheels(session.directories.cache):  # ready-made ones, which no setup may need any more
                 discard_unneeded_wheels(session.own_cache())
         unmet = _find_unmet_requirements(session, store.prefix, receipt)
-        return (*locked.sentences, *done, *find_pin_left_behind(store, noted), *unmet)
+        return (*locked.sentences, *done, *unmet)
 
 
 def end_interrupted_run(session: Session, environment: Environment, *, force: bool) -> tuple[str, ...]:
@@ -83,7 +81,7 @@ def end_interrupted_run(session: Session, environment: Environment, *, force: bo
 
     Args:
         session: variables, directories, clock and event listener of this run.
-        environment: where it is, what kind it is and its interpreter, as `find` returns it.
+        environment: where it is, what kind it is and its interpreter, as `find_environment` returns it.
         force: move aside what is in the way of what has to return, instead of refusing.
 
     Returns:
@@ -122,7 +120,7 @@ def _choose_transactions(store: JournalStore, to: str | None) -> tuple[str, ...]
 
 
 def list_rollback_notices(environment: Environment, to: str | None) -> Iterator[str]:
-    """Yield what a rollback leads to that nobody would expect, and the other way; for before it is agreed to.
+    """Yield warnings to show before consent: unexpected results of this rollback, each with an alternative.
 
     Raises:
         RefusedError: there is nothing to undo, not even an interrupted run; nobody needs to agree to that.

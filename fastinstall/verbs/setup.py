@@ -1,24 +1,91 @@
-"""Set up an environment by a plan that the user agreed to; if its version fails the proof, try the one before it.
+"""Set up an environment: decide a plan, carry it out once it was agreed to, or decide a saved plan again.
 
 A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
 shown, and the user is asked about the newest version before it.
 
-The caller runs `apply.recovery.recover_first` before the environment is observed for the plan; `set_up` does not
+The caller runs `setup.recovery.recover_first` before the environment is observed for the plan; `set_up` does not
 repeat it.
 """
 
-from fastinstall.apply.carry_out import PlanConsent, SetupOutcome, carry_out, request_previous_version
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
 from fastinstall.core.errors import FastinstallError, RefusedError, UnprovenError, UsageError
 from fastinstall.core.events import Noted
 from fastinstall.core.messages import quote
+from fastinstall.core.running_probe import RunningProbe
 from fastinstall.doctor.registry import check_names, judge_facts
+from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import EnvironmentReport
-from fastinstall.observe.observation import observe_committed
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Request, Risk
+from fastinstall.observe.environments import NamedTarget, find_environment
+from fastinstall.observe.interpreter import use_pil
+from fastinstall.observe.observation import ObservationRequest, facts_of, observe_committed, observe_means, receipt_of
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.plan import Plan
+from fastinstall.setup.decide.levels import refuse_unknown
+from fastinstall.setup.decide.nothing_to_do import plan_nothing
+from fastinstall.setup.decide.planner import warn_about_project
+from fastinstall.setup.decide.saved_plan import PLAN_AGAIN, allow_risks, select_named_releases
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.look import confirm_empty_plan, decide_plan, find_project, request_previous_version
+from fastinstall.setup.new_environment import foresee_facts, foresee_situation, plan_creation
+from fastinstall.setup.plan import Plan, PlanConsent, SetupOutcome, find_differences
+from fastinstall.setup.tools import start_index
 from fastinstall.verbs.examine import Examination, examine
-from fastinstall.verbs.plan import name_target, plan_setup
+
+
+def plan_setup(session: Session, target: NamedTarget, request: Request, *, saved: Plan | None = None) -> Plan:
+    """Decide what a setup would do.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        target: an environment, or one that is to be made.
+        request: what is asked for.
+        saved: decide anew what this one decided, of the files that it names alone.
+
+    Raises:
+        FastinstallError: as planner, probes and index say.
+
+    Example:
+        plan = plan_setup(session, NamedTarget(prefix=Path(".venv")), Request())
+        print(plan.summary, [step.describe() for step in plan.steps])
+    """
+    recipe = recipe_named(session, request.recipe)
+    refuse_unknown(recipe, request)
+    # Where a saved plan says that a wheel has to be built, it stays right when somebody builds it meanwhile.
+    from_cache = saved is None or (saved.build is not None and bool(saved.build.cached))
+    made = plan_creation(session, target)
+    if made is not None:
+        return decide_plan(session, foresee_situation(session, recipe, request, made, saved), from_cache=from_cache)
+    environment = find_environment(session, target)
+    receipt = receipt_of(environment)
+    facts = facts_of(session, environment, ObservationRequest(recipe=recipe))
+    done = plan_nothing(facts, recipe, request, receipt)
+    if done is not None:
+        about_project = warn_about_project(find_project(facts), facts) if request.pin else ()
+        return replace(done, warnings=(*done.warnings, *about_project))
+    # What was not looked at yet, PIL in use and what compiles, is looked at while pip tells its settings.
+    index = start_index(session, recipe, request, Path(environment.python))
+    # A wheelhouse may have a wheel that is ready to be taken.
+    may_build = request.wheelhouse is None or environment.kind is EnvironmentKind.CONDA
+    toolchain = RunningProbe(partial(observe_means, recipe, session.variables)) if may_build else None
+    facts = replace(facts, runtime=use_pil(session, environment).result())
+    facts = replace(facts, toolchain=toolchain.result() if toolchain is not None else None)
+    releases = select_named_releases(saved, index.releases(recipe, facts.interpreter))
+    situation = Situation(
+        facts=facts,
+        recipe=recipe,
+        request=request,
+        releases=releases,
+        receipt=receipt,
+        project=find_project(facts),
+    )
+    return decide_plan(session, situation, from_cache=from_cache)
 
 
 def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
@@ -40,22 +107,23 @@ def set_up(session: Session, agreed: Plan, agree: PlanConsent) -> SetupOutcome:
         outcome = set_up(session, plan, agree=lambda other: other)
         print(outcome.receipt.version)
     """
+    if not agreed.steps:
+        return confirm_empty_plan(agreed)
+    from fastinstall.setup.carry_out import carry_out  # noqa: PLC0415 (not where nothing is to be done)
+
     while True:
         try:
             return carry_out(session, agreed)
         except UnprovenError as error:
-            agreed = agree(_plan_previous_version(session, agreed, error))
+            request = request_previous_version(session, agreed.request, error)
+            try:
+                earlier = plan_setup(session, name_target(agreed), request)
+            except (RefusedError, UsageError):
+                raise error from None  # there is no earlier version: what failed is what has to be told
+            agreed = agree(earlier)
 
 
-def _plan_previous_version(session: Session, failed: Plan, error: UnprovenError) -> Plan:
-    request = request_previous_version(session, failed.request, error)
-    try:
-        return plan_setup(session, name_target(failed), request)
-    except (RefusedError, UsageError):
-        raise error from None  # there is no earlier version: what failed is what has to be told
-
-
-def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport | None:
+def examine_result(session: Session, outcome: SetupOutcome, checks: Sequence[str] = ()) -> EnvironmentReport | None:
     """Examine, for a person, what a plan has come to; None, which changes nothing, if that cannot be done.
 
     It judges what the verification looked at: what holds has been verified by then, and a script asks doctor itself.
@@ -66,10 +134,91 @@ def examine_result(session: Session, outcome: SetupOutcome) -> EnvironmentReport
     plan, after = outcome.plan, outcome.after
     try:
         if after is None:
-            return examine(session, plan.environment, Examination())
+            return examine(session, plan.environment, Examination(checks=tuple(checks)))
         recipe = recipe_named(session, plan.request.recipe)
-        return judge_facts(session, observe_committed(after), outcome.receipt, recipe, check_names(()))
+        return judge_facts(session, observe_committed(after), outcome.receipt, recipe, check_names(tuple(checks)))
     except FastinstallError as error:
         again = f"fastinstall doctor --prefix {quote(plan.environment.prefix)}"
         session.emit(Noted(message=f"done, but not checked again: {error.message}; try: {again}", warning=True))
         return None
+
+
+def observe_facts(session: Session, target: NamedTarget, recipe: Recipe) -> Facts:
+    """Return what a plan is made from, of an environment that exists or that is yet to be made; PIL is not run.
+
+    Example:
+        facts = observe_facts(session, NamedTarget(new=Path("fast-env")), recipe)
+        print(facts.interpreter.version)
+    """
+    made = plan_creation(session, target)
+    if made is not None:
+        return foresee_facts(session, recipe, made)
+    return facts_of(session, find_environment(session, target), ObservationRequest(recipe=recipe, toolchain=True))
+
+
+def name_target(plan: Plan) -> NamedTarget:
+    """Return the target of a plan, as flags would name it.
+
+    Example:
+        plan = plan_setup(session, name_target(plan), plan.request)
+    """
+    if plan.create is None:
+        return NamedTarget(prefix=Path(plan.environment.prefix))
+    return NamedTarget(new=Path(plan.create.prefix), python=Path(plan.create.python))
+
+
+def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
+    """Decide a saved plan anew: it may come from anybody, and what it says of risks and permissions does not count.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        saved: its request, environment and files count.
+        allowed: risks that whoever carries it out accepts.
+
+    Returns:
+        The plan to carry out: what was decided now, with addresses of the index that is configured here.
+
+    Raises:
+        RefusedError: the facts that it was made from have changed. Or what it says differs from what is decided; names
+            the key. Or a file of it is not on offer.
+        FastinstallError: as `plan_setup`.
+
+    Example:
+        refuse_another_environment(session, saved)
+        plan = decide_saved_plan_again(session, saved, allowed=(Risk.DOWNGRADE,))
+    """
+    target, recipe = name_target(saved), recipe_named(session, saved.request.recipe)
+    made = plan_creation(session, target)
+    if made is None:
+        facts = facts_of(session, saved.environment, ObservationRequest(recipe=recipe))
+    else:
+        facts = foresee_facts(session, recipe, made)
+    if not saved.was_made_from(facts):
+        stale = f"the plan is stale: {saved.environment.prefix} has changed since it was made"
+        raise RefusedError(stale, hint=PLAN_AGAIN)
+    anew = plan_setup(session, target, saved.request, saved=saved)
+    for key, problem in find_differences(saved, anew):
+        raise RefusedError(f"the plan differs from what would be planned now: {key}: {problem}", hint=PLAN_AGAIN)
+    return allow_risks(anew, allowed)
+
+
+def refuse_another_environment(session: Session, saved: Plan) -> None:
+    """Raise if a plan names another interpreter than one of its environment; it is not run.
+
+    Raises:
+        RefusedError: it does, or there is no environment.
+
+    Example:
+        refuse_another_environment(session, saved)
+    """
+    target, named = name_target(saved), saved.environment
+    if target.new is not None:
+        return
+    there = find_environment(session, target)
+    same = named.python.parent == there.python.parent
+    if named.kind is not there.kind or not same or os.path.realpath(named.python) != os.path.realpath(there.python):
+        raise RefusedError(
+            f"the plan is for the {named.kind} of {named.python}, "
+            f"and {there.prefix} is the {there.kind} of {there.python}",
+            hint=PLAN_AGAIN,
+        )

@@ -183,7 +183,7 @@ def repair_wheel(request: BuildRequest, wheel: Path, output: Path) -> Path:
     variables = {**request.variables, "PATH": programs}  # auditwheel looks for patchelf there
     argv = auditwheel("repair", "--disable-isa-ext-check", "-w", str(output), str(wheel))
     try:
-        run(argv, environment=variables, timeout=_SECONDS)
+        run(argv, environment=variables, timeout=_SECONDS, while_working=True)
     except CommandError as error:
         raise _explain_failure(wheel, error) from error
     repaired = sorted(output.glob("*.whl"))
@@ -215,7 +215,7 @@ def find_platform_tag(wheel: Path, variables: Mapping[str, str]) -> str:
         FailedError: auditwheel reports no tag.
     """
     argv = auditwheel("show", "--disable-isa-ext-check", str(wheel))
-    output = run(argv, environment=variables, timeout=_CERTIFY_SECONDS).stdout
+    output = run(argv, environment=variables, timeout=_CERTIFY_SECONDS, while_working=True).stdout
     match = _VERDICT.search(output)
     if match is None:
         raise FailedError(f"auditwheel reports no platform tag for {wheel.name}", details=tuple(output.splitlines()))

@@ -40,7 +40,7 @@ from fastinstall.wheelbuild.plain_paths import path_flags
 from fastinstall.wheelbuild.prefix_header import precompile_prefix_header
 from fastinstall.wheelbuild.requirements import LIBRARY, PROGRAMS, read_build_system
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, find_archiver
-from fastinstall.wheelbuild.variables import Flags, build_variables
+from fastinstall.wheelbuild.variables import build_variables
 from fastinstall.wheelbuild.wheel_files import unpack_wheel
 
 KERNEL_FILE = "Resample.c"  # the file where the flags of a level matter most
@@ -112,30 +112,24 @@ RunBackend = Callable[[Sequence[str], Path, Mapping[str, str]], None]
 """
 
 
-@immutable
-class BackendCall:
-    """One wheel for a backend to build.
+def call_backend(
+    *,
+    source: Path,
+    requirements: Path,
+    python: str,
+    settings: Mapping[str, str],
+    output: Path,
+    variables: Mapping[str, str],
+    run: RunBackend,
+) -> None:
+    """Have the backend build a wheel.
 
-    Attributes:
+    Args:
         source: the top directory of the unpacked source.
         requirements: the backend's requirements, as `install_requirements` installed them.
         python: the interpreter that runs the backend.
         settings: configuration settings (PEP 517), by name.
         output: the directory for the wheel; created if missing.
-    """
-
-    source: Path
-    requirements: Path
-    python: str
-    settings: Mapping[str, str]
-    output: Path
-
-
-def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBackend) -> None:
-    """Have the backend build a wheel.
-
-    Args:
-        call: the wheel to build.
         variables: of every process of this build.
         run: runs the process of the backend.
 
@@ -144,24 +138,24 @@ def call_backend(call: BackendCall, variables: Mapping[str, str], run: RunBacken
     """
     from pyproject_hooks import BackendUnavailable, BuildBackendHookCaller, HookMissing, UnsupportedOperation  # noqa: PLC0415 (only for a build)
 
-    system = read_build_system(call.source)
-    search = {"PATH": call.requirements / PROGRAMS, "PYTHONPATH": call.requirements / LIBRARY}
+    system = read_build_system(source)
+    search = {"PATH": requirements / PROGRAMS, "PYTHONPATH": requirements / LIBRARY}
     paths = {name: os.pathsep.join(filter(None, (str(path), variables.get(name)))) for name, path in search.items()}
 
     def run_isolated(
         cmd: Sequence[str], cwd: str | None = None, extra_environ: Mapping[str, str] | None = None
     ) -> None:
         isolated = (cmd[0], "-S", *cmd[1:])
-        run(isolated, Path(cwd or call.source), {**paths, "PYTHONUNBUFFERED": "1", **(extra_environ or {})})
+        run(isolated, Path(cwd or source), {**paths, "PYTHONUNBUFFERED": "1", **(extra_environ or {})})
 
     hooks = BuildBackendHookCaller(
-        str(call.source), system.backend, system.backend_path, run_isolated, python_executable=call.python
+        str(source), system.backend, system.backend_path, run_isolated, python_executable=python
     )
-    call.output.mkdir(parents=True, exist_ok=True)
+    output.mkdir(parents=True, exist_ok=True)
     try:
-        hooks.build_wheel(str(call.output), dict(call.settings))
+        hooks.build_wheel(str(output), dict(settings))
     except (BackendUnavailable, HookMissing, UnsupportedOperation) as error:
-        raise FailedError(f"{call.source.name}: cannot use its build backend {system.backend}: {error}") from error
+        raise FailedError(f"{source.name}: cannot use its build backend {system.backend}: {error}") from error
 
 
 STAGE = "compile"
@@ -203,6 +197,10 @@ class BuildContext:
             return {each.level: make_standalone_location(self.request) for each in self.request.step.targets}
         return {placement.target.level: placement.place for placement in self.placements}
 
+    def log_of(self, target: LevelTarget) -> Path:
+        """Return the file for the output of one level."""
+        return self.log.with_suffix(f".{target.level}.log")
+
 
 @immutable
 class CompiledLevel:
@@ -242,11 +240,12 @@ def compile_levels(build_context: BuildContext, places: Mapping[str, LinkLocatio
         request.emit(Noted(message=message, warning=True))
     targets = request.step.targets
     progress = _Progress(request.emit, len(targets) * _count_files(build_context.source))
-    levels = [_LevelBuild(context=build_context, target=each, place=places[each.level]) for each in targets]
-    compiled = tuple(run_together([partial(_compile_level, level, progress) for level in levels]))
+    compiled = tuple(
+        run_together([partial(_compile_level, build_context, each, places[each.level], progress) for each in targets])
+    )
     files.write_text(build_context.log, "".join(each.output for each in compiled))
-    for level in levels:
-        files.discard(level.log)
+    for each in targets:
+        files.discard(build_context.log_of(each))
     request.emit(Finished(stage=STAGE, message=f"compiled {what}", seconds=time.monotonic() - started))
     return compiled
 
@@ -272,30 +271,6 @@ def _count_files(source: Path) -> int:
     return sum(1 for path in found if path.name not in included)
 
 
-@immutable
-class _LevelBuild:
-    """The compilation of one level."""
-
-    context: BuildContext
-    target: LevelTarget
-    place: LinkLocation
-
-    @property
-    def space(self) -> Path:
-        """Its directory."""
-        return self.context.space / self.target.level
-
-    @property
-    def source(self) -> Path:
-        """Its copy of the source."""
-        return self.space / self.context.source.name
-
-    @property
-    def log(self) -> Path:
-        """The file for its output."""
-        return self.context.log.with_suffix(f".{self.target.level}.log")
-
-
 class _Progress:
     """Counts compiled files of all levels in parallel, and emits progress."""
 
@@ -312,43 +287,25 @@ class _Progress:
             self._emit(Progressed(stage=STAGE, done=self._done, total=max(self._total, self._done)))
 
 
-def _compile_level(level: _LevelBuild, progress: _Progress, process_group: ProcessGroup) -> CompiledLevel:
-    context, target, space = level.context, level.target, level.space
-    request, headers = context.request, context.headers
-    shutil.copytree(context.source, level.source)
+def _compile_level(
+    context: BuildContext, target: LevelTarget, place: LinkLocation, progress: _Progress, process_group: ProcessGroup
+) -> CompiledLevel:
+    request, headers, space = context.request, context.headers, context.space / target.level
+    source, log = space / context.source.name, context.log_of(target)
+    shutil.copytree(context.source, source)
     (space / "tmp").mkdir()
     objects = compile_own_code(request, target, space, process_group)
-    prefix = precompile_prefix_header(request, target, headers, level.source, process_group)
-    flags = Flags(
-        target=target,
+    prefix = precompile_prefix_header(request, target, headers, source, process_group)
+    variables = build_variables(
+        request,
+        target,
+        find_archiver(request.compiler, request.variables),
         # For each level: the slowest gets the CPUs that the others leave.
         jobs=request.step.jobs if has_semaphores() else 1,
         preprocessor=(*include_flags(headers.directories), *prefix, *path_flags(space, request.cache)),
-        linker=(*context.link.flags, *level.place.flags, *objects),
+        linker=(*context.link.flags, *place.flags, *objects),
     )
-    output = _run_backend(level, flags, progress, process_group)
-    features = parse_setup_summary(output)
-    _require_features(request, features, level.log)
-    wheel = _find_only_wheel(level)
-    unpack_wheel(wheel, space / "tree")
-    return CompiledLevel(
-        target=target, source=level.source, wheel=wheel, tree=space / "tree", features=features, output=output
-    )
-
-
-def _run_backend(level: _LevelBuild, flags: Flags, progress: _Progress, process_group: ProcessGroup) -> str:
-    """Have the backend build the wheel, and return what it and the compiler said."""
-    context, request = level.context, level.context.request
-    archiver = find_archiver(request.compiler, request.variables)
-    variables = {**build_variables(request, flags, archiver), "TMPDIR": str(level.space / "tmp")}
-    call = BackendCall(
-        source=level.source,
-        requirements=context.requirements,
-        python=str(request.interpreter.executable),
-        settings=context.link.options,
-        output=level.space / "built",
-    )
-    said, lines = list[str](), list[str]()
+    output, lines = list[str](), list[str]()
 
     def hear(line: str) -> None:
         lines.append(line)
@@ -356,7 +313,7 @@ def _run_backend(level: _LevelBuild, flags: Flags, progress: _Progress, process_
             progress.count()
 
     def run_process(argv: Sequence[str], directory: Path, more: Mapping[str, str]) -> None:
-        environment = {**variables, **more}
+        environment = {**variables, "TMPDIR": str(space / "tmp"), **more}
         completed = run(
             tuple(argv),
             directory=directory,
@@ -365,16 +322,37 @@ def _run_backend(level: _LevelBuild, flags: Flags, progress: _Progress, process_
             on_line=hear,
             process_group=process_group,
         )
-        said.append(redact_text(completed.stdout))
-        files.write_text(level.log, said[-1])
+        output.append(redact_text(completed.stdout))
+        files.write_text(log, output[-1])
         if completed.exit_code != 0:
-            raise explain(request, completed, level.log)
+            raise explain(request, completed, log)
 
-    call_backend(call, variables, run_process)
-    problems = audit_compile_lines(lines, level.target.cflags)
+    call_backend(
+        source=source,
+        requirements=context.requirements,
+        python=str(request.interpreter.executable),
+        settings=context.link.options,
+        output=space / "built",
+        variables=variables,
+        run=run_process,
+    )
+    problems = audit_compile_lines(lines, target.cflags)
     if problems:
-        raise FailedError(f"the build ignored its flags: {problems[0]}; log: {level.log}", details=problems)
-    return "".join(said)
+        raise FailedError(f"the build ignored its flags: {problems[0]}; log: {log}", details=problems)
+    features = parse_setup_summary("".join(output))
+    _require_features(request, features, log)
+    wheels = sorted((space / "built").glob("*.whl"))
+    if len(wheels) != 1:
+        raise FailedError(f"the build made {len(wheels)} wheels, expected one; log: {log}")
+    unpack_wheel(wheels[0], space / "tree")
+    return CompiledLevel(
+        target=target,
+        source=source,
+        wheel=wheels[0],
+        tree=space / "tree",
+        features=features,
+        output="".join(output),
+    )
 
 
 def _require_features(request: BuildRequest, features: dict[str, str | None], log: Path) -> None:
@@ -382,10 +360,3 @@ def _require_features(request: BuildRequest, features: dict[str, str | None], lo
     missing = [name for name, feature in wanted.items() if features.get(feature) is None]
     if missing:
         raise FailedError(f"the build left out {', '.join(missing)}; log: {log}")
-
-
-def _find_only_wheel(level: _LevelBuild) -> Path:
-    wheels = sorted((level.space / "built").glob("*.whl"))
-    if len(wheels) != 1:
-        raise FailedError(f"the build made {len(wheels)} wheels, expected one; log: {level.log}")
-    return wheels[0]

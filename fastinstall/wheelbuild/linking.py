@@ -83,9 +83,9 @@ def linking(
 
 
 def make_standalone_location(request: BuildRequest) -> LinkLocation:
-    """Return the place of a core that is the module itself, without an official wheel."""
+    """Return where a core is linked that is built as an extension module, without an official wheel around it."""
     if request.step.link is LinkMode.ENV and request.library_prefix is not None:
-        module = Path(request.interpreter.site_packages) / request.recipe.package
+        module = request.interpreter.site_packages / request.recipe.package
         return LinkLocation(run_path=f"$ORIGIN/{os.path.relpath(request.library_prefix / 'lib', module)}")
     return LinkLocation(run_path="")
 

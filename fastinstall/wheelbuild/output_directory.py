@@ -7,13 +7,13 @@ leaves what was written, and the same command finishes it.
 import errno
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from fastinstall.core import files, refused_writes, signals
 from fastinstall.core.codec import digest
-from fastinstall.core.errors import EnvironmentDamagedError, FailedError
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.observe.session import Session
 from fastinstall.wheelbuild.wheel_cache import reserve_cache_key
@@ -34,6 +34,24 @@ def require_writable(directory: Path) -> None:
         raise make_unwritable_error(directory, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
     if not os.access(there, os.W_OK | os.X_OK):
         raise make_unwritable_error(directory, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def refuse_links(directory: Path, places: Iterable[str]) -> None:
+    """Refuse a directory in which a build would write through a symbolic link; the directory itself may be one.
+
+    Args:
+        directory: that the user named.
+        places: directories in it that are written, relative to it.
+
+    Raises:
+        RefusedError: one of them is a link.
+    """
+    for place in (directory / each for each in places):
+        if place.is_symlink() and place != directory:
+            raise RefusedError(
+                f"{place}: is a link to {place.readlink()}, and a build would write there",
+                hint=f"choose another directory for -o, or remove the link: rm {quote(place)}",
+            )
 
 
 @contextmanager

@@ -28,6 +28,8 @@ _SWITCHES_MARK = """\
 """
 _MARKS_END = '    .section .note.GNU-stack, "", @progbits\n'
 
+_WRAPPED = ("ImagingNew", "ImagingNewDirty")
+"""Functions of Pillow that recipes/memory.c stands before: every large picture begins with one of them."""
 
 _Step = tuple[tuple[str, ...], str]
 """Words for the compiler, and the name of the object that it makes."""
@@ -48,7 +50,7 @@ def mark_text(level: str, switches: str) -> str:
 def compile_own_code(
     request: BuildRequest, target: LevelTarget, space: Path, process_group: ProcessGroup
 ) -> tuple[str, ...]:
-    """Compile what the core of a level gets beside its source, and return the objects for the linker.
+    """Compile what the core of a level gets beside its source, and return objects and options for the linker.
 
     Args:
         space: the directory of the level, with a directory `tmp`.
@@ -58,7 +60,8 @@ def compile_own_code(
         argv = (*request.compiler.command, *words, "-o", str(space / name))
         run(argv, environment={**request.variables, "TMPDIR": str(space / "tmp")}, process_group=process_group)
         made.append(str(space / name))
-    return tuple(made)
+    wrapped = _WRAPPED if find_memory_source(request.recipe) is not None else ()
+    return (*made, *(f"-Wl,--wrap={name}" for name in wrapped))
 
 
 def _assemble_marks(request: BuildRequest, target: LevelTarget, space: Path) -> Iterator[_Step]:

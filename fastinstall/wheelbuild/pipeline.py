@@ -14,7 +14,7 @@ from fastinstall.core import codec, files, temporary_directories
 from fastinstall.core.concurrency import run_together
 from fastinstall.core.events import Noted, ignore
 from fastinstall.core.process import ProcessGroup
-from fastinstall.core.values import immutable
+from fastinstall.elf.libraries import JPEG, identify
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild import wheel_cache
 from fastinstall.wheelbuild.assemble import assemble
@@ -32,35 +32,23 @@ from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static,
 from fastinstall.wheelbuild.variables import remove_stray_variables
 
 
-@immutable
-class BuildSite:
-    """The context of one build.
+def prepare_build(
+    request: BuildRequest, headers: Headers, *, space: Path, plain: Path, key: str, log: Path
+) -> BuildContext:
+    """Prepare all inputs.
 
-    Attributes:
+    Args:
         space: the build's own temporary directory.
         plain: a temporary directory whose path needs no quoting, for links to directories of headers and libraries.
-        key: the name of its entry in the cache.
+        key: the name of the wheel's entry in the cache.
         log: the file for the output of the compilation.
-    """
-
-    request: BuildRequest
-    headers: Headers
-    space: Path
-    plain: Path
-    key: str
-    log: Path
-
-
-def prepare_build(site: BuildSite) -> BuildContext:
-    """Prepare all inputs.
 
     Raises:
         FailedError: something is missing.
     """
-    request, space = site.request, site.space
     tree = extract_source(request.source, space / "source", but=NOT_COMPILED)
     installed = space / "requirements"
-    kernels = prepare_source(request, site.headers, tree)
+    kernels = prepare_source(request, headers, tree)
     base_wheel = _open_base_wheel(request, space)
     works: list[Callable[[ProcessGroup], StaticLibrary | None]] = [
         partial(_install_requirements, request, tree, installed),
@@ -69,24 +57,24 @@ def prepare_build(site: BuildSite) -> BuildContext:
     statics = tuple(each for each in run_together(works) if each is not None)
     directories = (
         *(library.include for library in statics),
-        *_find_jpeg_directories(site, base_wheel),
-        *site.headers.directories,
+        *_find_jpeg_directories(request, headers, base_wheel, space),
+        *headers.directories,
     )
     # Pillow's setup.py takes "-I" up to white space.
-    plain = tuple(plain_path(each, site.plain / f"include-{index}") for index, each in enumerate(directories))
+    include = tuple(plain_path(each, plain / f"include-{index}") for index, each in enumerate(directories))
     archives = {library.name: library.archive for library in statics}
     return BuildContext(
         request=request,
-        headers=replace(site.headers, directories=plain),
+        headers=replace(headers, directories=include),
         source=tree,
         kernels=kernels,
         statics=statics,
         base_wheel=base_wheel,
-        placements=plan_core_placements(request, base_wheel, site.key) if base_wheel is not None else (),
-        link=linking(request, base_wheel, archives, site.plain / "link"),
+        placements=plan_core_placements(request, base_wheel, key) if base_wheel is not None else (),
+        link=linking(request, base_wheel, archives, plain / "link"),
         requirements=installed,
         space=space,
-        log=site.log,
+        log=log,
     )
 
 
@@ -98,14 +86,18 @@ def _open_base_wheel(request: BuildRequest, space: Path) -> BaseWheel | None:
     if request.base_wheel is None:
         return None
     suffix = request.interpreter.extension_suffix
-    return open_base_wheel(request.base_wheel, request.recipe.package, suffix, space / "chassis")
+    return open_base_wheel(request.base_wheel, request.recipe.package, suffix, space / "base_wheel")
 
 
-def _find_jpeg_directories(site: BuildSite, base_wheel: BaseWheel | None) -> tuple[Path, ...]:
+def _find_jpeg_directories(
+    request: BuildRequest, headers: Headers, base_wheel: BaseWheel | None, space: Path
+) -> tuple[Path, ...]:
     library = base_wheel.library("jpeg") if base_wheel is not None else None
-    if library is None:
+    if base_wheel is None or base_wheel.libraries is None or library is None:
         return ()
-    return matching_headers(site.request, site.headers, library, site.space / "jpeg")
+    found = identify(base_wheel.libraries / library, kinds=(JPEG,))
+    version = next((each.version for each in found if each.implementation == "libjpeg-turbo"), "")
+    return matching_headers(request, headers, library, version, space / "jpeg")
 
 
 def build_wheel(request: BuildRequest) -> BuildResult:
@@ -139,8 +131,7 @@ def _make_wheel(request: BuildRequest, headers: Headers, inputs: dict[str, str])
         temporary_directories.temporary_directory("build", within=request.cache / "tmp") as space,
         plain_directory(space) as plain,
     ):
-        site = BuildSite(request=request, headers=headers, space=space, plain=plain, key=key, log=log)
-        context = prepare_build(site)
+        context = prepare_build(request, headers, space=space, plain=plain, key=key, log=log)
         levels = compile_levels(context, context.places)
         return wheel_cache.store_wheel(request.cache, inputs, assemble(context, levels), levels[0].features)
 
@@ -163,7 +154,7 @@ def inputs_of(request: BuildRequest, headers: Headers) -> dict[str, str]:
 
 
 def _digest_sources(request: BuildRequest) -> dict[str, str]:
-    sources = {"source": request.source, "chassis": request.base_wheel}
+    sources = {"source": request.source, "base_wheel": request.base_wheel}
     digests = {name: files.sha256(path) if path is not None else "" for name, path in sources.items()}
     return {**digests, "clang": request.step.clang.sha256 if request.step.clang is not None else ""}
 

@@ -75,7 +75,7 @@ def precompile_prefix_header(
     precompiled = "gch" if headers.gcc else "pch"
     header = source / _PREFIX_NAME
     files.write_text(header, _make_prefix_header(request.interpreter.version))
-    include = include_flags((*headers.directories, Path(request.interpreter.include)))
+    include = include_flags((*headers.directories, request.interpreter.include))
     flags = ("-pthread", *target.cflags, "-fPIC", *include)
     argv = (*request.compiler.command, *flags, "-x", "c-header", str(header), "-o", f"{header}.{precompiled}")
     run(argv, environment=request.variables, check=False, process_group=process_group)

@@ -40,11 +40,11 @@ def extract_source(sdist: Path, directory: Path, *, but: Collection[str] = (), o
         The one top directory of the archive.
 
     Raises:
-        FailedError: it is not such an archive, is damaged, or holds a member that no sdist needs: an absolute path,
-            "..", a link, a device, or a second top directory. Then nothing is unpacked.
+        FailedError: it is not such an archive, is damaged, or holds an absolute path, "..", a link, a device, or a
+            second top directory.
         OSError: as the kernel says.
     """
-    return directory / unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
+    return unpack_tar(sdist, directory, lambda name: _is_wanted(PurePosixPath(name), but, only))
 
 
 def _is_wanted(path: PurePosixPath, but: Collection[str], only: Collection[str]) -> bool:
@@ -107,7 +107,7 @@ def kernels_directory() -> Path:
 def _add_kernels(request: BuildRequest, headers: Headers, tree: Path) -> Iterator[str]:
     source = request.step.source
     for kernel in request.recipe.kernels:
-        if kernel.name in request.step.without or (kernel.clang_only and not headers.clang):
+        if kernel.name in request.step.left_out or (kernel.clang_only and not headers.clang):
             continue
         if kernel.versions and source and not contains(kernel.versions, source.version):
             continue

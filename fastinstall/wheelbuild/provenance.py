@@ -12,14 +12,14 @@ from urllib.parse import quote
 
 from fastinstall import __version__
 from fastinstall.core import codec, files
-from fastinstall.core.values import immutable, keyed
+from fastinstall.core.values import immutable
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from fastinstall.wheelbuild.headers.probe import Headers
 from fastinstall.wheelbuild.static_libraries import StaticLibrary
 
-PIPELINE_VERSION = 4
+PIPELINE_VERSION = 5
 
 
 @immutable
@@ -46,7 +46,7 @@ class Provenance:
         pipeline: number of the build pipeline.
         source: the sdist of the core.
         kernels: names of the kernels of ours that are in the core.
-        without: those that were left out, because a proof failed.
+        left_out: those that were left out, because a proof failed.
         statics: sdists of libraries that were linked into the core, with their names there.
         base_wheel: the official wheel around the core, or None.
         targets: CPU levels with their flags, the baseline first.
@@ -65,9 +65,9 @@ class Provenance:
     recipe: str
     source: Ingredient
     kernels: tuple[str, ...]
-    without: tuple[str, ...]
+    left_out: tuple[str, ...]
     statics: dict[str, Ingredient]
-    base_wheel: Ingredient | None = keyed("chassis")
+    base_wheel: Ingredient | None
     targets: tuple[LevelTarget, ...]
     link: LinkMode
     compiler: str
@@ -94,7 +94,7 @@ def provenance(
         recipe=request.recipe.name,
         source=ingredient(step.source, request.source),
         kernels=kernels,
-        without=step.without,
+        left_out=step.left_out,
         statics={each.name: ingredient(step.statics[each.name], request.statics[each.name]) for each in statics},
         base_wheel=ingredient(step.base_wheel, request.base_wheel) if request.base_wheel is not None else None,
         targets=step.targets,

@@ -63,11 +63,11 @@ def list_known_inputs(
         "rules": codec.digest((recipe.kernels, recipe.tuning)),
         "own": " ".join(map(files.sha256, list_kernel_sources(recipe))),
         "memory": files.sha256(memory) if (memory := find_memory_source(recipe)) is not None else "",
-        "without": " ".join(step.without),
+        "left_out": " ".join(step.left_out),
         "distribution": f"{step.distribution} {step.version}",
         "targets": codec.digest(step.targets),
         "link": step.link.value,
-        "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, base_wheel=bool(hashes["chassis"])))),
+        "libraries": " ".join(sorted(_list_compiled_libraries(recipe, step, base_wheel=bool(hashes["base_wheel"])))),
         "python": f"{interpreter.implementation} {interpreter.minor} {interpreter.abi}",
         "platform": f"{interpreter.platform} {interpreter.extension_suffix}",
     }
@@ -75,7 +75,7 @@ def list_known_inputs(
 
 def read_planned_hashes(step: WheelOrder) -> dict[str, str] | None:
     """Return the hashes of a step's inputs by name, or None if one is only known after the download."""
-    files: dict[str, Artefact | None] = {"source": step.source, "chassis": step.base_wheel, "clang": step.clang}
+    files: dict[str, Artefact | None] = {"source": step.source, "base_wheel": step.base_wheel, "clang": step.clang}
     hashes = {name: artefact.sha256 if artefact is not None else "" for name, artefact in files.items()}
     known = all(hashes[name] for name, artefact in files.items() if artefact is not None)
     return hashes if known and all(each.sha256 for each in step.statics.values()) else None

@@ -223,7 +223,7 @@ def _fetch_requirements(
         argv = (*request.pip, "download", "--only-binary", ":all:", "--quiet", "--progress-bar", "off")
         words = (*_make_index_words(request), "--dest", str(fresh), *required)
         environment = {**pip_environment(request.variables), "TMPDIR": str(space)}
-        run((*argv, *words), environment=environment, timeout=_SECONDS, process_group=process_group)
+        run((*argv, *words), environment=environment, timeout=_SECONDS, while_working=True, process_group=process_group)
         cache = request.cache if request.wheelhouse is None else None  # else for this run alone
         return keep_latest(fresh, place, _DOCUMENT, describe_wheels(fresh), cache=cache)
 

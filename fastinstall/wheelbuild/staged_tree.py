@@ -23,7 +23,7 @@ def describe_core(stage: Path, interpreter: Interpreter, symbols: tuple[str, ...
     relative = f"PIL/_imaging{interpreter.extension_suffix}"
     if not (stage / relative).is_file():
         raise FailedError(f"the wheel has no {relative}", hint="it was built for another Python")
-    read = partial(read_core, stage / relative, symbols, main=Path(interpreter.executable))
+    read = partial(read_core, stage / relative, symbols, main=interpreter.executable)
     core = read(hwcaps=())
     _refuse_unusable(relative, core)
     for copy in core.levels[1:]:
@@ -67,6 +67,6 @@ def read_left_out(stage: Path, metadata: str) -> tuple[str, ...]:
     """
     try:
         said = json_data(foreign.read_text(stage / metadata / PROVENANCE_FILE))
-        return tuple(map(str, said["without"]))
+        return tuple(map(str, said["left_out"]))
     except (OSError, ValueError, KeyError, TypeError):
         return ()

@@ -89,7 +89,7 @@ def _compile_bytecode(stage: Path, interpreter: Interpreter) -> None:
     paths = (
         ("-s", stage, "-p", interpreter.site_packages) if minor >= _STRIPS_PATHS else ("-d", interpreter.site_packages)
     )
-    process.run((*compiler, *map(str, paths), str(stage)), timeout=120)
+    process.run((*compiler, *map(str, paths), str(stage)), timeout=120, while_working=True)
 
 
 def _choose_worker_count() -> int:

@@ -13,7 +13,8 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path, PurePosixPath
+from itertools import pairwise
+from pathlib import Path
 
 from fastinstall.core import codec, files, foreign, sealed_trees, temporary_directories
 from fastinstall.core.concurrency import await_future
@@ -29,20 +30,9 @@ from fastinstall.wheelbuild.plain_paths import path_flags, plain_directory
 from fastinstall.wheelbuild.prepare import extract_source
 
 _NAME = "Makefile"
-
-
 _VARIABLE = re.compile(r"^([A-Za-z_]\w*)[ \t]*[:?]?=[ \t]*(.*)$")
-
-
 _RULE = re.compile(r"^([^\s:=#][^:=]*):(?!=)[ \t]*(.*)$")
-
-
 _REFERENCE = re.compile(r"\$(?:\((\w+)\)|\{(\w+)\}|([@<]))")
-
-
-_PATTERN = "%.o"
-
-
 _DEEPEST, _LONGEST, _SHOWN = 50, 1 << 16, 80
 
 
@@ -59,46 +49,32 @@ class MakefileCompilation:
     output: Path
 
 
-def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, ...]:
-    """Return the commands that compile the members of an archive, in the archive's order.
+class _Makefile:
+    """The variables of a makefile, what each target needs, and the commands that compile one file.
 
     Args:
-        directory: the configured source, with its Makefile.
-        archive: file name of the static library, a target of the Makefile.
-
-    Raises:
-        FailedError: the makefiles use unsupported syntax.
-    """
-    top = _read_makefile(directory)
-    objects = next((top.expanded(rule.needs).split() for rule in top.rules if top.expanded(rule.target) == archive), ())
-    if not objects:
-        raise FailedError(f"{directory / _NAME}: no rule for {archive}")
-    subdirectory = top.expanded("$(ARCHDIR)")
-    return tuple(_find_compilation(directory, top, PurePosixPath(name), subdirectory) for name in objects)
-
-
-@immutable
-class _Rule:
-    target: str
-    needs: str
-    command: str
-
-
-@immutable
-class _Makefile:
-    """A parsed makefile.
-
-    Attributes:
         directory: the one that contains it.
-        variables: by name, not expanded.
-        rules: those with one target and their first command, in order.
     """
 
-    directory: Path
-    variables: dict[str, str]
-    rules: tuple[_Rule, ...]
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.variables: dict[str, str] = {}
+        self.needs: dict[str, str] = {}
+        self.compiling: dict[str, str] = {}
+        try:
+            text = (directory / _NAME).read_text(encoding="utf-8")
+        except OSError as error:
+            raise FailedError(f"{directory / _NAME}: {error.strerror}") from error
+        for line, following in pairwise([*text.replace("\\\n", " ").splitlines(), ""]):
+            if match := _VARIABLE.match(line):
+                self.variables[match[1]] = match[2]
+            elif (match := _RULE.match(line)) and following.startswith("\t"):
+                target, command = match[1].strip(), following.strip()
+                self.needs.setdefault(target, match[2])
+                if command.startswith("$(CC) ") and " -c " in command:
+                    self.compiling.setdefault(target, command)
 
-    def expanded(self, text: str, **automatic: str) -> str:
+    def expand(self, text: str, **automatic: str) -> str:
         """Insert the values of variables; unset ones are empty.
 
         Raises:
@@ -113,53 +89,45 @@ class _Makefile:
                 break
         raise FailedError(f"{self.directory / _NAME}: {text[:_SHOWN]!r}... cannot expand it")
 
-
-def _read_makefile(directory: Path) -> _Makefile:
-    try:
-        text = (directory / _NAME).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FailedError(f"{directory / _NAME}: {error.strerror}") from error
-    variables: dict[str, str] = {}
-    rules: list[_Rule] = []
-    lines = text.replace("\\\n", " ").splitlines()
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        if match := _VARIABLE.match(line):
-            variables[match[1]] = match[2]
-        elif (match := _RULE.match(line)) and following.startswith("\t"):
-            rules.append(_Rule(target=match[1].strip(), needs=match[2], command=following.strip()))
-    return _Makefile(directory=directory, variables=variables, rules=tuple(rules))
+    def find_compilation(self, name: str) -> MakefileCompilation | None:
+        """Return the command of the rule for an object, else of the pattern if a source of that name exists."""
+        source = self.directory / Path(name).with_suffix(".c")
+        command = self.compiling.get(name) or (self.compiling.get("%.o") if source.is_file() else None)
+        if command is None:
+            return None
+        text = self.expand(command, **{"@": shlex.quote(name), "<": shlex.quote(str(source))})
+        try:
+            argv = tuple(shlex.split(text))
+        except ValueError as error:
+            raise FailedError(f"{self.directory / _NAME}: {text!r}: {error}") from None
+        return MakefileCompilation(directory=self.directory, argv=argv, output=self.directory / name)
 
 
-def _find_compilation(directory: Path, top: _Makefile, name: PurePosixPath, subdirectory: str) -> MakefileCompilation:
-    """Return how to compile an object of the top directory: there, or in the architecture's directory with a copy."""
-    if name.parent != PurePosixPath():
-        found = _find_compilation_in(_read_makefile(directory / name.parent), name.name)
-    else:
-        found = _find_compilation_in(top, name.name) or _find_compilation_in(
-            _read_makefile(directory / subdirectory), name.name
-        )
-    if found is None:
-        raise FailedError(f"{top.directory / _NAME}: no rule for {name} that compiles one file")
-    return found
+def compile_steps(directory: Path, archive: str) -> tuple[MakefileCompilation, ...]:
+    """Return the commands that compile the members of an archive, in the archive's order.
 
+    Args:
+        directory: the configured source, with its Makefile.
+        archive: file name of the static library, a target of the Makefile.
 
-def _find_compilation_in(makefile: _Makefile, name: str) -> MakefileCompilation | None:
-    """Return the command from the rule for this object, else from the pattern if a source of that name exists."""
-    compiling = [rule for rule in makefile.rules if rule.command.startswith("$(CC) ") and " -c " in rule.command]
-    rule = next((rule for rule in compiling if rule.target == name), None)
-    source = Path(name).with_suffix(".c")
-    if rule is None and (makefile.directory / source).is_file():
-        rule = next((rule for rule in compiling if rule.target == _PATTERN), None)
-    if rule is None:
-        return None
-    text = makefile.expanded(
-        rule.command, **{"@": shlex.quote(name), "<": shlex.quote(str(makefile.directory / source))}
-    )
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise FailedError(f"{makefile.directory / _NAME}: {text!r}: {error}") from None
-    return MakefileCompilation(directory=makefile.directory, argv=tuple(words), output=makefile.directory / name)
+    Raises:
+        FailedError: the makefiles use unsupported syntax.
+    """
+    top = _Makefile(directory)
+    needs = next((needs for target, needs in top.needs.items() if top.expand(target) == archive), "")
+    objects = [Path(name) for name in top.expand(needs).split()]
+    if not objects:
+        raise FailedError(f"{directory / _NAME}: no rule for {archive}")
+    steps = []
+    for path in objects:
+        # An object of the top directory may be a copy of one in the architecture's directory.
+        step = None if path.parent.name else top.find_compilation(path.name)
+        place = directory / (path.parent if path.parent.name else top.expand("$(ARCHDIR)"))
+        step = step or _Makefile(place).find_compilation(path.name)
+        if step is None:
+            raise FailedError(f"{directory / _NAME}: no rule for {path} that compiles one file")
+        steps.append(step)
+    return tuple(steps)
 
 
 STAGE = "library"
@@ -350,9 +318,18 @@ class _LibraryBuild:
         kept = {name: value for name, value in harmless.items() if name not in _MISLEADING}
         environment = {**kept, "LC_ALL": "C", **variables}
         try:
-            run(argv, directory=directory, environment=environment, timeout=_SECONDS, process_group=self._process_group)
+            group = self._process_group
+            run(
+                argv,
+                directory=directory,
+                environment=environment,
+                timeout=_SECONDS,
+                while_working=True,
+                process_group=group,
+            )
         except CommandError as error:
-            raise FailedError(failure, hint=_HINT, details=error.details) from error
+            reason = f"{failure}: {error.message.rpartition(': ')[2]}"
+            raise FailedError(reason, hint=_HINT, details=error.details) from error
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -64,13 +64,13 @@ def _install(manager: str, packages: tuple[str, ...]) -> None:
     if update_first:
         _update()
     words = (*_INSTALL[manager], *_PATIENT[manager], *(("--no-upgrade",) if manager == "apt" else ()), *packages)
-    completed = run((*_QUIET, *words), check=False, timeout=_SECONDS)
+    completed = run((*_QUIET, *words), check=False, timeout=_SECONDS, outlives_us=True)
     if completed.exit_code == 0:
         return
     if manager != "apt" or update_first:
         raise CommandError(f"exit code {completed.exit_code}", completed)
     _update()  # outdated lists name files that no longer exist
-    run((*_QUIET, *words), timeout=_SECONDS)
+    run((*_QUIET, *words), timeout=_SECONDS, outlives_us=True)
 
 
 def _update() -> None:

@@ -196,7 +196,7 @@ def _download(fetching: DependencyFetching, directory: Path, minor: str, wanted:
     target = (f"--python-version={minor}", "--implementation=cp", *(f"--abi={abi}" for abi in abis))
     platforms = (f"--platform={platform}" for platform in _list_platforms(fetching.machine))
     environment = {**pip_environment(fetching.variables), "TMPDIR": str(directory.parent)}
-    run((*_PIP, *words, *target, *platforms, *wanted), environment=environment, timeout=_SECONDS)
+    run((*_PIP, *words, *target, *platforms, *wanted), environment=environment, timeout=_SECONDS, while_working=True)
 
 
 def find_closure(root: ShelfWheel, shelf: Collection[ShelfWheel], minor: str, machine: str) -> Closure:

@@ -2,12 +2,11 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fastinstall.core.architecture import architecture_of
 from fastinstall.core.secrets import remove_secret_variables
-from fastinstall.core.values import immutable
 from fastinstall.index.pip import pip_environment
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.wheelbuild.build_inputs import BuildRequest
@@ -42,24 +41,15 @@ def remove_stray_variables(variables: Mapping[str, str]) -> tuple[dict[str, str]
     return kept, tuple(name for name in _WORTH_SAYING if variables.get(name))
 
 
-@immutable
-class Flags:
-    """Flags of compiler and linker for one core.
-
-    Attributes:
-        target: the level, with its flags.
-        jobs: how many files are compiled at once.
-        preprocessor: directories of headers, and the header to include first.
-        linker: directories of libraries, at build time and at run time.
-    """
-
-    target: LevelTarget
-    jobs: int
-    preprocessor: tuple[str, ...]
-    linker: tuple[str, ...]
-
-
-def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[str, str]:
+def build_variables(
+    request: BuildRequest,
+    target: LevelTarget,
+    archiver: str,
+    *,
+    jobs: int = 1,
+    preprocessor: Sequence[str] = (),
+    linker: Sequence[str] = (),
+) -> dict[str, str]:
     """Return the environment variables of a build.
 
     CC and LDSHARED are set to exclude the interpreter's own linker flags with their absolute RUNPATH. CFLAGS are
@@ -68,7 +58,11 @@ def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[
 
     Args:
         request: the build, with clean variables.
+        target: the level, with its flags.
         archiver: the archiver that belongs to the compiler.
+        jobs: how many files are compiled at once.
+        preprocessor: flags for directories of headers, and the header to include first.
+        linker: flags for directories of libraries, at build time and at run time.
     """
     compiler = shlex.join((*request.compiler.command, "-pthread"))
     kept = pip_environment(remove_secret_variables(request.variables))
@@ -79,10 +73,10 @@ def build_variables(request: BuildRequest, flags: Flags, archiver: str) -> dict[
         "CC": compiler,
         "AR": shlex.quote(archiver),
         "LDSHARED": f"{compiler} -shared",
-        "CFLAGS": shlex.join(flags.target.cflags),
-        "CPPFLAGS": shlex.join(flags.preprocessor),
-        "LDFLAGS": shlex.join((*flags.target.ldflags, *flags.linker)),
-        "MAX_CONCURRENCY": str(flags.jobs),
+        "CFLAGS": shlex.join(target.cflags),
+        "CPPFLAGS": shlex.join(preprocessor),
+        "LDFLAGS": shlex.join((*target.ldflags, *linker)),
+        "MAX_CONCURRENCY": str(jobs),
         **_list_places(request),
         **FIXED_VARIABLES,
     }

@@ -66,7 +66,7 @@ def unpack_wheel(wheel: Path, directory: Path) -> None:
         directory: the destination; created if missing.
 
     Raises:
-        FailedError: it is not a wheel, is damaged, or has a member that no wheel needs; nothing of it stays.
+        FailedError: it is not a wheel, is damaged, or has a member outside the directory.
         OSError: as the kernel says.
     """
     unpack_zip(wheel, directory)

@@ -1,9 +1,10 @@
-"""The start-up guard of fastinstall: says so when the Pillow that fastinstall put here was replaced or removed.
+"""The start-up guard of fastinstall: says so when the Pillow that fastinstall put here was replaced, removed or hidden.
 
-Put here by fastinstall, with fastinstall_guard.pth and fastinstall_guard.start beside this directory, which call
-`start()` whenever Python starts. It compares size and time of two files of PIL with the file `state`. Where they
-agree, it looks once more when a pip ends, and in processes that are forked off. Where they differ, it looks closely
-once PIL is imported (telling.py), and one process tells it for all that belong together (tree.py).
+Put here by fastinstall. Beside this directory, fastinstall_guard.pth (from Python 3.18 on fastinstall_guard.start)
+calls `start()` whenever Python starts. It compares size and time of two files of PIL with the file `state`. Where they
+agree, it looks once more when a pip ends, and in processes that are forked off. Where they differ, or where something
+called PIL comes before this directory, it looks closely once PIL is imported (telling.py), and one process tells it
+for all that belong together (tree.py).
 
 It reads files of this site-packages directory, changes none of them, and uses no network. What it tells, it also
 writes down in PREFIX/share/fastinstall/guard-events.jsonl.
@@ -15,7 +16,7 @@ taking `os` apart that late would make every end of Python 0.1 ms longer.
 
 import sys
 
-VERSION = "2"
+VERSION = "3"
 SITE = __file__.rpartition("/_fastinstall_guard/")[0]
 known = {}  # what `state` says; and, as "found", what was there when this process started
 
@@ -76,10 +77,25 @@ def _get_ready_for_pip() -> None:
 
 
 def _compare(found: "tuple[int, ...]") -> None:
-    if found != known["expected"]:
+    if found != known["expected"] or _may_be_hidden():
         from _fastinstall_guard import telling
 
         telling.await_import()
+
+
+def _may_be_hidden() -> bool:
+    """Whether something called PIL comes before this directory: on sys.path, beside the program, or where it starts."""
+    import os
+
+    library = os.__file__.rpartition("/")[0]
+    places = set(sys.path[: sys.path.index(SITE)]) if SITE in sys.path else set()
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):  # sys.path gets one of two places later
+        places.add(".")
+        program = sys.argv[0] if sys.argv else ""
+        if "/" in program or program.endswith(".py"):
+            places.add(os.path.dirname(os.path.realpath(program) if os.path.islink(program) else program) or ".")
+    names = [place + name for place in places if not place.startswith(library) for name in ("/PIL", "/PIL.py")]
+    return any(os.access(name, os.F_OK) for name in names)
 
 
 def _after_fork() -> None:

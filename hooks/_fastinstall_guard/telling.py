@@ -1,4 +1,4 @@
-"""What the start-up guard says: needed only where PIL is not as fastinstall put it here.
+"""What the start-up guard says: needed only where PIL is not as fastinstall put it here, or another one comes first.
 
 Put here by fastinstall; remove it with `fastinstall guard remove --prefix PREFIX`.
 """
@@ -51,22 +51,46 @@ def tell_after_pip() -> None:
 
 def _tell(tool: str = "") -> None:
     """Say what happened and how to repair it, unless all is well or somebody of this process tree said it."""
-    found = _found_version()
-    change = "" if os.environ.get("FASTINSTALL_GUARD") == "0" else _change(found)
-    if not change or not tree.first_to_tell(known["core"], known["version"]):
+    if os.environ.get("FASTINSTALL_GUARD") == "0":
+        return
+    found, files, verb = _found_version(), (known["core"], known["version"]), "doctor --fix"
+    change, when = _change(found), ""
+    other = "" if change or tool else _hiding()
+    if other:
+        change, found, files, verb = f"is hidden by {_harmless(other)}", "", (other,), "doctor"
+    if not change or not tree.first_to_tell(*files):
         return
     from shlex import quote
 
-    stack, when = _harmless(known["stack"]), ""
-    if not tool and change != "was removed":
+    stack = _harmless(known["stack"])
+    if not (tool or other or change == "was removed"):
         tool, when = _installer()
     by = f" by {tool}" if tool else ""
     prefix = _harmless(PREFIX)
     _say(
         f"fastinstall: the fast Pillow {stack} in {prefix} {change}{by}{when}\n"
-        f"hint: fastinstall doctor --fix --prefix {quote(prefix)}\n"
+        f"hint: {_harmless(_program())} {verb} --prefix {quote(prefix)}\n"
     )
     _write_down(change=change, tool=tool, stack=stack, found=found.strip("?"))
+
+
+def _program() -> str:
+    """How fastinstall was called when it put this guard here; its plain name if that program is gone."""
+    from shlex import split
+
+    lines = _content(f"{SITE}/_fastinstall_guard/state", 1 << 14).decode().splitlines()
+    program = next((line[8:] for line in lines if line.startswith("program ")), "fastinstall")
+    is_gone = any(word.startswith("/") and not os.path.exists(word) for word in split(program))
+    return "fastinstall" if is_gone else program
+
+
+def _hiding() -> str:
+    """The file or directory of the PIL that this program is about to import; empty if it is that of this directory."""
+    specs = (finder.find_spec("PIL", None) for finder in list(sys.meta_path) if hasattr(finder, "find_spec"))
+    spec = next((each for each in specs if each is not None), None)
+    location = getattr(spec, "origin", None) or next(iter(getattr(spec, "submodule_search_locations", None) or ()), "")
+    place = os.path.dirname(location) if os.path.basename(location).startswith("__init__.") else location
+    return "" if not place or os.path.realpath(place) == os.path.realpath(f"{SITE}/PIL") else place
 
 
 def _in_subinterpreter() -> bool:

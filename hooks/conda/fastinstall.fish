@@ -26,8 +26,11 @@ function _fastinstall_compare_state -a state
     set -l core
     set -l text
     set -l stack
+    set -l program fastinstall
     while read -l -d ' ' -a words
         switch "$words[1]"
+            case program
+                set program (string join ' ' -- $words[2..-1])
             case core
                 set core $words
             case version
@@ -42,7 +45,10 @@ function _fastinstall_compare_state -a state
     test "$found" = "$expected"; and return
     set -l change (_fastinstall_look_closely $site/$core[2] $core[5] $site/$text[2] $stack[2])
     set -q change[1]; or return
-    printf '%s\n' "the fast Pillow $stack[2]" $change 'doctor --fix'
+    for word in (string split ' ' -- $program) # a program that is gone is named by its plain name
+        string match -q '/*' -- $word; and not test -e $word; and set program fastinstall
+    end
+    printf '%s\n' "the fast Pillow $stack[2]" $change "$program doctor --fix"
 end
 
 # Other sizes or times: judged by content, because a copied environment has other times and is healthy.
@@ -79,14 +85,14 @@ function _fastinstall_compare_record
     set -l name 'the Pillow with SIMD kernels'
     set -l records $CONDA_PREFIX/conda-meta/pillow-*-simd_*.json
     if not set -q records[1]
-        printf '%s\n' $name 'is no longer what conda has on record' doctor
+        printf '%s\n' $name 'is no longer what conda has on record' 'fastinstall doctor'
         return
     end
     for file in $CONDA_PREFIX/lib/python3.*/site-packages/{p,P}illow*.dist-info/INSTALLER
         string match -q '*/python3.1/*' -- $file; and continue
         read -l installer <$file
         contains -- "$installer" conda fastinstall ''; and continue
-        printf '%s\n' $name "was replaced by $installer" doctor
+        printf '%s\n' $name "was replaced by $installer" 'fastinstall doctor'
         return
     end
 end
@@ -95,7 +101,7 @@ if test "$FASTINSTALL_GUARD" != 0 -a -n "$CONDA_PREFIX"; and command -q stat; an
     set -l told (_fastinstall_look 2>/dev/null)
     if set -q told[3]
         printf '%s\n' "fastinstall: $told[1] in $CONDA_PREFIX $told[2]" \
-            "hint: fastinstall $told[3] --prefix "(string escape -- $CONDA_PREFIX) >&2
+            "hint: $told[3] --prefix "(string escape -- $CONDA_PREFIX) >&2
     end
 end
 functions -e _fastinstall_look _fastinstall_compare_state _fastinstall_look_closely _fastinstall_compare_record

@@ -25,8 +25,12 @@ _fastinstall_look() {
 _fastinstall_compare_state() {
     _fastinstall_site=${_fastinstall_state%/_fastinstall_guard/state}
     _fastinstall_core='' _fastinstall_text='' _fastinstall_stack='' _fastinstall_kind=''
+    _fastinstall_program=fastinstall
     while IFS=' ' read -r _fastinstall_key _fastinstall_a _fastinstall_b _fastinstall_c _fastinstall_d; do
         case $_fastinstall_key in
+            program)
+                _fastinstall_program=$_fastinstall_a${_fastinstall_b:+ $_fastinstall_b}${_fastinstall_c:+ $_fastinstall_c}
+                _fastinstall_program=$_fastinstall_program${_fastinstall_d:+ $_fastinstall_d} ;;
             core) _fastinstall_core=$_fastinstall_site/$_fastinstall_a _fastinstall_sha256=$_fastinstall_d
                 _fastinstall_expected="$_fastinstall_b ${_fastinstall_c%?????????}" ;;
             version) _fastinstall_text=$_fastinstall_site/$_fastinstall_a
@@ -35,6 +39,9 @@ _fastinstall_compare_state() {
         esac
     done <"$_fastinstall_state"
     [ -n "$_fastinstall_core" ] && [ -n "$_fastinstall_text" ] && [ -n "$_fastinstall_kind" ] || return 0
+    for _fastinstall_a in $_fastinstall_program; do # a program that is gone is named by its plain name
+        case $_fastinstall_a in /*) [ -e "$_fastinstall_a" ] || _fastinstall_program=fastinstall ;; esac
+    done
     _fastinstall_name="the fast Pillow $_fastinstall_stack"
     _fastinstall_repair='doctor --fix'
     _fastinstall_found=$(command stat -L -c '%s %Y' "$_fastinstall_core" "$_fastinstall_text" 2>/dev/null) || :
@@ -74,6 +81,7 @@ _fastinstall_look_closely() {
 # Where conda alone has installed stack and guard: the stack's record, and who wrote the metadata that lies there.
 _fastinstall_compare_record() {
     _fastinstall_name='the Pillow with SIMD kernels' _fastinstall_repair=doctor _fastinstall_found=''
+    _fastinstall_program=fastinstall
     for _fastinstall_file in "$CONDA_PREFIX"/conda-meta/fastinstall-guard-*.json; do
         [ -r "$_fastinstall_file" ] || return 0
     done
@@ -99,11 +107,11 @@ if [ "${FASTINSTALL_GUARD-}" != 0 ] && [ -n "${CONDA_PREFIX-}" ]; then
         _fastinstall_prefix=$CONDA_PREFIX
         case $_fastinstall_prefix in *[!A-Za-z0-9_./+,:@%-]*) _fastinstall_prefix="'$_fastinstall_prefix'" ;; esac
         printf '%s\n' "fastinstall: $_fastinstall_name in $CONDA_PREFIX $_fastinstall_change" \
-            "hint: fastinstall $_fastinstall_repair --prefix $_fastinstall_prefix" >&2 || :
+            "hint: $_fastinstall_program $_fastinstall_repair --prefix $_fastinstall_prefix" >&2 || :
     fi
 fi
 unset -f _fastinstall_look _fastinstall_compare_state _fastinstall_look_closely _fastinstall_compare_record
 unset _fastinstall_change _fastinstall_state _fastinstall_file _fastinstall_site _fastinstall_core _fastinstall_text \
     _fastinstall_stack _fastinstall_kind _fastinstall_key _fastinstall_a _fastinstall_b _fastinstall_c _fastinstall_d \
     _fastinstall_sha256 _fastinstall_expected _fastinstall_name _fastinstall_repair _fastinstall_found \
-    _fastinstall_version _fastinstall_prefix || :
+    _fastinstall_version _fastinstall_prefix _fastinstall_program || :

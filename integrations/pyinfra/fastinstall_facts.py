@@ -41,6 +41,6 @@ class FastinstallFacts(_Document):
 
 
 class FastinstallPlan(_Document):
-    """What setup would do with the same flags: the document `fastinstall.plan/1`, without steps if nothing."""
+    """What setup would do with the same flags: the document `fastinstall.plan/1`, without `verify` if nothing."""
 
     verb = "plan"

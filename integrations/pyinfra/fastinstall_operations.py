@@ -21,19 +21,19 @@ _OTHERWISE = {"channels": "--channel"}
 
 
 @operation()
-def stack(environment: str, tool: str = "fastinstall", **wishes: Any) -> Iterator[str]:  # noqa: ANN401 (of any kind)
+def stack(environment: str, tool: str = "fastinstall", **options: Any) -> Iterator[str]:  # noqa: ANN401 (of any kind)
     """Set up the stack as requested; do nothing if it is installed and intact.
 
     Args:
         environment: its directory, created if it does not exist.
         tool: the command that runs fastinstall on the host.
-        wishes: options of the command line by their names: `offline=True, levels=["x86-64-v2"], guard=False`.
+        options: options of the command line by their names: `offline=True, levels=["x86-64-v2"], guard=False`.
     """
     place = quote(environment)
     target = f"$([ -e {place} ] && echo --prefix || echo --new-env) {place}"
-    words = " ".join((target, *(word for name, value in wishes.items() for word in _flag(name, value))))
+    words = " ".join((target, *(word for name, value in options.items() for word in _flag(name, value))))
     plan = host.get_fact(FastinstallPlan, words=words, tool=tool)
-    if plan.get("steps") == []:
+    if "verify" in plan and plan["verify"] is None:
         host.noop(plan["summary"])
     else:  # fastinstall itself reports what it refuses
         yield f"{tool} setup --yes {words}"

@@ -1,267 +1,299 @@
-/* Exact sums of products, four at a time, for resize.c. Included once for each way to multiply, with
+/* The loops of resize.c. They are included once for each way to multiply, with these macros:
 
-   NAME(name)                 the name of a function or type of this way
-   WIDTH                      bytes of a vector
-   SUMS                       vectors of sums that are added up apart
-   ADD(sums, quads, digits)   add the products of four neighbours each and their coefficients, in DIGITS words
-   ADD_SAME(sum, quads, mask) add neighbours that have one coefficient
-   TOTAL(sums)                sums of 32 bits; TOTAL_SAME(sums): of what ADD_SAME added
+   FI_NAME(name)                 the name of a function or type of this way
+   FI_WIDTH                      bytes of a vector
+   FI_SUMS                       vectors of sums that are added up apart
+   FI_ADD(sums, quads, digits)   add the products of four neighbours each and their coefficients, in FI_DIGITS words
+   FI_ADD_SAME(sum, quads, mask) add neighbours that have one coefficient
+   FI_TOTAL(sums)                sums of 32 bits; FI_TOTAL_SAME(sums): of what FI_ADD_SAME added
 
-   A quad is four neighbours of one sum. All arithmetic is modulo 2**32, as in Pillow. */
+   All arithmetic is modulo 2 ** 32, as in Pillow. The layout, for vectors of 64 bytes and pixels of four bytes:
 
-#define LANES_OF(vectors) ((vectors) * (WIDTH / 16))
-#define ROWS (WIDTH / 4) /* of pixels that are resized together; of bytes, four times as many */
+       strip     64 rows of one band, or 16 rows of pixels: for each x as many sums as FI_SIDE vectors have lanes
+       quad      four neighbours of one sum, in one lane of 32 bits
+       window    a ring; at each place FI_SIDE vectors: the quads of all rows of a strip that begin at one x
 
-typedef UINT8 Part __attribute__((vector_size(WIDTH)));
-typedef UINT16 Half __attribute__((vector_size(WIDTH)));
-typedef UINT32 Word __attribute__((vector_size(WIDTH)));
-typedef long long Vector __attribute__((vector_size(WIDTH))); /* as in x86's intrinsics */
+   To resize rows, each place of the window is filled once: sixteen neighbours are read from every row (16 or 64 bytes),
+   and transposed, so that the bytes of one band that are neighbours come side by side:
 
-/* Sums of a strip, from a window where all quads of a place are side by side. */
-INLINE void NAME(weigh)(Word *out, const Weights *weights, const Span *span) {
-    const Word half = (Word){0} + (1 << (PRECISION_BITS - 1));
+       row 0:  R0 G0 B0 A0 R1 G1 B1 A1 R2 G2 B2 A2 R3 G3 B3 A3   ->   lanes  R0 R1 R2 R3 | G0 G1 G2 G3 | B0 ... | A0 ...
+       row 1, 2, 3 likewise, in the other segments of the vector
+
+   A sum for (x, row, band) then is: for each quad of x, one multiplication of a vector by digits that are the same in
+   all lanes. So a coefficient is loaded once for all rows of a strip, whatever the filter. The sums of sixteen bytes of
+   each row are shifted, clipped and transposed back.
+
+   To resize columns, the neighbours are in different rows: two rows are interleaved, and multiplied as pairs. */
+
+#define FI_SEGMENTS(vectors) ((vectors) * (FI_WIDTH / 16))
+#define FI_ROWS (FI_WIDTH / 4) /* of pixels that are resized together; of bytes, four times as many */
+
+typedef UINT8 FI_NAME(u8) __attribute__((vector_size(FI_WIDTH)));
+typedef UINT16 FI_NAME(u16) __attribute__((vector_size(FI_WIDTH)));
+typedef UINT32 FI_NAME(u32) __attribute__((vector_size(FI_WIDTH)));
+typedef long long FI_NAME(i64) __attribute__((vector_size(FI_WIDTH))); /* as in x86's intrinsics */
+
+/* The sums of a strip for one x. */
+FI_INLINE void FI_NAME(weigh)(FI_NAME(u32) * out, const fi_weights *weights, const fi_span *span) {
+    const FI_NAME(u32) half = (FI_NAME(u32)){0} + (1 << (PRECISION_BITS - 1));
     const UINT32 *digits = span->digits;
-    Word sums[SIDE][SUMS] = {0};
-#define QUADS(q) ((const Part *)weights->window + ((span->first + q) & weights->mask) * SIDE)
+    FI_NAME(u32) sums[FI_SIDE][FI_SUMS] = {0};
+#define FI_QUADS(q) ((const FI_NAME(u8) *)weights->window + ((span->first + q) & weights->mask) * FI_SIDE)
     if (span->same) {
         for (int q = 0; q < span->count; q++) {
-            const Part *quads = QUADS(q);
-            for (int i = 0; i < SIDE; i++) {
-                ADD_SAME(sums[i], (Word)quads[i], digits[q]);
+            const FI_NAME(u8) *quads = FI_QUADS(q);
+            for (int i = 0; i < FI_SIDE; i++) {
+                FI_ADD_SAME(sums[i], (FI_NAME(u32))quads[i], digits[q]);
             }
         }
-        for (int i = 0; i < SIDE; i++) {
-            out[i] = half + TOTAL_SAME(sums[i]) * span->same;
+        for (int i = 0; i < FI_SIDE; i++) {
+            out[i] = half + FI_TOTAL_SAME(sums[i]) * span->same;
         }
         return;
     }
-    const Part *quads = QUADS(0);
-    for (int i = 0; i < SIDE; i++) {
+    const FI_NAME(u8) *quads = FI_QUADS(0);
+    for (int i = 0; i < FI_SIDE; i++) {
         sums[i][0] = half;
-        ADD(sums[i], (Word)quads[i], digits);
+        FI_ADD(sums[i], (FI_NAME(u32))quads[i], digits);
     }
     for (int q = 1; q < span->count; q++) {
-        digits += DIGITS;
-        quads = QUADS(q);
-        for (int i = 0; i < SIDE; i++) {
-            ADD(sums[i], (Word)quads[i], digits);
+        digits += FI_DIGITS;
+        quads = FI_QUADS(q);
+        for (int i = 0; i < FI_SIDE; i++) {
+            FI_ADD(sums[i], (FI_NAME(u32))quads[i], digits);
         }
     }
-    for (int i = 0; i < SIDE; i++) {
-        out[i] = TOTAL(sums[i]);
+    for (int i = 0; i < FI_SIDE; i++) {
+        out[i] = FI_TOTAL(sums[i]);
     }
 }
 
-/* Four vectors of sums as bytes, each lane of 16 bytes by itself. */
-INLINE Part NAME(narrow)(const Word *sums, int step) {
+/* Shift four vectors of sums and clip them to bytes. As x86 packs, each segment of 16 bytes holds what its own segments
+   held. */
+FI_INLINE FI_NAME(u8) FI_NAME(narrow)(const FI_NAME(u32) * sums, int step) {
 #if defined(__x86_64__)
-    Vector shifted[4];
+    FI_NAME(i64) shifted[4];
     for (int i = 0; i < 4; i++) {
-        shifted[i] = MM(srai_epi32)((Vector)sums[i * step], PRECISION_BITS);
+        shifted[i] = FI_MM(srai_epi32)((FI_NAME(i64))sums[i * step], PRECISION_BITS);
     }
-    return (Part)MM(packus_epi16)(MM(packs_epi32)(shifted[0], shifted[1]), MM(packs_epi32)(shifted[2], shifted[3]));
+    return (FI_NAME(u8))FI_MM(packus_epi16)(FI_MM(packs_epi32)(shifted[0], shifted[1]),
+                                            FI_MM(packs_epi32)(shifted[2], shifted[3]));
 #else
-    Half halves[2];
+    FI_NAME(u16) halves[2];
     for (int i = 0; i < 2; i++) {
-        Word low = clip_sums(sums[2 * i * step]), high = clip_sums(sums[(2 * i + 1) * step]);
-        halves[i] = SHUFFLE(Half, (Half)low, (Half)high, 0, 2, 4, 6, 8, 10, 12, 14);
+        FI_NAME(u32) low = fi_clip_sums(sums[2 * i * step]), high = fi_clip_sums(sums[(2 * i + 1) * step]);
+        halves[i] = FI_SHUFFLE(FI_NAME(u16), (FI_NAME(u16))low, (FI_NAME(u16))high, 0, 2, 4, 6, 8, 10, 12, 14);
     }
-    return SHUFFLE(Part, (Part)halves[0], (Part)halves[1], 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return FI_SHUFFLE(FI_NAME(u8), (FI_NAME(u8))halves[0], (FI_NAME(u8))halves[1], 0, 2, 4, 6, 8, 10, 12, 14, 16, 18,
+                      20, 22, 24, 26, 28, 30);
 #endif
 }
 
-/* Transpose four rows of four words in every lane. */
-INLINE void NAME(transpose_words)(Part *rows) {
-    Part a = LOW(Word, rows[0], rows[1], 4), b = HIGH(Word, rows[0], rows[1], 4);
-    Part c = LOW(Word, rows[2], rows[3], 4), d = HIGH(Word, rows[2], rows[3], 4);
-    rows[0] = LOW(Vector, a, c, 2);
-    rows[1] = HIGH(Vector, a, c, 2);
-    rows[2] = LOW(Vector, b, d, 2);
-    rows[3] = HIGH(Vector, b, d, 2);
+/* In every segment of four vectors: transpose 4 x 4 lanes of 32 bits. */
+FI_INLINE void FI_NAME(transpose_words)(FI_NAME(u8) * rows) {
+    FI_NAME(u8) a = FI_LOW(FI_NAME(u32), rows[0], rows[1], 4), b = FI_HIGH(FI_NAME(u32), rows[0], rows[1], 4);
+    FI_NAME(u8) c = FI_LOW(FI_NAME(u32), rows[2], rows[3], 4), d = FI_HIGH(FI_NAME(u32), rows[2], rows[3], 4);
+    rows[0] = FI_LOW(FI_NAME(i64), a, c, 2);
+    rows[1] = FI_HIGH(FI_NAME(i64), a, c, 2);
+    rows[2] = FI_LOW(FI_NAME(i64), b, d, 2);
+    rows[3] = FI_HIGH(FI_NAME(i64), b, d, 2);
 }
 
-/* Transpose four words of four bytes in every lane. */
-INLINE void NAME(transpose_bytes)(Part *words) {
+/* In every segment of each vector: transpose 4 x 4 bytes, so that four pixels become four quads, and back. */
+FI_INLINE void FI_NAME(transpose_bytes)(FI_NAME(u8) * words) {
     for (int i = 0; i < 4; i++) {
-        words[i] = SHUFFLE(Part, words[i], words[i], EACH(TRANSPOSED, 0, 16));
+        words[i] = FI_SHUFFLE(FI_NAME(u8), words[i], words[i], FI_EACH(FI_TRANSPOSED, 0, 16));
     }
 }
 
-/* Sixteen bytes of a row in each lane; the row of the next lane is `step` rows further. */
-INLINE Part NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
-    Bytes lanes[WIDTH / LANES];
-    for (int i = 0; i < LANES_OF(1); i++) {
-        lanes[i] = load_bytes(rows[i * step] + from, left);
+/* Sixteen bytes of a row in each segment; the next segment's row is `step` rows further. */
+FI_INLINE FI_NAME(u8) FI_NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
+    fi_u8x16 lanes[FI_WIDTH / FI_NARROW];
+    for (int i = 0; i < FI_SEGMENTS(1); i++) {
+        lanes[i] = fi_load_bytes(rows[i * step] + from, left);
     }
-    return LOAD(Part, lanes);
+    return FI_LOAD(FI_NAME(u8), lanes);
 }
 
-INLINE void NAME(store_lanes)(UINT8 *const *rows, int many, int step, const Part *from, int at, int left) {
-    const Bytes *lanes = (const Bytes *)from;
-    for (int i = 0; i < LANES_OF(1) && i * step < many; i++) {
-        copy_some(rows[i * step] + at, &lanes[i], left, LANES);
+FI_INLINE void FI_NAME(store_lanes)(UINT8 *const *rows, int many, int step, const FI_NAME(u8) * from, int at,
+                                    int left) {
+    const fi_u8x16 *lanes = (const fi_u8x16 *)from;
+    for (int i = 0; i < FI_SEGMENTS(1) && i * step < many; i++) {
+        fi_copy_some(rows[i * step] + at, &lanes[i], left, FI_NARROW);
     }
 }
 
-#if WIDTH == 64
-/* Sixteen pixels of four rows: in each vector four of each row. */
-INLINE void NAME(load_pixels)(Part *lanes, const UINT8 *const *rows, int from, int left) {
-    Part mixed[4] = {0};
+#if FI_WIDTH == 64
+/* Sixteen pixels of four rows: each vector gets four pixels of each row. Four loads of 64 bytes and two rounds of
+   shuffles, where load_lanes would take sixteen loads. */
+FI_INLINE void FI_NAME(load_pixels)(FI_NAME(u8) * lanes, const UINT8 *const *rows, int from, int left) {
+    FI_NAME(u8) mixed[4] = {0};
     for (int i = 0; i < 4; i++) {
-        copy_some(&mixed[i], rows[i] + from, left, WIDTH);
-        __builtin_prefetch(rows[i] + from + 512); /* CPUs foresee fewer rows than a strip has */
+        fi_copy_some(&mixed[i], rows[i] + from, left, FI_WIDTH);
+        __builtin_prefetch(rows[i] + from + 512); /* the CPU's own prefetchers follow fewer rows than a strip has */
     }
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 2; i++) {
-            Vector a = (Vector)mixed[2 * i], b = (Vector)mixed[2 * i + 1];
-            lanes[i] = (Part)SHUFFLE(Vector, a, b, 0, 1, 4, 5, 8, 9, 12, 13);
-            lanes[i + 2] = (Part)SHUFFLE(Vector, a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+            FI_NAME(i64) a = (FI_NAME(i64))mixed[2 * i], b = (FI_NAME(i64))mixed[2 * i + 1];
+            lanes[i] = (FI_NAME(u8))FI_SHUFFLE(FI_NAME(i64), a, b, 0, 1, 4, 5, 8, 9, 12, 13);
+            lanes[i + 2] = (FI_NAME(u8))FI_SHUFFLE(FI_NAME(i64), a, b, 2, 3, 6, 7, 10, 11, 14, 15);
         }
         memcpy(mixed, lanes, sizeof(mixed));
     }
 }
 #endif
 
-/* Quads of all rows of a strip, sixteen neighbours from `from` on: a sum for each byte of a pixel of each row. Unrolled, so
-   that the CPU foresees what each load reads next. */
-INLINE void NAME(group_strip)(Part *to, const UINT8 *const *rows, int from, int left, int size) {
+/* Fill four places of the window: 16 bytes of each row of a strip, or 64 where pixels have four, from byte `from` on. Unrolled, so that each
+   load has an address of its own in the code, by which the CPU's prefetchers tell the rows apart. */
+FI_INLINE void FI_NAME(group_strip)(FI_NAME(u8) * to, const UINT8 *const *rows, int from, int left, int pixelsize) {
 #pragma GCC unroll 4
-    for (int v = 0; v < SIDE; v++) {
-        Part quads[4];
-#if WIDTH == 64
-        if (size == 4) {
-            NAME(load_pixels)(quads, rows + 4 * v, from, left);
+    for (int v = 0; v < FI_SIDE; v++) {
+        FI_NAME(u8) quads[4];
+#if FI_WIDTH == 64
+        if (pixelsize == 4) {
+            FI_NAME(load_pixels)(quads, rows + 4 * v, from, left);
         } else
 #endif
+            for (int i = 0; i < 4; i++) {
+                quads[i] = pixelsize == 4 ? FI_NAME(load_lanes)(rows + FI_SEGMENTS(v), 1, from + i * 16, left - i * 16)
+                                          : FI_NAME(load_lanes)(rows + FI_SEGMENTS(4 * v) + i, 4, from, left);
+            }
+        (pixelsize == 4 ? FI_NAME(transpose_bytes) : FI_NAME(transpose_words))(quads);
         for (int i = 0; i < 4; i++) {
-            quads[i] = size == 4 ? NAME(load_lanes)(rows + LANES_OF(v), 1, from + i * 16, left - i * 16)
-                                 : NAME(load_lanes)(rows + LANES_OF(4 * v) + i, 4, from, left);
-        }
-        (size == 4 ? NAME(transpose_bytes) : NAME(transpose_words))(quads);
-        for (int i = 0; i < 4; i++) {
-            to[i * SIDE + v] = quads[i];
+            to[i * FI_SIDE + v] = quads[i];
         }
     }
 }
 
-/* What sixteen bytes of each row have as sums, back to rows. */
-INLINE void NAME(store_strip)(UINT8 *const *to, const Word *sums, int x, int left, int many, int size, UINT32 used) {
-    for (int v = 0; v < SIDE; v++) {
-        Part rows[4];
-        if (size == 4) {
-            rows[0] = (Part)((Word)NAME(narrow)(sums + v, SIDE) & used);
-            NAME(store_lanes)(to + LANES_OF(v), many - LANES_OF(v), 1, rows, x * 4, left * 4);
+/* Store the sums of sixteen bytes of each row, as bytes. */
+FI_INLINE void FI_NAME(store_strip)(UINT8 *const *to, const FI_NAME(u32) * sums, int x, int left, int many,
+                                    int pixelsize, UINT32 used) {
+    for (int v = 0; v < FI_SIDE; v++) {
+        FI_NAME(u8) rows[4];
+        if (pixelsize == 4) {
+            rows[0] = (FI_NAME(u8))((FI_NAME(u32))FI_NAME(narrow)(sums + v, FI_SIDE) & used);
+            FI_NAME(store_lanes)(to + FI_SEGMENTS(v), many - FI_SEGMENTS(v), 1, rows, x * 4, left * 4);
             continue;
         }
         for (int i = 0; i < 4; i++) {
-            rows[i] = NAME(narrow)(sums + i * 4 * SIDE + v, SIDE);
+            rows[i] = FI_NAME(narrow)(sums + i * 4 * FI_SIDE + v, FI_SIDE);
         }
-        NAME(transpose_bytes)(rows);
-        NAME(transpose_words)(rows);
-        for (int i = 0, row = LANES_OF(4 * v); i < 4; i++, row++) {
-            NAME(store_lanes)(to + row, many - row, 4, &rows[i], x, left);
+        FI_NAME(transpose_bytes)(rows);
+        FI_NAME(transpose_words)(rows);
+        for (int i = 0, row = FI_SEGMENTS(4 * v); i < 4; i++, row++) {
+            FI_NAME(store_lanes)(to + row, many - row, 4, &rows[i], x, left);
         }
     }
 }
 
-/* A strip of rows from `y` on, some columns of it, from left to right. What the next sums need is a window of quads. */
-INLINE void NAME(resize_strip)(UINT8 *const *to, const Job *job, int y, int start, int end, int size) {
-    const int step = ROWS * 4 / size, at_once = 16 / size, width = job->in->xsize;
-    const int many = job->rows - y < step ? job->rows - y : step;
-    const Weights across = job->across, *weights = &across; /* a copy that no store changes */
-    const Span *spans = weights->spans;
-    const UINT8 *rows[ROWS * 4];
-    for (int i = 0; i < step; i++) {
+/* Resize some columns of a strip of rows from `y` on, from left to right. Places of the window are filled when a sum
+   needs them, and the ring forgets those that none needs any more. */
+FI_INLINE void FI_NAME(resize_strip)(UINT8 *const *to, const fi_resize_job *job, int y, int start, int end,
+                                     int pixelsize) {
+    const int strip = FI_ROWS * 4 / pixelsize, at_once = 16 / pixelsize, width = job->in->xsize;
+    const int many = job->rows - y < strip ? job->rows - y : strip;
+    /* A copy, which no store through `to` can change, so that it stays in registers. */
+    const fi_weights across = job->across, *weights = &across;
+    const fi_span *spans = weights->spans;
+    const UINT8 *rows[FI_ROWS * 4];
+    for (int i = 0; i < strip; i++) {
         rows[i] = (const UINT8 *)job->in->image[y + (i < many ? i : many - 1)];
     }
     for (int x = start, behind = 0; x < end; x += at_once) {
-        Word sums[16 * SIDE];
-        int left = smaller(end - x, at_once), last = x + left - 1;
-        for (behind = larger(behind, spans[x].first / 4 * 4); behind < spans[last].end; behind += 4) {
-            Part *window = (Part *)weights->window + (behind & weights->mask) * SIDE;
-            int from = behind * 4 * size, rest = smaller(width * size - from, 16 * size);
-            SPECIALIZE(rest, 16 * size, NAME(group_strip)(window, rows, from, rest, size));
+        FI_NAME(u32) sums[16 * FI_SIDE];
+        int left = fi_min(end - x, at_once), last = x + left - 1;
+        for (behind = fi_max(behind, spans[x].first / 4 * 4); behind < spans[last].end; behind += 4) {
+            FI_NAME(u8) *window = (FI_NAME(u8) *)weights->window + (behind & weights->mask) * FI_SIDE;
+            int from = behind * 4 * pixelsize, rest = fi_min(width * pixelsize - from, 16 * pixelsize);
+            FI_SPECIALIZE(rest, 16 * pixelsize, FI_NAME(group_strip)(window, rows, from, rest, pixelsize));
         }
         for (int i = 0; i < at_once; i++) {
-            NAME(weigh)(sums + i * SIDE, weights, &spans[smaller(x + i, last)]);
+            FI_NAME(weigh)(sums + i * FI_SIDE, weights, &spans[fi_min(x + i, last)]);
         }
-        SPECIALIZE(left, at_once, SPECIALIZE(many, step, NAME(store_strip)(to, sums, x, left, many, size, job->used)));
+        FI_SPECIALIZE(left, at_once,
+                      FI_SPECIALIZE(many, strip, FI_NAME(store_strip)(to, sums, x, left, many, pixelsize, job->used)));
     }
 }
 
-static void NAME(resize_rows)(UINT8 *const *to, const Job *job, int y, int start, int end) {
-    int size = job->in->pixelsize;
-    EITHER(size, 1, 4, NAME(resize_strip)(to, job, y, start, end, size));
+static void FI_NAME(resize_rows)(UINT8 *const *to, const fi_resize_job *job, int y, int start, int end) {
+    int pixelsize = job->in->pixelsize;
+    FI_EITHER(pixelsize, 1, 4, FI_NAME(resize_strip)(to, job, y, start, end, pixelsize));
 }
 
-/* A vector of columns: the neighbours of a sum are in rows. */
-INLINE Part NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
-    Word half = (Word){0} + (1 << (PRECISION_BITS - 1)), sums[4] = {half, half, half, half};
-#if defined(PAIRS)
-    const Part none = {0};
-    Half high[2] = {0};
+/* A vector of a row of the result, from a pair of rows at a time: interleaved, the bytes of both are multiplied by low
+   digits as numbers of 16 bits, and by high digits as bytes. The 16-bit sums of the high digits are 65536 times as
+   much: interleaved with zeros below, they are added as words. */
+FI_INLINE FI_NAME(u8) FI_NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
+    FI_NAME(u32) half = (FI_NAME(u32)){0} + (1 << (PRECISION_BITS - 1)), sums[4] = {half, half, half, half};
+#if defined(FI_PAIRS)
+    const FI_NAME(u8) none = {0};
+    FI_NAME(u16) high[2] = {0};
     for (int t = 0; t < pairs; t++, digits += 2) {
-        Part a = LOAD(Part, rows[2 * t] + x), b = LOAD(Part, rows[2 * t + 1] + x);
-        Part mixed[2] = {LOW(Part, a, b, 16), HIGH(Part, a, b, 16)};
+        FI_NAME(u8) a = FI_LOAD(FI_NAME(u8), rows[2 * t] + x), b = FI_LOAD(FI_NAME(u8), rows[2 * t + 1] + x);
+        FI_NAME(u8) mixed[2] = {FI_LOW(FI_NAME(u8), a, b, 16), FI_HIGH(FI_NAME(u8), a, b, 16)};
         for (int i = 0; i < 2; i++) {
-            sums[2 * i] += PAIRS(LOW(Part, mixed[i], none, 16), digits[0]);
-            sums[2 * i + 1] += PAIRS(HIGH(Part, mixed[i], none, 16), digits[0]);
-            high[i] += (Half)MM(maddubs_epi16)((Vector)mixed[i], SET(digits[1]));
+            sums[2 * i] += FI_PAIRS(FI_LOW(FI_NAME(u8), mixed[i], none, 16), digits[0]);
+            sums[2 * i + 1] += FI_PAIRS(FI_HIGH(FI_NAME(u8), mixed[i], none, 16), digits[0]);
+            high[i] += (FI_NAME(u16))FI_MM(maddubs_epi16)((FI_NAME(i64))mixed[i], FI_SET(digits[1]));
         }
     }
     for (int i = 0; i < 2; i++) {
-        sums[2 * i] += (Word)LOW(Half, none, high[i], 8);
-        sums[2 * i + 1] += (Word)HIGH(Half, none, high[i], 8);
+        sums[2 * i] += (FI_NAME(u32))FI_LOW(FI_NAME(u16), none, high[i], 8);
+        sums[2 * i + 1] += (FI_NAME(u32))FI_HIGH(FI_NAME(u16), none, high[i], 8);
     }
 #else
     for (int t = 0; t < 2 * pairs; t++) {
         for (int i = 0; i < 4; i++) {
-            sums[i] += WIDEN_FOUR(rows[t] + x + 4 * i) * digits[t];
+            sums[i] += FI_WIDEN_FOUR(rows[t] + x + 4 * i) * digits[t];
         }
     }
 #endif
-    return NAME(narrow)(sums, 1);
+    return FI_NAME(narrow)(sums, 1);
 }
 
-/* A row of sums. Behind a resized row there is room for a vector; elsewhere the last vector begins before. */
-INLINE void NAME(weigh_row)(UINT8 *out, const Job *job, int from, int end, const UINT32 *digits, int pairs) {
+/* A row of the result. Behind a row of the ring there is room for a vector. Rows of a picture end: there the last
+   vector ends with the row, and repeats some bytes. */
+FI_INLINE void FI_NAME(weigh_row)(UINT8 *out, const fi_resize_job *job, int from, int end, const UINT32 *digits,
+                                  int pairs) {
     const UINT8 *const *rows = job->list;
-    int bytes = job->out->xsize * job->in->pixelsize, last = job->resized ? bytes : bytes - WIDTH;
+    int bytes = job->out->xsize * job->in->pixelsize, last = job->resized ? bytes : bytes - FI_WIDTH;
     UINT32 used = job->used;
-    for (int x = from; x < end; x += WIDTH) {
-        int at = smaller(x, last);
-        Part values = (Part)((Word)NAME(weigh_rows)(rows, at, digits, pairs) & used);
-        copy_some(out + at, &values, bytes - at, WIDTH);
+    for (int x = from; x < end; x += FI_WIDTH) {
+        int at = fi_min(x, last);
+        FI_NAME(u8) values = (FI_NAME(u8))((FI_NAME(u32))FI_NAME(weigh_rows)(rows, at, digits, pairs) & used);
+        fi_copy_some(out + at, &values, bytes - at, FI_WIDTH);
     }
 }
 
-/* Some columns, from top to bottom, and the strips of rows that they need. The most common numbers of neighbours are
-   constants, so that digits stay in registers. */
-static void NAME(resize_columns)(const Job *job, int from, int end) {
-    int pixel = job->in->pixelsize;
-    for (int y = 0, made = 0; y < job->out->ysize; y++) {
-        const Span *span = &job->down.spans[y];
+/* Make some columns of rows of the result, from top to bottom, and resize the strips of rows that they need. The most
+   common numbers of neighbours are constants, so that their digits stay in registers. */
+static void FI_NAME(resize_columns)(const fi_resize_job *job, int from, int end, int first_row, int end_row) {
+    int pixelsize = job->in->pixelsize;
+    for (int y = first_row, made = 0; y < end_row; y++) {
+        const fi_span *span = &job->down.spans[y];
         int pairs = (span->end - span->first + 1) / 2;
-        for (made = larger(made, span->first / job->step * job->step); job->resized && made < span->end; made += job->step) {
-            NAME(resize_rows)(job->resized + made % job->ring, job, made, from / pixel, end / pixel);
+        for (made = fi_max(made, span->first / job->strip * job->strip); job->resized && made < span->end;
+             made += job->strip) {
+            FI_NAME(resize_rows)(job->resized + made % job->ring, job, made, from / pixelsize, end / pixelsize);
         }
         for (int i = 0; i < 2 * pairs; i++) {
-            int row = smaller(span->first + i, span->end - 1);
+            int row = fi_min(span->first + i, span->end - 1);
             job->list[i] = job->resized ? job->resized[row % job->ring] : (UINT8 *)job->in->image[row];
         }
-#define WEIGH_ROW NAME(weigh_row)((UINT8 *)job->out->image[y], job, from, end, span->digits, pairs)
-        SPECIALIZE(pairs, 1, SPECIALIZE(pairs, 2, SPECIALIZE(pairs, 3, WEIGH_ROW)));
+#define FI_WEIGH_ROW FI_NAME(weigh_row)((UINT8 *)job->out->image[y], job, from, end, span->digits, pairs)
+        FI_SPECIALIZE(pairs, 1, FI_SPECIALIZE(pairs, 2, FI_SPECIALIZE(pairs, 3, FI_WEIGH_ROW)));
     }
 }
 
-static void NAME(resize)(const Job *job, int offset) {
-    for (int y = 0; !job->list && y < job->out->ysize; y += job->step) {
-        NAME(resize_rows)((UINT8 **)job->out->image + y, job, offset + y, 0, job->out->xsize);
+/* Rows of the result. Without columns, the first is the first of a strip. */
+static void FI_NAME(resize)(const fi_resize_job *job, int first, int end) {
+    for (int y = first; !job->list && y < end; y += job->strip) {
+        FI_NAME(resize_rows)((UINT8 **)job->out->image + y, job, job->offset + y, 0, job->out->xsize);
     }
     for (int from = 0, bytes = job->out->xsize * job->in->pixelsize; job->list && from < bytes; from += job->block) {
-        NAME(resize_columns)(job, from, smaller(from + job->block, bytes));
+        FI_NAME(resize_columns)(job, from, fi_min(from + job->block, bytes), first, end);
     }
 }
 
-#undef NAME
-#undef WIDTH
+#undef FI_NAME
+#undef FI_WIDTH

@@ -1,40 +1,54 @@
-/* Transforms: the nearest pixel of an affine one, and those of several channels, some pixels at a time: first where all of
-   them come from, then four bytes of a pixel at once, in doubles as in Pillow. */
+/* Transforms: bilinear and bicubic ones of several bands, and affine ones that take the nearest pixel.
 
+   Pillow interpolates each band of a pixel alone, by the same operations on doubles. Here the four bytes of a pixel are
+   four lanes, and each operation is done once for all. The order of the operations is Pillow's, so
+   every lane rounds as Pillow does. A block of 64 pixels is found first, in loops without branches that compilers
+   vectorise: where each pixel comes from, and the columns and rows around that point, clamped to the picture. 2.7 to
+   4.0 times as fast as Pillow's own code (AMD Zen 3, 2026-11-28).
+
+   The nearest pixel of an affine transform has coordinates that grow by a constant from pixel to pixel, in 16.16 fixed
+   point. So the pixels of a row that come from inside the picture are one run. Its ends are computed once for a row,
+   and the loop between tests nothing. The coordinates in it are Pillow's integers. 1.7 times as fast (AMD Zen 3,
+   2026-11-28).
+
+   Pillow resizes pixels of 16 bits to the nearest one by two calls for each pixel. Where an affine transform only
+   scales, a column depends on x alone, and a row on y alone. So columns are computed once, by Pillow's own function. */
+
+#include "threads.h"
 #include "vectors.h"
 
 /* Up to Pillow 12, transforms return the resulting image; later ones return 0. */
-typedef __typeof__(affine_fixed__source(0, 0, 0, 0, 0, 0, 0, 0, 0)) Result;
-#define DONE(image) __builtin_choose_expr(__builtin_types_compatible_p(Result, Imaging), (image), 0)
+typedef __typeof__(affine_fixed__source(0, 0, 0, 0, 0, 0, 0, 0, 0)) fi_transform_result;
+#define FI_TRANSFORM_DONE(image)                                                                                       \
+    __builtin_choose_expr(__builtin_types_compatible_p(fi_transform_result, Imaging), (image), 0)
 
-#define BLOCK 64 /* pixels of a row */
+#define FI_TRANSFORM_BLOCK 64 /* pixels of a row */
 
-typedef UINT8 Channels __attribute__((vector_size(4)));
-typedef INT32 Levels __attribute__((vector_size(16)));
-typedef double Values __attribute__((vector_size(32)));
+/* The four bytes of a pixel as doubles. */
+FI_INLINE fi_f64x4 fi_load_channels(const INT32 *pixel) {
+    return __builtin_convertvector(__builtin_convertvector(FI_LOAD(fi_u8x4, pixel), fi_i32x4), fi_f64x4);
+}
 
-#define LOAD_VALUES(from) __builtin_convertvector(__builtin_convertvector(LOAD(Channels, from), Levels), Values)
-
-/* What lies between the middle two of two or four values. */
-INLINE Values mix(const Values *from, double fraction, int taps) {
+/* Interpolate between the middle two of two or four values: a line, or Pillow's cubic polynomial by Horner's rule. */
+FI_INLINE fi_f64x4 fi_interpolate_f64(const fi_f64x4 *from, double fraction, int taps) {
     if (taps == 2) {
         return from[0] + (from[1] - from[0]) * fraction;
     }
-    Values second = from[2] - from[0];
-    Values third = 2 * (from[0] - from[1]) + from[2] - from[3];
-    Values fourth = from[1] - from[0] - from[2] + from[3];
+    fi_f64x4 second = from[2] - from[0];
+    fi_f64x4 third = 2 * (from[0] - from[1]) + from[2] - from[3];
+    fi_f64x4 fourth = from[1] - from[0] - from[2] + from[3];
     return from[1] + fraction * (second + fraction * (third + fraction * fourth));
 }
 
-/* Where some pixels come from, across and down: points, and the pixels around them. In the end a point is told by how far it
-   is beyond the first of the middle two. */
+/* Where the pixels of a block come from. For each axis: the point, which fi_find_pixels replaces by how far it lies beyond
+   the first of the middle two pixels around it, and these two or four pixels. */
 typedef struct {
-    double points[2][BLOCK];
-    int pixels[2][4][BLOCK], inside[BLOCK];
-} Places;
+    double points[2][FI_TRANSFORM_BLOCK];
+    int pixels[2][4][FI_TRANSFORM_BLOCK], inside[FI_TRANSFORM_BLOCK];
+} fi_transform_places;
 
-/* What is no number is inside, as in Pillow. */
-INLINE void find_pixels(Places *places, int axis, int size, int count, int taps) {
+/* Find the pixels around the points of a block, on one axis. A point that is NaN is inside, as in Pillow. */
+FI_INLINE void fi_find_pixels(fi_transform_places *places, int axis, int size, int count, int taps) {
     for (int i = 0; i < count; i++) {
         double at = places->points[axis][i];
         places->inside[i] &= !(at < 0.0 || at >= size);
@@ -42,73 +56,128 @@ INLINE void find_pixels(Places *places, int axis, int size, int count, int taps)
         int first = FLOOR(at);
         places->points[axis][i] = at - first;
         for (int j = 0; j < taps; j++) {
-            places->pixels[axis][j][i] = larger(0, smaller(first + 1 - taps / 2 + j, size - 1));
+            places->pixels[axis][j][i] = fi_max(0, fi_min(first + 1 - taps / 2 + j, size - 1));
         }
     }
 }
 
-INLINE UINT32 mix_pixels(const Places *places, int i, Imaging im, int taps) {
-    Values rows[4], values[4];
+FI_INLINE UINT32 fi_interpolate_pixel(const fi_transform_places *places, int i, Imaging im, int taps) {
+    fi_f64x4 rows[4], values[4];
     for (int j = 0; j < taps; j++) {
         const INT32 *row = im->image32[places->pixels[1][j][i]];
         for (int k = 0; k < taps; k++) {
-            values[k] = LOAD_VALUES(row + places->pixels[0][k][i]);
+            values[k] = fi_load_channels(row + places->pixels[0][k][i]);
         }
-        rows[j] = mix(values, places->points[0][i], taps);
+        rows[j] = fi_interpolate_f64(values, places->points[0][i], taps);
     }
-    Levels levels = __builtin_convertvector(mix(rows, places->points[1][i], taps), Levels);
+    fi_i32x4 levels = __builtin_convertvector(fi_interpolate_f64(rows, places->points[1][i], taps), fi_i32x4);
     if (taps == 4) {
-        levels = MINIMUM(MAXIMUM(levels, (Levels){0}), (Levels){0} + 255);
+        levels = FI_MIN(FI_MAX(levels, (fi_i32x4){0}), (fi_i32x4){0} + 255);
     }
-    return (UINT32)__builtin_convertvector(levels, Channels);
+    return (UINT32) __builtin_convertvector(levels, fi_u8x4);
 }
 
-INLINE void set_pixels(UINT32 *out, Places *places, int count, Imaging im, int taps, int fill) {
-    const UINT32 used = used_bytes(im);
-    find_pixels(places, 0, im->xsize, count, taps);
-    find_pixels(places, 1, im->ysize, count, taps);
+FI_INLINE void fi_set_pixels(UINT32 *out, fi_transform_places *places, int count, Imaging im, int taps, int fill) {
+    const UINT32 used = fi_used_bytes(im);
+    fi_find_pixels(places, 0, im->xsize, count, taps);
+    fi_find_pixels(places, 1, im->ysize, count, taps);
     for (int i = 0; i < count; i++) {
         if (places->inside[i]) {
-            out[i] = CHOOSE(used, mix_pixels(places, i, im, taps), out[i]);
+            out[i] = FI_SELECT(used, fi_interpolate_pixel(places, i, im, taps), out[i]);
         } else if (fill) {
             out[i] = 0;
         }
     }
 }
 
-Result
-ImagingGenericTransform(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, ImagingTransformMap transform,
-                        void *transform_data, int filterid, int fill) {
-    Places places;
+/* Scale pixels of 16 bits to the nearest one. `columns` has room for a row's. */
+FI_INLINE void fi_scale_nearest(Imaging out, Imaging in, int x0, int y0, int x1, int y1, double *a, int fill,
+                                int *columns) {
+    double xx, yy;
+    for (int x = x0; x < x1; x++) {
+        affine_transform(&xx, &yy, x - x0, 0, a);
+        columns[x] = COORD(xx);
+    }
+    for (int y = y0; y < y1; y++) {
+        affine_transform(&xx, &yy, 0, y - y0, a);
+        int row = COORD(yy), is_inside = row >= 0 && row < in->ysize;
+        UINT16 *to = (UINT16 *)out->image[y];
+        const UINT16 *from = is_inside ? (const UINT16 *)in->image[row] : NULL;
+        for (int x = x0; x < x1; x++) {
+            if (is_inside && columns[x] >= 0 && columns[x] < in->xsize) {
+                to[x] = from[columns[x]];
+            } else if (fill) {
+                to[x] = 0;
+            }
+        }
+    }
+}
+
+/* A transform of a box of the result, which is clipped to the picture. Rows are counted from y0. */
+typedef struct {
+    Imaging out, in;
+    int x0, y0, x1;
+    ImagingTransformMap map;
+    void *data; /* of the map */
+    int taps, fill;
+} fi_transform_job;
+
+static void fi_transform_share(void *argument, const fi_share *share) {
+    const fi_transform_job job = *(const fi_transform_job *)argument; /* a copy that no store changes */
+    fi_transform_places places;
+    int taps = job.taps;
+#define FI_FIND_SOURCE(map) map(&places.points[0][i], &places.points[1][i], x - job.x0 + i, y, job.data)
+    for (int y = share->first; y < share->end; y++) {
+        for (int x = job.x0; x < job.x1; x += FI_TRANSFORM_BLOCK) {
+            int count = fi_min(job.x1 - x, FI_TRANSFORM_BLOCK);
+            for (int i = 0; i < count; i++) {
+                places.inside[i] = job.map == affine_transform ? FI_FIND_SOURCE(affine_transform) /* without a call */
+                                   : job.map == perspective_transform ? FI_FIND_SOURCE(perspective_transform)
+                                                                      : FI_FIND_SOURCE(job.map);
+            }
+            UINT32 *out = (UINT32 *)job.out->image32[job.y0 + y] + x;
+            FI_EITHER(taps, 2, 4, fi_set_pixels(out, &places, count, job.in, taps, job.fill));
+        }
+    }
+}
+
+fi_transform_result ImagingGenericTransform(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1,
+                                            ImagingTransformMap transform, void *transform_data, int filterid,
+                                            int fill) {
+    double *a = transform_data;
+    if (imOut && imIn && imIn->mode == imOut->mode && isModeI16(imIn->mode) && filterid == IMAGING_TRANSFORM_NEAREST &&
+        transform == affine_transform && a[1] == 0 && a[3] == 0) {
+        int *columns = calloc(imOut->xsize + 1, sizeof(*columns));
+        if (columns) {
+            ImagingCopyPalette(imOut, imIn);
+            FI_BEGIN_SECTION(imIn)
+            fi_scale_nearest(imOut, imIn, fi_max(x0, 0), fi_max(y0, 0), fi_min(x1, imOut->xsize),
+                             fi_min(y1, imOut->ysize), a, fill, columns);
+            FI_END_SECTION(imIn)
+            free(columns);
+            return FI_TRANSFORM_DONE(imOut);
+        }
+    }
     int taps = filterid == IMAGING_TRANSFORM_BILINEAR ? 2 : filterid == IMAGING_TRANSFORM_BICUBIC ? 4 : 0;
     if (!imOut || !imIn || imIn->mode != imOut->mode || imIn->type != IMAGING_TYPE_UINT8 || imIn->image8 ||
         imIn->bands < 3 || !taps) {
         return ImagingGenericTransform__source(imOut, imIn, x0, y0, x1, y1, transform, transform_data, filterid, fill);
     }
     ImagingCopyPalette(imOut, imIn);
-    BEGIN_SECTION(imIn)
-    x0 = larger(x0, 0);
-    y0 = larger(y0, 0);
-    x1 = smaller(x1, imOut->xsize);
-#define FIND(transform) transform(&places.points[0][i], &places.points[1][i], x - x0 + i, y - y0, transform_data)
-    for (int y = y0; y < smaller(y1, imOut->ysize); y++) {
-        for (int x = x0; x < x1; x += BLOCK) {
-            int count = smaller(x1 - x, BLOCK);
-            for (int i = 0; i < count; i++) {
-                places.inside[i] = transform == affine_transform        ? FIND(affine_transform) /* without a call */
-                                   : transform == perspective_transform ? FIND(perspective_transform)
-                                                                        : FIND(transform);
-            }
-            UINT32 *out = (UINT32 *)imOut->image32[y] + x;
-            EITHER(taps, 2, 4, set_pixels(out, &places, count, imIn, taps, fill));
-        }
-    }
-    END_SECTION(imIn)
-    return DONE(imOut);
+    fi_transform_job job = {.out = imOut, .in = imIn, .map = transform, .data = transform_data, .taps = taps};
+    job.fill = fill;
+    job.x0 = fi_max(x0, 0);
+    job.y0 = fi_max(y0, 0);
+    job.x1 = fi_min(x1, imOut->xsize);
+    int rows = fi_max(fi_min(y1, imOut->ysize) - job.y0, 0);
+    FI_BEGIN_SECTION(imIn)
+    fi_for_rows(fi_count_shares(rows, (int64_t)imOut->linesize * rows), rows, 1, fi_transform_share, &job);
+    FI_END_SECTION(imIn)
+    return FI_TRANSFORM_DONE(imOut);
 }
 
-/* Limits a run to the pixels with a coordinate, start + pixel * step, from 0 to limit - 1. */
-static inline void clip_run(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
+/* Shorten a run, first to end - 1, to the pixels whose coordinate start + pixel * step is from 0 to limit - 1. */
+static inline void fi_clip_run(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
     if (step < 0) {
         start = limit - 1 - start;
         step = -step;
@@ -121,37 +190,63 @@ static inline void clip_run(int *first, int *end, int64_t start, int64_t step, i
     *end = leaves < *end ? (int)(leaves > *first ? leaves : *first) : *end;
 }
 
-INLINE void copy_run(char *out, char **rows, int first, int end, int xx, int yy, int xstep, int ystep, int size) {
+FI_INLINE void fi_copy_run(char *out, char **rows, int first, int end, int xx, int yy, int xstep, int ystep,
+                           int pixelsize) {
     for (int x = first; x < end; x++) {
-        memcpy(out + (size_t)x * size, rows[(yy + x * ystep) >> 16] + (size_t)((xx + x * xstep) >> 16) * size, size);
+        memcpy(out + (size_t)x * pixelsize, rows[(yy + x * ystep) >> 16] + (size_t)((xx + x * xstep) >> 16) * pixelsize,
+               pixelsize);
     }
 }
 
-#define TO_FIXED(value) FLOOR((value) * 65536.0 + 0.5)
+/* As Pillow rounds a number to 16.16 fixed point. */
+FI_INLINE int fi_to_fixed(double value) {
+    return FLOOR(value * 65536.0 + 0.5);
+}
 
-/* The nearest pixel, with 16 bits before and after the binary point; the inside range is computed once per row. */
-static Result
-affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double a[6], int filterid, int fill) {
-    int size = imIn->pixelsize, xstep = TO_FIXED(a[0]), ystep = TO_FIXED(a[3]);
-    int xx = TO_FIXED(a[2] + a[0] * 0.5 + a[1] * 0.5), yy = TO_FIXED(a[5] + a[3] * 0.5 + a[4] * 0.5);
-    if (size != 1 && size != 4) {
+/* An affine transform that takes the nearest pixel, with 16 bits before and after the binary point. */
+typedef struct {
+    Imaging out, in;
+    int y0, x1;
+    int xx, yy, xstep, ystep, xrow, yrow; /* of the first pixel, and from one to the next and from row to row */
+    int fill;
+} fi_affine_job;
+
+static void fi_affine_share(void *argument, const fi_share *share) {
+    const fi_affine_job *job = argument;
+    Imaging in = job->in;
+    int pixelsize = in->pixelsize, x1 = job->x1, xstep = job->xstep, ystep = job->ystep;
+    for (int y = share->first; y < share->end; y++) {
+        char *out = job->out->image[job->y0 + y];
+        int xx = job->xx + y * job->xrow, yy = job->yy + y * job->yrow, first = 0, end = fi_max(x1, 0);
+        fi_clip_run(&first, &end, xx, xstep, (int64_t)in->xsize << 16);
+        fi_clip_run(&first, &end, yy, ystep, (int64_t)in->ysize << 16);
+        if (job->fill && x1 > 0) {
+            memset(out, 0, (size_t)first * pixelsize);
+            memset(out + (size_t)end * pixelsize, 0, (size_t)(x1 - end) * pixelsize);
+        }
+        FI_EITHER(pixelsize, 1, 4, fi_copy_run(out, in->image, first, end, xx, yy, xstep, ystep, pixelsize));
+    }
+}
+
+/* Pillow's affine_fixed. */
+static fi_transform_result affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double a[6],
+                                        int filterid, int fill) {
+    int pixelsize = imIn->pixelsize, rows = fi_max(y1 - y0, 0);
+    /* Pillow fills from x0 on, but puts its pixels into the row from 0 on. In pictures of more than 32,767 pixels its
+       coordinates pass the ends of an int within a row, because each step is rounded, and go on at the other end. */
+    if (x0 || (pixelsize != 1 && pixelsize != 4) || fi_max(imIn->xsize, imIn->ysize) > INT16_MAX) {
         return affine_fixed__source(imOut, imIn, x0, y0, x1, y1, a, filterid, fill);
     }
     ImagingCopyPalette(imOut, imIn);
-    BEGIN_SECTION(imIn)
-    for (int y = y0; y < y1; y++) {
-        char *out = imOut->image[y] + (size_t)x0 * size;
-        int first = 0, end = larger(x1 - x0, 0);
-        clip_run(&first, &end, xx, xstep, (int64_t)imIn->xsize << 16);
-        clip_run(&first, &end, yy, ystep, (int64_t)imIn->ysize << 16);
-        if (fill && x1 > x0) {
-            memset(out, 0, (size_t)first * size);
-            memset(out + (size_t)end * size, 0, (size_t)(x1 - x0 - end) * size);
-        }
-        EITHER(size, 1, 4, copy_run(out, imIn->image, first, end, xx, yy, xstep, ystep, size));
-        xx += TO_FIXED(a[1]);
-        yy += TO_FIXED(a[4]);
-    }
-    END_SECTION(imIn)
-    return DONE(imOut);
+    fi_affine_job job = {.out = imOut, .in = imIn, .y0 = y0, .x1 = x1, .fill = fill};
+    job.xx = fi_to_fixed(a[2] + a[0] * 0.5 + a[1] * 0.5);
+    job.yy = fi_to_fixed(a[5] + a[3] * 0.5 + a[4] * 0.5);
+    job.xstep = fi_to_fixed(a[0]);
+    job.ystep = fi_to_fixed(a[3]);
+    job.xrow = fi_to_fixed(a[1]);
+    job.yrow = fi_to_fixed(a[4]);
+    FI_BEGIN_SECTION(imIn)
+    fi_for_rows(fi_count_shares(rows, (int64_t)imOut->linesize * rows), rows, 1, fi_affine_share, &job);
+    FI_END_SECTION(imIn)
+    return FI_TRANSFORM_DONE(imOut);
 }

@@ -1,67 +1,81 @@
-/* Rotation by 90 degrees and mirroring at a diagonal, for pixels of one and four bytes: by blocks, to write complete
-   cache lines. */
+/* Rotation by 90 degrees and mirroring at a diagonal, for pixels of one byte and of four.
+
+   All four are a transposition whose result or source is read backwards:
+
+       transpose    out[x][y] = in[y][x]             mirror nothing
+       transverse   right becomes top, below becomes left
+       rotate 90    right becomes top
+       rotate 270   below becomes left
+
+   A square of 16 x 16 bytes or 4 x 4 pixels fits into vectors and is transposed there (fi_transpose). Squares below
+   each other fill a line of the cache (64 bytes) of the result before the next column of squares begins, so that no
+   line is written twice. What is left beside the squares goes pixel by pixel. It moves bytes and computes nothing. 1.5
+   times as fast as Pillow by 90 degrees, 4.3 on one band (AMD EPYC, 2026-11-23). */
 
 #include "vectors.h"
 
-#define LINE 64
+#define FI_CACHE_LINE 64
 
 typedef struct {
     Imaging out, in;
     int mirror_x, mirror_y; /* whether right becomes top, and whether below becomes left */
-} Turn;
+} fi_turn;
 
-/* Turn `size` rows of as many pixels. */
-INLINE void turn_block(const Turn *turn, int x, int y, int size, int pixel) {
+/* Turn a square of `size` rows and columns whose upper left pixel is (x, y). */
+FI_INLINE void fi_turn_block(const fi_turn *turn, int x, int y, int size, int pixelsize) {
     Imaging out = turn->out, in = turn->in;
-    Bytes block[LANES];
+    fi_u8x16 block[FI_NARROW];
     for (int i = 0; i < size; i++) {
-        memcpy(&block[i], in->image[turn->mirror_y ? y + size - 1 - i : y + i] + x * pixel, size * pixel);
+        memcpy(&block[i], in->image[turn->mirror_y ? y + size - 1 - i : y + i] + x * pixelsize, size * pixelsize);
     }
     if (size > 1) {
-        transpose(block, pixel);
+        fi_transpose(block, pixelsize);
     }
-    int column = (turn->mirror_y ? in->ysize - size - y : y) * pixel;
+    int column = (turn->mirror_y ? in->ysize - size - y : y) * pixelsize;
     for (int i = 0; i < size; i++) {
-        memcpy(out->image[turn->mirror_x ? in->xsize - 1 - x - i : x + i] + column, &block[i], size * pixel);
+        memcpy(out->image[turn->mirror_x ? in->xsize - 1 - x - i : x + i] + column, &block[i], size * pixelsize);
     }
 }
 
-/* Blocks below each other fill lines of the cache; then what is beside the blocks. */
-INLINE void turn_blocks(const Turn *turn, int size, int pixel) {
-    int width = turn->in->xsize / size * size, height = turn->in->ysize / size * size, line = LINE / pixel;
-    for (int top = 0; top < height; top += line) {
+/* All squares of a picture, and then the pixels beside them. */
+FI_INLINE void fi_turn_blocks(const fi_turn *turn, int size, int pixelsize) {
+    int width = turn->in->xsize / size * size, height = turn->in->ysize / size * size,
+        lines = FI_CACHE_LINE / pixelsize;
+    for (int top = 0; top < height; top += lines) {
         for (int x = 0; x < width; x += size) {
-            for (int y = top; y < smaller(top + line, height); y += size) {
-                turn_block(turn, x, y, size, pixel);
+            for (int y = top; y < fi_min(top + lines, height); y += size) {
+                fi_turn_block(turn, x, y, size, pixelsize);
             }
         }
     }
     for (int y = 0; y < turn->in->ysize; y++) {
         for (int x = y < height ? width : 0; x < turn->in->xsize; x++) {
-            turn_block(turn, x, y, 1, pixel);
+            fi_turn_block(turn, x, y, 1, pixelsize);
         }
     }
 }
 
-/* Returns 0 to leave it to Pillow's own code: what it refuses, and pixels of two bytes. */
-static int turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
-    Turn turn = {out, in, mirror_x, mirror_y};
-    int pixel = in ? in->pixelsize : 0;
+/* Returns 0 for what is left to Pillow's own code: what it refuses, small pictures, and pixels of two bytes. */
+static int fi_turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
+    fi_turn turn = {out, in, mirror_x, mirror_y};
+    int pixelsize = in ? in->pixelsize : 0;
     if (!out || !in || in->mode != out->mode || in->xsize != out->ysize || in->ysize != out->xsize ||
-        in->xsize < FEWEST || in->ysize < FEWEST || (pixel != 1 && pixel != 4)) {
+        in->xsize < FI_FEWEST || in->ysize < FI_FEWEST || (pixelsize != 1 && pixelsize != 4)) {
         return 0;
     }
     ImagingCopyPalette(out, in);
-    BEGIN_SECTION(in)
-    EITHER(pixel, 1, 4, turn_blocks(&turn, pixel == 1 ? LANES : 4, pixel));
-    END_SECTION(in)
+    FI_BEGIN_SECTION(in)
+    FI_EITHER(pixelsize, 1, 4, fi_turn_blocks(&turn, pixelsize == 1 ? FI_NARROW : 4, pixelsize));
+    FI_END_SECTION(in)
     return 1;
 }
 
-#define TURN(function, ...) \
-    Imaging function(Imaging out, Imaging in) { return turn_image(out, in, __VA_ARGS__) ? out : function##__source(out, in); }
+#define FI_TURN(function, ...)                                                                                         \
+    Imaging function(Imaging out, Imaging in) {                                                                        \
+        return fi_turn_image(out, in, __VA_ARGS__) ? out : function##__source(out, in);                                \
+    }
 
-TURN(ImagingTranspose, 0, 0)
-TURN(ImagingTransverse, 1, 1)
-TURN(ImagingRotate90, 1, 0)
-TURN(ImagingRotate270, 0, 1)
+FI_TURN(ImagingTranspose, 0, 0)
+FI_TURN(ImagingTransverse, 1, 1)
+FI_TURN(ImagingRotate90, 1, 0)
+FI_TURN(ImagingRotate270, 0, 1)

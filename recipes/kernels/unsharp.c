@@ -1,30 +1,67 @@
-/* Unsharp masks of 8-bit bands: sixteen bytes and what a blur left of them, at a time. The same integers as Pillow's. */
+/* Unsharp masks of 8-bit bands: a picture, and what a Gaussian blur left of it, a vector at a time.
 
+       difference = |value - blurred|          none where it is not above the threshold
+       change     = difference * percent / 100
+       result     = value + change, or value - change where the blurred value is larger, cut off at 0 and 255
+
+   Exactness. The numbers are Pillow's, of 16 bits without sign. A product with more bits gives a change above 255, which any
+   value is cut off with, so it may be taken for 65535. Pillow's n / 100 is 20972 * (n / 4) / 2 ** 19 for each n of 16 bits. */
+
+#include "threads.h"
 #include "vectors.h"
 
-/* Products have 16 bits up to 257 per cent. Pillow's n / 100 is 20972 * (n / 4) / 2 ** 19 for each of them. */
+FI_INLINE fi_wide_u16 fi_sharpen(fi_wide_u16 values, fi_wide_u16 blurred, int percent, int threshold, int is_large) {
+    fi_wide_u16 factor = (fi_wide_u16){0} + (UINT16)percent, upper = FI_MAX(values, blurred);
+    fi_wide_u16 difference = upper - FI_MIN(values, blurred), product = difference * factor;
+    if (is_large) {
+        product |= (fi_wide_u16)(fi_multiply_high(difference, factor) != 0);
+    }
+    fi_wide_u16 change = fi_multiply_high(product >> 2, (fi_wide_u16){0} + 20972) >> 3;
+    change &= (fi_wide_u16)(difference > (UINT16)threshold);
+    return FI_SELECT((fi_wide_u16)(upper == values), FI_MIN(values + change, 255), values - FI_MIN(values, change));
+}
+
+/* Bytes at even and at odd places are numbers of 16 bits. */
+FI_INLINE void fi_sharpen_some(UINT8 *out, const UINT8 *in, int percent, int threshold, int is_large, int bytes) {
+    fi_wide_u16 values = {0}, blurred = {0};
+    memcpy(&values, in, bytes);
+    memcpy(&blurred, out, bytes);
+    fi_wide_u16 even = fi_sharpen(values & 255, blurred & 255, percent, threshold, is_large);
+    fi_wide_u16 odd = fi_sharpen(values >> 8, blurred >> 8, percent, threshold, is_large);
+    values = even | odd << 8;
+    memcpy(out, &values, bytes);
+}
+
+/* A mask: `out` has the blurred picture. */
+typedef struct {
+    Imaging out, in;
+    int percent, threshold;
+} fi_unsharp_job;
+
+static void fi_unsharp_share(void *argument, const fi_share *share) {
+    const fi_unsharp_job *job = argument;
+    int percent = job->percent, threshold = job->threshold, is_large = percent > 0xffff / 255;
+    for (int y = share->first; y < share->end; y++) {
+        for (int x = 0; x < job->in->linesize; x += FI_WIDE) {
+            UINT8 *out = (UINT8 *)job->out->image[y] + x, *in = (UINT8 *)job->in->image[y] + x;
+            int bytes = fi_min(job->in->linesize - x, FI_WIDE);
+            FI_EITHER(is_large, 0, 1,
+                      FI_SPECIALIZE(bytes, FI_WIDE, fi_sharpen_some(out, in, percent, threshold, is_large, bytes)));
+        }
+    }
+}
+
 Imaging ImagingUnsharpMask(Imaging imOut, Imaging imIn, float radius, int percent, int threshold) {
-    if (percent < 0 || percent > 257 || threshold < 0 || threshold > 255) {
+    if (percent < 0 || percent > 0xffff || threshold < 0 || threshold > 255) {
         return ImagingUnsharpMask__source(imOut, imIn, radius, percent, threshold);
     }
     if (!ImagingGaussianBlur(imOut, imIn, radius, radius, 3)) {
         return NULL;
     }
-    BEGIN_SECTION(imIn)
-    for (int y = 0; y < imIn->ysize; y++) {
-        for (int x = 0; x < imIn->linesize; x += LANES) {
-            UINT8 *out = (UINT8 *)imOut->image[y] + x, *in = (UINT8 *)imIn->image[y] + x;
-            int left = imIn->linesize - x;
-            Halves bytes = __builtin_convertvector(load_bytes(in, left), Halves);
-            Halves blurred = __builtin_convertvector(load_bytes(out, left), Halves);
-            Halves upper = MAXIMUM(bytes, blurred), difference = upper - MINIMUM(bytes, blurred);
-            Halves change = multiply_high(difference * (UINT16)percent >> 2, (Halves){0} + 20972) >> 3;
-            change &= (Halves)(difference > (UINT16)threshold);
-            Halves made = CHOOSE((Halves)(upper == bytes), MINIMUM(bytes + change, 255), bytes - MINIMUM(bytes, change));
-            Bytes narrow = __builtin_convertvector(made, Bytes);
-            copy_some(out, &narrow, left, LANES);
-        }
-    }
-    END_SECTION(imIn)
+    fi_unsharp_job job = {imOut, imIn, percent, threshold};
+    int shares = fi_count_shares(imIn->ysize, (int64_t)imIn->linesize * imIn->ysize);
+    FI_BEGIN_SECTION(imIn)
+    fi_for_rows(shares, imIn->ysize, 1, fi_unsharp_share, &job);
+    FI_END_SECTION(imIn)
     return imOut;
 }

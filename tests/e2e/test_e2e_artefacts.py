@@ -65,8 +65,8 @@ def test_a_wheel_built_elsewhere_is_set_up_without_network_or_compiler(
 def test_a_wheel_of_the_cache_is_set_up_where_nothing_could_build_it(sandbox: Sandbox, venv: Venv) -> None:
     nothing = {"PATH": str(sandbox.root), "CC": None}
     planned = sandbox.cli("plan", "--prefix", venv.prefix, "--json", env=nothing)
-    steps = planned.document["steps"]
-    assert [step["kind"] for step in steps] == ["build", "prove", "swap", "install-guard", "verify"]
+    steps = ("create", "prepare", "build", "prove", "change", "package", "swap", "guard", "pin", "verify")
+    assert [step for step in steps if planned.document[step]] == ["build", "prove", "swap", "guard", "verify"]
     assert " from the cache for " in planned.document["summary"]
     done = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, env=nothing)
     assert done.exit_code == 0, done.text
@@ -106,7 +106,7 @@ def test_the_wheel_names_the_kernels_that_are_in_it(built: Wheelhouse) -> None:
     with zipfile.ZipFile(built.wheel) as wheel:
         (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/fastinstall.json"))
         told = json.loads(wheel.read(name))
-    assert (told["recipe"], told["without"]) == ("pillow-fast", [])
+    assert (told["recipe"], told["left_out"]) == ("pillow-fast", [])
     assert {"resize", "reduce", "filter"} <= set(told["kernels"])
 
 
@@ -180,15 +180,15 @@ def test_a_plan_grants_none_of_its_own_risks(sandbox: Sandbox, venv: Venv) -> No
     assert saved.exit_code == 0, saved.text
     before = tree_hash(venv.prefix)
     document = json.loads(plan.read_text(encoding="utf-8"))
-    risks = [plan_risk["risk"] for plan_risk in document["hazards"]]
+    risks = [plan_risk["risk"] for plan_risk in document["risks"]]
     assert risks == ["vulnerable"]
-    plan.write_text(json.dumps({**document, "hazards": []}))
+    plan.write_text(json.dumps({**document, "risks": []}))
     denied = sandbox.cli("apply", "--yes", plan)
     assert denied.exit_code == 5, denied.text
-    assert ": hazards: expected " in denied.stderr
+    assert ": risks: expected " in denied.stderr
     assert "fastinstall plan -o FILE" in denied.stderr
-    granted = {"hazards": [{**plan_risk, "allowed": True} for plan_risk in document["hazards"]]}
-    plan.write_text(json.dumps({**document, **granted, "wish": {**document["wish"], "allow": risks}}))
+    granted = {"risks": [{**plan_risk, "allowed": True} for plan_risk in document["risks"]]}
+    plan.write_text(json.dumps({**document, **granted, "request": {**document["request"], "allow": risks}}))
     granting = sandbox.cli("apply", "--yes", plan)
     assert granting.exit_code == 5, granting.text
     assert f"accept the risk: --allow {','.join(risks)}" in granting.stderr

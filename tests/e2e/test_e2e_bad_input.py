@@ -134,7 +134,7 @@ USAGE = (
         says=("--prefix {env}", "--python {managed}/bin/python3"),
     ),
     Case(
-        name="two wishes for a place",
+        name="two requests for a place",
         arguments=("setup", "--yes", "--prefix", "{env}", "--new-env", "{gone}"),
         exit_code=2,
         says=("--new-env", "--prefix"),
@@ -185,7 +185,7 @@ DOCUMENTS = (
         name="plan with an unknown step",
         arguments=("apply", "--yes", "{documents}/unknown-step.json"),
         exit_code=2,
-        says=("{documents}/unknown-step.json: steps[0].kind: ", "install-guard"),
+        says=("{documents}/unknown-step.json: prepare[0].kind: ", "private-headers"),
     ),
     Case(
         name="settings with an unknown key",
@@ -518,8 +518,8 @@ def _write_documents(directory: Path) -> None:
     steps = '[{"kind": "explode", "reason": "why not"}]'
     _write(
         directory / "unknown-step.json",
-        f'{{"schema": "fastinstall.plan/1", "environment": {environment}, "facts_digest": "", "wish": {{}}, '
-        f'"steps": {steps}, "summary": ""}}',
+        f'{{"schema": "fastinstall.plan/1", "environment": {environment}, "facts_digest": "", "request": {{}}, '
+        f'"prepare": {steps}, "summary": ""}}',
     )
 
 

@@ -62,9 +62,7 @@ def left_behind(sandbox: Sandbox) -> list[Path]:
     return [path for place in places if place.is_dir() for path in place.iterdir()]
 
 
-def test_damaged_images_are_counted_named_and_left_out_and_the_others_are_measured(
-    scene: tuple[Sandbox, Venv],
-) -> None:
+def test_damaged_images_are_named_and_the_others_measured(scene: tuple[Sandbox, Venv]) -> None:
     sandbox, venv = scene
     names = "pillow-draft,official-wheel,simplejpeg,lmdb"
     found = bench(scene, sandbox.root / "images", "--json", "--candidates", names, "--target-rate", "1")
@@ -99,7 +97,7 @@ def test_damaged_images_are_counted_named_and_left_out_and_the_others_are_measur
     assert left_behind(sandbox) == []
 
 
-def test_a_loader_that_kills_its_process_ends_the_run_with_what_it_died_of(scene: tuple[Sandbox, Venv]) -> None:
+def test_a_loader_that_dies_ends_the_run(scene: tuple[Sandbox, Venv]) -> None:
     sandbox, _ = scene
     loader = sandbox.root / "loader.py"
     loader.write_text("import os\n\ndef load(path):\n    os.abort()\n")
@@ -119,7 +117,7 @@ def test_a_loader_that_kills_its_process_ends_the_run_with_what_it_died_of(scene
         (("--workload", "13mp"), 2, "13mp"),
     ],
 )
-def test_where_there_is_nothing_to_measure_it_says_what_was_found(
+def test_with_nothing_to_measure_it_says_what_was_found(
     scene: tuple[Sandbox, Venv], words: tuple[str, ...], exit_code: int, says: str
 ) -> None:
     sandbox, _ = scene

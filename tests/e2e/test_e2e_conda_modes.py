@@ -122,6 +122,7 @@ def test_what_would_touch_python_is_shown_and_refused_until_it_is_allowed_by_nam
     )
     other = local_channel(scene.sandbox.root / "other", wants_another)
     linked = ("--link", "env", "--channel", f"{other},{channel.url}", "--allow", "feature-loss")
+    shown = scene.cli("plan", "--engine", "rattler", *linked)
+    assert f"python: {channel.earlier_python} -> {channel.python}" in shown.text
     error = scene.refuses("--engine", "rattler", *linked)
-    assert f"python: {channel.earlier_python} -> {channel.python}" in error
     assert ": --allow feature-loss,protected-packages" in error

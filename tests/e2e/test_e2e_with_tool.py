@@ -97,6 +97,15 @@ def test_everything_is_there_with_its_sum_and_nothing_else(brought: Brought) -> 
     assert brought.told["left_out"] == {}
 
 
+def test_the_tool_alone_is_the_same_and_nothing_is_built(brought: Brought, sandbox: Sandbox) -> None:
+    directory = sandbox.root / "tool only"
+    done = sandbox.cli("build", "--tool-only", "-o", directory, "--json")
+    assert done.exit_code == 0, done.text
+    jsonschema.validate(done.document, SCHEMAS["tool"]())
+    assert done.document["files"].keys() == brought.told["files"].keys()
+    assert [path.name for path in directory.iterdir()] == ["tool"]
+
+
 def test_of_each_distribution_there_is_one_version(brought: Brought) -> None:
     parts = [path.name.split("-") for path in brought.tool.glob("*.whl")]
 

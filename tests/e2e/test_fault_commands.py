@@ -13,10 +13,10 @@ from faults.errors import Fault, breaking, spread_over
 from faults.scenes import Scene, materials, picture
 from support.journal.environments import swift_directory
 
-from fastinstall.apply.recovery import recover_environment
 from fastinstall.core.errors import ExitCode
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
+from fastinstall.setup.recovery import recover_environment
 
 _LOG = logging.getLogger(__name__)
 _EXPLAINED = frozenset({ExitCode.UNDETERMINED, ExitCode.REFUSED, ExitCode.FAILED_UNCHANGED})

@@ -1,7 +1,7 @@
 """Real SIGKILLs: at boundaries of what changes the environment, and at any time; the next command makes it whole.
 
-Who is killed is fastinstall alone, as by `kill -9` and by the kernel short of memory; its children go on until they
-notice. In CI they die at boundaries of each kind; --every-row kills them at every one.
+Who is killed is fastinstall alone, as by `kill -9` and by the kernel short of memory; its children die with it.
+In CI they die at boundaries of each kind; --every-row kills them at every one.
 """
 
 import random

@@ -11,11 +11,12 @@ PROGRAM = """
 import os, sys, time
 from fastinstall.cli.console import Console, is_dumb, page_for
 from fastinstall.cli.progress import progress_listener
-from fastinstall.core.events import Finished, Noted, Progressed, RemainingTime, Started
+from fastinstall.core.events import Expected, ExpectedPhase, Finished, Noted, Progressed, Started
 
-page = page_for(sys.stderr, os.environ, colourless=False, verbose=False)
-with progress_listener(Console(err=page, lines_only=is_dumb(os.environ))) as show:
-    show(RemainingTime(seconds=44.0))
+make_page = lambda: page_for(sys.stderr, os.environ, colourless=False, verbose=False)
+with progress_listener(Console(make_stderr_page=make_page, lines_only=is_dumb(os.environ))) as show:
+    compiling = ExpectedPhase(title="compiling Pillow", stages=("compile",), seconds=30.0)
+    show(Expected(phases=(compiling, ExpectedPhase(title="installing", stages=("swap",), seconds=10.0))))
     show(Started(stage="compile", message="compiling it"))
     show(Progressed(stage="compile", done=0, total=0))
     show(Progressed(stage="compile", done=21, total=84))
@@ -25,14 +26,17 @@ with progress_listener(Console(err=page, lines_only=is_dumb(os.environ))) as sho
     show(Progressed(stage="compile", done=84, total=84))
     show(Finished(stage="compile", message="compiled it", seconds=3.25))
 """
-LINES = "compiling\nwarning: something is odd"
+LINES = "compiling Pillow\nwarning: something is odd"
 SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 
 
 def test_a_terminal_shows_a_bar_with_counts_and_how_long_it_took_and_is_left_as_it_was(sandbox: Sandbox) -> None:
     with _program(sandbox, "slowly") as shown:
-        shown.expect("compiling it [#####...............] 21/84, 0 s so far (about 40 s left)")
-        shown.expect("21/84, 5 s so far")
+        shown.expect("%, about 20 s left: compiling Pillow, 21/84")
+        assert any(row.startswith("[....................]  ") for row in shown.rows)
+        shown.resize(60)
+        shown.expect("[..........]")
+        shown.expect("left: compiling Pillow, 21/84")
         assert shown.raw.isascii()
         shown.process.send_signal(signal.SIGINT)
         shown.end()
@@ -58,8 +62,8 @@ def test_there_a_line_tells_every_so_often_how_it_stands(sandbox: Sandbox) -> No
     program = program.replace("import progress_listener", "import ProgressLines")
     variables = sandbox.variables({"TERM": "dumb"})
     with python_in_terminal("-c", program, "slowly", variables=variables, directory=sandbox.root) as shown:
-        after = shown.expect("s so far", after=shown.expect("still compiling it, 21 of 84, "))
-        shown.expect("still compiling it, 21 of 84, ", after=after)
+        after = shown.expect("s left", after=shown.expect("still compiling Pillow, 21 of 84; "))
+        shown.expect("still compiling Pillow, 21 of 84; ", after=after)
         shown.process.send_signal(signal.SIGINT)
         shown.end()
         assert b"\x1b" not in shown.raw

@@ -71,6 +71,25 @@ def test_ctrl_c_at_the_menu_changes_nothing_and_ctrl_d_is_ignored_and_a_flag_tak
     assert tree_hash(empty.prefix) == before
 
 
+def test_after_a_resize_the_menu_and_what_follows_fit_the_terminal(sandbox: Sandbox, empty: Venv) -> None:
+    with _setup(sandbox, empty) as shown:
+        shown.expect(MENU)
+        shown.expect("Cancel change nothing")
+        shown.resize(50)
+        shown.listen(1)
+        person, start = Person(shown=shown), len(shown.raw)
+        person.chooses(MENU, "Customize")
+        person.chooses(TOPICS, "CPU level")
+        person.chooses("Which CPUs should it run on?", "x86-64-v2")
+        person.chooses(TOPICS, "Continue")
+        person.reads("+simd.v2")
+        person.chooses(MENU, "Cancel")
+        assert shown.end() == 5
+        later = _ESCAPES.sub("", shown.raw[start:].decode())
+        plan = later[later.rindex("Change ") : later.rindex("Undo ")]
+        assert 40 < max(map(len, plan.splitlines())) <= 50, plan
+
+
 def test_a_dead_end_is_explained_and_leads_back_to_what_was_answered(sandbox: Sandbox, empty: Venv) -> None:
     with _setup(sandbox, empty) as shown:
         person = Person(shown=shown)
@@ -96,11 +115,12 @@ def test_recipes_stand_side_by_side_and_a_risk_is_accepted_by_name_or_not_at_all
         person = Person(shown=shown)
         person.chooses(MENU, "Customize")
         person.chooses(TOPICS, "Recipe")
-        person.reads("pillow-fast (recommended) the newest Pillow with SIMD kernels that compute")
-        person.reads("13.0.0, no known advisories; SIMD kernels on today's Pillow")
-        person.reads("pillow-simd Pillow with SIMD kernels")
+        person.reads("Which recipe?")
+        found = shown.expect("pillow-fast (recommended) the newest Pillow with SIMD kernels that compute")
+        found = shown.expect("13.0.0, no known advisories; SIMD kernels on today's Pillow", after=found)
+        shown.expect("pillow-simd Pillow with SIMD kernels", after=found)
         assert re.search(r"12\.1\.1\.post0, \d+ .* \(2 critical", shown.words)
-        person.chooses("Which recipe?", "pillow-simd")
+        shown.press(*person.keys("pillow-simd"), ENTER)
         person.chooses(TOPICS, "Continue")
         person.reads("risk downgrade (needs --allow downgrade): 12.1.1.post0 is older")
         shown.expect("2 critical advisories affect Pillow 12.1.1")
@@ -122,7 +142,7 @@ def test_it_can_be_interrupted_at_work_and_ends_with_what_changed_and_the_flags_
     before = tree_hash(stock.prefix)
     with _setup(sandbox, stock, changes=FORK) as shown:
         person = _consenting(shown)
-        person.reads("running real operations on the staged build")
+        person.reads("left: testing and timing")
         shown.press(CTRL_C)
         assert shown.end() == 130, shown.text
         assert "interrupted; the environment is as it was before" in shown.words
@@ -167,6 +187,15 @@ def test_where_the_active_environment_cannot_be_changed_another_one_is_offered(s
         assert shown.end() == 5
 
 
+def test_in_lines_what_ends_a_question_begins_a_line_of_its_own(sandbox: Sandbox, empty: Venv) -> None:
+    for key, words in ((CTRL_C, "interrupted"), (CTRL_D, "interrupted")):
+        with _setup(sandbox, empty, changes={"TERM": "dumb"}) as shown:
+            shown.expect("Enter for 1)")
+            shown.press(key)
+            assert shown.end() == 130
+            assert any(row.startswith(words) for row in shown.text.splitlines()), shown.text
+
+
 def test_where_no_environment_is_active_one_can_be_made_or_named(sandbox: Sandbox) -> None:
     with terminal("setup", variables=sandbox.variables(), directory=sandbox.root) as shown:
         person = Person(shown=shown)
@@ -199,7 +228,10 @@ def test_where_two_environments_are_active_it_asks_which_and_another_one_can_be_
 
 def test_in_continuous_integration_nothing_is_asked_and_the_command_is_given(sandbox: Sandbox, empty: Venv) -> None:
     # The imports are told, so that it shows that the library that asks is not even loaded.
-    with _setup(sandbox, empty, changes={"CI": "true", "PYTHONPROFILEIMPORTTIME": "1"}) as shown:
+    # The terminal is wide, or it would break the command at its edge, wherever the sandbox's path happens to end.
+    variables = sandbox.variables({"CI": "true", "PYTHONPROFILEIMPORTTIME": "1"})
+    command = ("setup", "--prefix", empty.prefix)
+    with terminal(*command, variables=variables, directory=sandbox.root, columns=400) as shown:
         assert shown.end() == 5
         assert "Not a terminal" in shown.words
         assert f"hint: fastinstall setup --yes --prefix {empty.prefix}" in shown.words

@@ -44,8 +44,7 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
     variables = sandbox.variables(conda.variables)
     with terminal("setup", "--prefix", prefix, variables=variables, directory=sandbox.root) as shown:
         person = Person(shown=shown)
-        _choose_engine(person, "pip", guards="Warn when another tool replaces it?")
-        assert "conda overwrites" in shown.words
+        _choose_engine(person, "pip", meaning="conda overwrites", guards="Warn when another tool replaces it?")
         person.reads("warning: --engine pip: conda does not know of this wheel")
         person.reads(MENU)
         shown.press(CTRL_C)
@@ -53,10 +52,11 @@ def test_a_wheel_can_be_had_too_and_its_weakness_is_told(sandbox: Sandbox, conda
     assert tree_hash(prefix) == before
 
 
-def _choose_engine(person: Person, engine: str, *, guards: str) -> None:
-    """Customise who installs it, and look at the guards that this brings."""
+def _choose_engine(person: Person, engine: str, *, guards: str, meaning: str = "") -> None:
+    """Customise who installs it, read what the menu says of it, and look at the guards that this brings."""
     person.chooses(MENU, "Customize")
     person.chooses(TOPICS, "Installed by")
+    person.shown.expect(meaning, after=person.after)
     person.chooses("Who installs it?", engine)
     person.chooses(TOPICS, "Guard")
     person.chooses(guards, "Back")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from support.environments.interpreters import running
 from support.made_once import key_of, made_once
-from support.sandbox import STOCK, UNREACHABLE, Result, Sandbox, Venv, run
+from support.sandbox import AS_INSTALLED, STOCK, UNREACHABLE, Result, Sandbox, Venv, run
 
 from fastinstall.core.directories import recipes_directory
 from faults import slim
@@ -28,7 +28,7 @@ PUBLISHED = "pillow==12.1.1"
 """As pip brings it."""
 
 _BRIEFLY = (
-    "import sys; from functools import partial; from fastinstall.steps import prove as measure; "
+    "import sys; from functools import partial; from fastinstall.setup.steps import prove as measure; "
     "measure.TimingEffort = partial(measure.TimingEffort, operations=('chops add',), rounds=1, seconds=0.001); "
     "from fastinstall.cli.main import main; sys.exit(main(sys.argv[1:]))"
 )
@@ -128,7 +128,7 @@ class Scene:
 
     def cli(self, *words: str) -> Result:
         """Run fastinstall on it to its end."""
-        return run((sys.executable, "-m", "fastinstall", *words), self.variables, directory=self.space)
+        return run((sys.executable, *AS_INSTALLED, "-m", "fastinstall", *words), self.variables, directory=self.space)
 
     def enact(self) -> Result:
         """Run the command of the scene to its end."""
@@ -141,7 +141,7 @@ def materials(cache: Path) -> Materials:
     Args:
         cache: fastinstall's cache of the tests (`shared_cache`), which also keeps them.
     """
-    recipes = sorted((*recipes_directory().glob("*.toml"), *recipes_directory().glob("kernels/*")))
+    recipes = sorted((*recipes_directory().glob("*.toml"), *recipes_directory().glob("kernels/*.[ch]")))
     directory = cache / "testbed" / f"faults-{key_of(PUBLISHED, Path(slim.__file__), *recipes)}"
     return Materials(directory=made_once(directory, lambda made: _gather(Materials(directory=made), cache)))
 

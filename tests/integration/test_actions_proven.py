@@ -10,25 +10,25 @@ import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from fastinstall.apply.proven_wheel import ProofContext, make_proven_wheel
 from fastinstall.core import files
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import UnprovenError
 from fastinstall.core.events import Event, Noted
-from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
+from fastinstall.index.run import Run
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.interpreter import observe_interpreter
 from fastinstall.observe.recipes import load_recipe
-from fastinstall.steps.build import Build
+from fastinstall.observe.session import open_session
+from fastinstall.setup.proven_wheel import ProofContext, make_proven_wheel
+from fastinstall.setup.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildResult
 
 BLUR = ("PIL/ImageFilter.py", "return image.box_blur(xy)", "return image.box_blur((xy[0] + 1, xy[1] + 1))")
@@ -39,7 +39,7 @@ CROP = ("PIL/Image.py", "return im.crop((x0, y0, x1, y1))", "return im.crop((x0,
 class Scene:
     """A context, and wheels to prove in it."""
 
-    context: ExecutionContext
+    run: Run
     build_context: ProofContext
     step: Build
     official: Path
@@ -50,7 +50,7 @@ class Scene:
         """Hands out the wheel for a step, and notes what was left out of it."""
 
         def make(step: Build) -> BuildResult:
-            self.made.append(step.without)
+            self.made.append(step.left_out)
             wheel = wheel_for(step)
             return BuildResult(wheel=wheel, sha256=files.sha256(wheel), from_cache=False)
 
@@ -77,26 +77,24 @@ def scene(shared_cache: Path, cache: Path) -> Scene:
     official = index.releases(recipe, interpreter).wheels[0]
     path = index.fetch(official, shared_cache, heard.append)
     cpu = observe_cpu(allowed_cores=len(os.sched_getaffinity(0)))
-    context = ExecutionContext(
+    run = Run(
+        session=open_session(os.environ).listening(heard.append),
         recipe=recipe,
         index=index,
         cache=cache,
-        variables=dict(os.environ),
-        emit=heard.append,
-        now=datetime.now(UTC),
         cpu=cpu,
     )
     build_context = ProofContext(interpreter=interpreter, cpu=cpu, reference=official)
-    return Scene(context=context, build_context=build_context, step=_step(official), official=path, heard=heard)
+    return Scene(run=run, build_context=build_context, step=_step(official), official=path, heard=heard)
 
 
 def test_the_kernel_whose_operations_fail_is_left_out_and_the_rest_is_proven(scene: Scene, tmp_path: Path) -> None:
     damaged = _damaged(scene.official, tmp_path, *BLUR)
     built = make_proven_wheel(
         scene.step,
-        scene.maker(lambda step: scene.official if "box-blur" in step.without else damaged),
+        scene.maker(lambda step: scene.official if "box-blur" in step.left_out else damaged),
         scene.build_context,
-        scene.context,
+        scene.run,
     )
     assert built.wheel == scene.official
     assert scene.made == [(), ("box-blur",)]
@@ -105,9 +103,9 @@ def test_the_kernel_whose_operations_fail_is_left_out_and_the_rest_is_proven(sce
 
 def test_what_is_proven_once_is_not_proven_again(scene: Scene) -> None:
     make = scene.maker(lambda _step: scene.official)
-    make_proven_wheel(scene.step, make, scene.build_context, scene.context)
+    make_proven_wheel(scene.step, make, scene.build_context, scene.run)
     scene.heard.clear()
-    make_proven_wheel(scene.step, make, scene.build_context, scene.context)
+    make_proven_wheel(scene.step, make, scene.build_context, scene.run)
     assert scene.heard == []
 
 
@@ -116,13 +114,13 @@ def test_where_no_kernel_is_to_blame_nothing_is_built_and_the_failure_names_the_
 ) -> None:
     damaged = _damaged(scene.official, tmp_path, *CROP)
     with pytest.raises(UnprovenError, match="crop") as caught:
-        make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.build_context, scene.context)
+        make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.build_context, scene.run)
     assert caught.value.version == scene.step.version
     assert any("crop/" in line for line in caught.value.details)
 
 
 def test_a_recipe_without_kernels_is_not_held_against_the_official_wheel_here(scene: Scene, tmp_path: Path) -> None:
-    plain = replace(scene.context, recipe=load_recipe("pillow-simd", (recipes_directory(),)))
+    plain = replace(scene.run, recipe=load_recipe("pillow-simd", (recipes_directory(),)))
     damaged = _damaged(scene.official, tmp_path, *BLUR)
     built = make_proven_wheel(scene.step, scene.maker(lambda _step: damaged), scene.build_context, plain)
     assert built.wheel == damaged

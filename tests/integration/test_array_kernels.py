@@ -1,4 +1,4 @@
-"""What packs, unpacks and decodes rows by our own kernels equals Pillow's, and lets other threads run."""
+"""What packs, unpacks, encodes and decodes rows by our own kernels equals Pillow's, and lets other threads run."""
 
 import json
 import os
@@ -17,8 +17,9 @@ from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
 from fastinstall.proof.runs import ProofStack
 
 HERE = Path(__file__).parents[1] / "support/build"
-BEGINS = ("pack/", "unpack/", "array/", "pickle/", "bitmap/")
-FILES = ("src/encode.c", "src/libImaging/Pack.c", "src/libImaging/Unpack.c", "src/libImaging/JpegDecode.c")
+BEGINS = ("pack/", "unpack/", "array/", "pickle/", "bitmap/", "encode-jpeg/")
+PACKING = ("src/encode.c", "src/libImaging/Pack.c", "src/libImaging/Unpack.c", "src/libImaging/JpegEncode.c")
+FILES = (*PACKING, "src/libImaging/JpegDecode.c")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_rows_are_packed_and_unpacked_as_by_pillow(build: KernelsBuild, ours: Pr
     assert build.differences(ours, chosen) == ()
 
 
-@pytest.mark.parametrize("file", FILES[:3])
+@pytest.mark.parametrize("file", PACKING)
 def test_rows_are_packed_without_a_look_beside_them(file: str, build: KernelsBuild) -> None:
     same = build.changed(f"reviewed-{Path(file).stem}", file, r"\Z", "/* compiled again */\n")
     chosen = tuple(case for case in matrix_cases(sizes=((5, 4), (24, 7)), modes=("RGB",)) if case.startswith(BEGINS))
@@ -65,6 +66,22 @@ def test_a_file_cut_anywhere_gives_the_same_rows_and_errors(build: KernelsBuild,
     assert found == expected
 
 
-def test_a_picture_is_packed_at_once_while_other_threads_run(build: KernelsBuild, ours: ProofStack) -> None:
-    assert json.loads(run(ours, "packed_at_once.py")) == {"calls": 1, "released": True}
-    assert json.loads(run(build.reference, "packed_at_once.py")) == {"calls": 286, "released": False}
+def test_large_pictures_are_worked_on_while_other_threads_run(build: KernelsBuild, ours: ProofStack) -> None:
+    assert json.loads(run(ours, "packed_at_once.py")) == {
+        "calls": 1,
+        "released": True,
+        "saved": True,
+        "small": False,
+        "shared": ["(0, 0, b'')"],
+        "composited": True,
+        "small composited": False,
+    }
+    assert json.loads(run(build.reference, "packed_at_once.py")) == {
+        "calls": 286,
+        "released": False,
+        "saved": False,
+        "small": False,
+        "shared": [],
+        "composited": False,
+        "small composited": False,
+    }

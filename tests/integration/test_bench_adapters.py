@@ -1,23 +1,28 @@
-"""Ways to decode and resize, where their packages are: the picture that comes out, and the code that is printed."""
+"""Decoders with their packages, installed or fetched by real pip: the pictures, and the printed code."""
 
 import os
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image
-from support.bench.adapters import adapter_named
+from support.bench.adapters import way_named
+from support.matrix.index import stub_wheel
+from support.sandbox import Sandbox
 
-from fastinstall.bench.catalogue import all_adapters
+from fastinstall.bench.catalogue import Way, all_adapters
 from fastinstall.bench.comparison import compare_pictures
-from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, start_loading
+from fastinstall.bench.libraries import fetch_packages, find_libraries, find_missing
+from fastinstall.bench.loading import Job, NotLoadedError, Picture, start_loading
 from fastinstall.bench.printed_code import render_code
 from fastinstall.bench.report import CandidateOutcome, ImagePipeline
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.events import ignore
+from fastinstall.model.facts import Interpreter
+from fastinstall.observe.interpreter import observe_interpreter
 
+PYTHON = Path(sys.executable)
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES", "")
 BOUNDS = {
     "simplejpeg": 0.0,
@@ -35,10 +40,9 @@ FAR = 1.0
 On 2026-11-22 they were, at most: 0.67 for scaled decoding; 0.63 for OpenCV's reduced decoding and 0.23 without it; 0.38
 for libvips; 0.006 for torchvision; and with aliasing, which smooth pictures like these show little, 0.23 and 0.46.
 """
-
+NEAR = 2.0
+"""Levels that another libjpeg-turbo may be off, on the mean."""
 COMPARED = [each.name for each in all_adapters() if not each.name.startswith("pillow") and each.name != "dali-gpu"]
-"""All that are not Pillow itself, and that a test can have: no GPU is needed."""
-
 PIPELINES = (
     ImagePipeline(),
     ImagePipeline(shorter=200, crop=0, filter="bicubic"),
@@ -60,65 +64,124 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
     photo.resize((333, 500)).convert("L").save(directory / "grey.jpg")
     photo.resize((401, 300)).quantize(200).save(directory / "palette.png")
     photo.resize((401, 300)).convert("RGBA").save(directory / "alpha.png")
-    photo.resize((300, 401)).convert("L").save(directory / "grey.png")
     photo.resize((300, 401)).save(directory / "photo.webp", quality=90)
     return tuple(sorted(directory.iterdir()))
-
-
-@contextmanager
-def loaded(
-    images: tuple[Path, ...], pipeline: ImagePipeline, adapter: str, loader: str = ""
-) -> Iterator[LoadingProcess]:
-    """An adapter or a loader in the environment that has the packages."""
-    variables = dict(os.environ)
-    python = Path(LIBRARIES)
-    job = Job(python=python, images=images, adapter=adapter, loader=loader, pipeline=pipeline, variables=variables)
-    with start_loading(replace(job, tensor=False)) as talk:
-        yield talk
 
 
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no interpreter with these packages")
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda pipeline: pipeline.filter)
 @pytest.mark.parametrize("name", COMPARED)
-def test_the_picture_is_near_pillows_and_the_code_gives_the_very_same(
+def test_pictures_are_near_pillows_and_the_codes_own(
     name: str, pipeline: ImagePipeline, images: tuple[Path, ...], tmp_path: Path
 ) -> None:
-    adapter = adapter_named(name)
-    suffixes = [ENDINGS[each] for each in adapter.formats if each in ENDINGS]
+    suffixes = [ENDINGS[each] for each in way_named(name).formats if each in ENDINGS]
     own = tuple(each for each in images if each.suffix in suffixes)
-    indexes = range(len(own))
-    code = tmp_path / "loader.py"
+    indexes, code = range(len(own)), tmp_path / "loader.py"
     code.write_text(render_code(name, pipeline), encoding="utf-8")
+    usual = Job(python=Path(LIBRARIES), images=own, pipeline=pipeline, tensor=False, variables=dict(os.environ))
     try:
-        with loaded(own, pipeline, name) as theirs:
+        with start_loading(replace(usual, adapter=name)) as theirs:
             found = theirs.pictures(indexes)
             assert set(theirs.versions) > {"numpy"} or name.startswith("torchvision")
     except NotLoadedError as error:
         if error.outcome in (CandidateOutcome.MISSING, CandidateOutcome.UNSUITED):
             pytest.skip(f"{name}: {error.reason}")
         raise
-    with loaded(own, pipeline, "pillow") as pillow, loaded(own, pipeline, name, f"{code}:load") as printed:
+    with start_loading(usual) as pillow, start_loading(replace(usual, loader=f"{code}:load")) as printed:
         apart = compare_pictures(pillow.pictures(indexes), found)
         assert apart.same_shape
         assert apart.mean <= BOUNDS.get(name, FAR)
         assert printed.pictures(indexes) == found
 
 
-def test_all_adapters_can_be_imported_where_there_is_no_package_at_all() -> None:
-    package = adapter_named("pillow").file.parent
-    program = """
-import importlib, pkgutil, sys
-sys.path.insert(0, sys.argv[1])
-import adapters
-for each in pkgutil.iter_modules(adapters.__path__):
-    importlib.import_module("adapters." + each.name)
-"""
-    subprocess.run((sys.executable, "-I", "-S", "-B", "-c", program, package.parent), check=True)
-
-
 @pytest.mark.parametrize("name", ["opencv-area", "dali"])
-def test_a_package_that_is_not_there_is_named(name: str) -> None:
-    job = Job(python=Path(sys.executable), images=(), adapter=name, variables=dict(os.environ))
+def test_a_missing_package_is_named(name: str) -> None:
+    job = Job(python=PYTHON, images=(), adapter=name, variables=dict(os.environ))
     with pytest.raises(NotLoadedError) as caught, start_loading(job):
         pass
-    assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, adapter_named(name).modules[-1])
+    assert (caught.value.outcome, caught.value.reason) == (CandidateOutcome.MISSING, way_named(name).modules[-1])
+
+
+@pytest.fixture(scope="module")
+def interpreter() -> Interpreter:
+    return observe_interpreter(PYTHON)
+
+
+@pytest.fixture
+def wheelhouse(tmp_path: Path) -> Path:
+    """A package with one that it requires."""
+    directory = tmp_path / "wheelhouse"
+    directory.mkdir()
+    for name, requires in (("outerpart", "innerpart"), ("innerpart", "")):
+        file, content = stub_wheel(name, "1.0", requires)
+        (directory / file).write_bytes(content)
+    return directory
+
+
+def needing(*requirements: str) -> Way:
+    return replace(way_named("simplejpeg"), brings=requirements)
+
+
+def test_packages_are_fetched_once_with_their_needs(
+    interpreter: Interpreter, sandbox: Sandbox, wheelhouse: Path, tmp_path: Path
+) -> None:
+    cache, variables = tmp_path / "cache", sandbox.variables({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheelhouse)})
+    with pytest.raises(RefusedError, match=r"No matching distribution .* nosuchpart"):
+        fetch_packages(needing("outerpart", "nosuchpart"), interpreter, cache, variables, ignore)
+    place = fetch_packages(needing("outerpart"), interpreter, cache, variables, ignore)
+    assert {each.name for each in place.glob("*.dist-info")} == {"outerpart-1.0.dist-info", "innerpart-1.0.dist-info"}
+    assert [each for name in ("libraries", "tmp") for each in (cache / name).glob("*")] == [place]
+    for wheel in wheelhouse.iterdir():
+        wheel.unlink()
+    assert fetch_packages(needing("outerpart"), interpreter, cache, variables, ignore) == place
+
+
+def test_a_library_is_installed_fetched_or_absent(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
+    def find(*fetched: str) -> dict[str, str]:
+        found = find_libraries(interpreter, tmp_path, sandbox.variables(), ignore, fetched, offline=True)
+        return {name: packages.absent for name, packages in found}
+
+    found = find("simplejpeg", "dali")
+    assert "pillow-draft" not in found
+    assert "--quick fetches nothing; to measure it anyway: fastinstall bench --with simplejpeg" in found["simplejpeg"]
+    assert found["dali"] == way_named("dali").by_hand
+    assert found["lmdb"].startswith("lmdb is not installed; to measure it anyway: fastinstall bench --with lmdb")
+    with pytest.raises(UsageError, match="--with pillow-draft: no candidate"):
+        find("pillow-draft")
+
+
+def test_modules_are_looked_for_and_not_imported(tmp_path: Path) -> None:
+    wanted, variables = ("PIL", "json", "no_such_module", "no_such_package.module"), {"PATH": os.environ["PATH"]}
+    assert find_missing(wanted, PYTHON, variables) == {"no_such_module", "no_such_package.module"}
+    assert find_missing(wanted, tmp_path / "no-python", variables) == set(wanted)
+
+
+def test_fetched_simplejpeg_loads_as_its_printed_code(
+    interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    way, pipeline = way_named("simplejpeg"), ImagePipeline(shorter=48, crop=48, filter="lanczos")
+    place = fetch_packages(way, interpreter, sandbox.cache, sandbox.variables(), ignore)
+    photo, code = tmp_path / "photo.jpg", tmp_path / "loader.py"
+    Image.frombytes("RGB", (120, 120), bytes(each * 7 % 256 for each in range(120 * 120 * 3))).save(photo)
+    code.write_text(render_code(way.name, pipeline), encoding="utf-8")
+    job = Job(python=PYTHON, images=(photo,), site=(place,), pipeline=pipeline, tensor=False)
+    with (
+        start_loading(replace(job, adapter=way.name)) as theirs,
+        start_loading(replace(job, loader=f"{code}:load")) as printed,
+    ):
+        found = theirs.pictures((0,))
+        assert printed.pictures((0,)) == found
+    with Image.open(photo) as opened:
+        expected = opened.resize((48, 48), Image.Resampling.LANCZOS).tobytes()
+    assert compare_pictures((Picture(shape=(48, 48, 3), data=expected),), found).mean < NEAR
+
+
+def test_pyvips_refuses_a_compression_that_it_lacks(interpreter: Interpreter, sandbox: Sandbox, tmp_path: Path) -> None:
+    way = way_named("pyvips")
+    place = fetch_packages(way, interpreter, sandbox.cache, sandbox.variables(), ignore)
+    images = tuple(tmp_path / f"{compression}.tif" for compression in ("zstd", "tiff_lzw"))
+    for image in images:
+        Image.linear_gradient("L").convert("RGB").save(image, compression=image.stem)
+    job = Job(python=PYTHON, images=images, site=(place,), tensor=False, adapter=way.name)
+    with start_loading(job) as loading:
+        assert list(loading.measure(0.0).failed) == ["0"], "if it reads zstd, try another compression here"

@@ -1,10 +1,13 @@
 """The table of operations, timed on a real stack."""
 
 import json
+import platform
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.elf.isa_builds import compile_c
 from support.environments.real import Environments
 
 from fastinstall.core import process
@@ -48,6 +51,54 @@ def test_a_table_tells_the_rounds_least_and_greatest_ratio(python: Path) -> None
         assert row.high is not None
         assert 0 < row.low <= row.high
     assert [event.done for event in told if isinstance(event, Progressed)] == [1, 2, 3]
+
+
+_REGISTERS = """
+unsigned in_use(void) {
+    unsigned a = 13, b, c = 1, d;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    if (!(a & 4)) return 2; /* without XGETBV for ECX=1 nothing tells */
+    __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(1));
+    return a >> 2 & 1;
+}
+unsigned in_use_when_cleared(void) {
+    if (in_use() != 2) __asm__ volatile("vzeroupper");
+    return in_use();
+}
+"""
+_AFTER_AN_AVIF = """
+import ctypes, importlib.util, io, json, sys
+from PIL import Image
+
+spec = importlib.util.spec_from_file_location("worker", sys.argv[1])
+worker = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(worker)
+library = ctypes.CDLL(sys.argv[2])
+in_use, seen = library.in_use, [library.in_use_when_cleared()]
+picture = Image.new("RGB", (64, 64))
+
+
+def save():
+    picture.save(io.BytesIO(), "AVIF")
+    seen.append(in_use())
+
+
+bench = {"save": save, "look": lambda: seen.append(in_use())}
+requests = [json.dumps({"operation": name, "seconds": 0}) for name in ("save", "look")]
+worker.serve(Image, bench, requests)
+print(seen)
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="registers of x86-64")
+def test_an_avif_does_not_slow_the_next_operation(python: Path, tmp_path: Path) -> None:
+    library = compile_c(_REGISTERS, tmp_path / "registers.so", "-shared", "-fPIC")
+    words = (python, "-I", "-c", _AFTER_AN_AVIF, WORKER, library)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    cleared, before, after = json.loads(done.stdout.splitlines()[-1])
+    if cleared != 0:
+        pytest.skip("this CPU does not say which registers are in use")
+    assert (before, after) == (1, 0)
 
 
 def test_one_round_has_no_range(python: Path) -> None:

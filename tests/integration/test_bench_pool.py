@@ -1,11 +1,11 @@
-"""Worker processes that load, with a loader that needs no package: rates, deaths, silence, and who is left over."""
+"""Worker processes and threads that load, with a loader that needs no package: rates, deaths, silence, orphans."""
 
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from support.environments import interpreters
 
-from fastinstall.bench import _pool_own
-from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, PoolWorkload, measure_rates, start_loading
-from fastinstall.bench.report import LoadingEngine
+from fastinstall.bench import _pool
+from fastinstall.bench.loading import Job, LoadingProcess, NotLoadedError, measure_rates, start_loading
+from fastinstall.bench.report import LoadingEngine, LoadingRate
 
 LOADER = """
 import os, signal, threading, time
@@ -44,21 +44,29 @@ def meet(place):
 """
 SOON = 4.0
 LIBRARIES = os.environ.get("FASTINSTALL_TEST_LIBRARIES")
+GOOD, DEADLY, ENDLESS, CORRUPT = range(4)
+
+of_old_and_new = pytest.mark.parametrize("version", ["3.8", "3.13"])
 
 
 @contextmanager
-def _loading(place: Path, *names: str, python: Path = Path(sys.executable)) -> Iterator[LoadingProcess]:
+def _loading(place: Path, *names: str, version: str = "") -> Iterator[LoadingProcess]:
     (place / "loader.py").write_text(LOADER)
     for name in names:
         (place / name).write_bytes(bytes(range(256)) * 50)
     images = tuple(place / name for name in names)
-    job = Job(python=python, images=images, loader=f"{place / 'loader.py'}:load", variables={}, tensor=False)
-    with start_loading(job, with_workers=True) as found:
-        yield found
+    python = (interpreters.of_version(version) or interpreters.running()).executable if version else sys.executable
+    job = Job(python=Path(python), images=images, loader=f"{place / 'loader.py'}:load", tensor=False)
+    with start_loading(job) as process:
+        yield process
 
 
-def _load(images: tuple[int, ...] = (), patience: float = 20.0) -> PoolWorkload:
-    return PoolWorkload(seconds=0.02, images=images, patience=patience)
+def _rates(
+    process: LoadingProcess, counts: Sequence[int], *images: int, patience: float = 20.0, in_threads: bool = False
+) -> tuple[list[LoadingRate], list[str]]:
+    remarks: list[str] = []
+    fields: dict[str, Any] = {"in_threads": in_threads, "images": images, "patience": patience}
+    return list(measure_rates(process, counts, 0.02, remarks.append, **fields)), remarks
 
 
 def _seen(place: Path) -> list[tuple[int, int, str]]:
@@ -66,122 +74,103 @@ def _seen(place: Path) -> list[tuple[int, int, str]]:
     return [(int(pid), int(parent), name) for pid, parent, name in rows]
 
 
-@pytest.mark.parametrize("version", ["3.8", "3.13"])
+@of_old_and_new
 def test_workers_load_and_the_process_itself(tmp_path: Path, version: str) -> None:
-    python = interpreters.of_version(version) or interpreters.running()
-    counts, remarks = (0, 1, 2), list[str]()
-    with _loading(tmp_path, "a", "b", "c", python=python.executable) as found:
-        measured = measure_rates(found, counts, _load(), remarks.append)
+    counts = (0, 1, 2)
+    with _loading(tmp_path, "a", "b", "c", version=version) as process:
+        rates, remarks = _rates(process, counts)
     assert remarks == []
-    assert [each.workers for each in measured] == list(counts)
-    assert all(each.engine is LoadingEngine.OWN for each in measured)
-    assert all(each.images_per_second > 0 and each.first_batch_seconds > 0 for each in measured)
-    assert all(each.peak_bytes > 4_000_000 * (each.workers + 1) for each in measured)
+    assert [each.workers for each in rates] == list(counts)
+    assert all(each.engine is LoadingEngine.OWN for each in rates)
+    assert all(each.images_per_second > 0 and each.first_batch_seconds > 0 for each in rates)
+    assert all(each.peak_bytes > 4_000_000 * (each.workers + 1) for each in rates)
     assert len({pid for pid, _, _ in _seen(tmp_path)}) == sum(max(1, count) for count in counts)
+
+
+@of_old_and_new
+def test_threads_load_together_in_one_process(tmp_path: Path, version: str) -> None:
+    with _loading(tmp_path, "together", version=version) as process:
+        ((rate,), remarks) = _rates(process, (2,), in_threads=True)
+    assert (remarks, rate.workers, rate.engine) == ([], 2, LoadingEngine.THREADS)
+    assert rate.images_per_second > 0
+    assert len({pid for pid, _, _ in _seen(tmp_path)}) == 1
 
 
 @pytest.fixture(scope="module")
 def trouble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, LoadingProcess]]:
     """A process whose images make all kinds of it, by their indexes."""
     place = tmp_path_factory.mktemp("trouble")
-    with _loading(place, "good", "deadly", "endless", "corrupt") as found:
-        yield place, found
+    with _loading(place, "good", "deadly", "endless", "corrupt") as process:
+        yield place, process
 
 
-def test_a_worker_that_dies_is_named_by_its_signal_and_the_next_request_is_measured(
-    trouble: tuple[Path, LoadingProcess],
-) -> None:
-    remarks: list[str] = []
-    assert measure_rates(trouble[1], (2,), _load(images=(0, 1)), remarks.append) == ()
-    assert len(measure_rates(trouble[1], (2,), _load(images=(0,)))) == 1
-    (remark,) = remarks
-    assert remark.startswith("2 workers: ")
-    assert remark.endswith(" SIGSEGV")
-
-
-def test_workers_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
-    remarks: list[str] = []
-    assert measure_rates(trouble[1], (2,), _load(images=(2,), patience=0.3), remarks.append) == ()
-    assert len(measure_rates(trouble[1], (2,), _load(images=(0,)))) == 1
-    (remark,) = remarks
-    assert remark.startswith("2 workers: ")
-    assert remark.endswith(" within 0.38 s")
-    assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
-
-
-@pytest.mark.parametrize("version", ["3.8", "3.13"])
-def test_threads_load_at_the_same_time_in_one_process(tmp_path: Path, version: str) -> None:
-    python = interpreters.of_version(version) or interpreters.running()
-    remarks: list[str] = []
-    with _loading(tmp_path, "together", python=python.executable) as found:
-        (measured,) = measure_rates(found, (2,), _load(), remarks.append, in_threads=True)
-    assert remarks == []
-    assert (measured.workers, measured.engine) == (2, LoadingEngine.THREADS)
-    assert measured.images_per_second > 0
-    assert len({pid for pid, _, _ in _seen(tmp_path)}) == 1
-
-
-def test_threads_that_never_answer_are_given_up(trouble: tuple[Path, LoadingProcess]) -> None:
-    remarks: list[str] = []
-    endless = _load(images=(2,), patience=0.3)
-    assert measure_rates(trouble[1], (2,), endless, remarks.append, in_threads=True) == ()
-    (remark,) = remarks
-    assert remark.startswith("2 threads: ")
-    assert remark.endswith(" within 0.38 s")
-    assert len(measure_rates(trouble[1], (2,), _load(images=(0,)), in_threads=True)) == 1
+def test_a_dead_worker_is_named_by_its_signal(trouble: tuple[Path, LoadingProcess]) -> None:
+    rates, (remark,) = _rates(trouble[1], (2,), GOOD, DEADLY)
+    assert rates == []
+    assert remark == "2 workers: not measured: a worker was killed by SIGSEGV"
+    assert len(_rates(trouble[1], (2,), GOOD)[0]) == 1, "the next request is measured"
 
 
 @pytest.mark.parametrize("in_threads", [False, True])
-def test_an_image_that_fails_is_counted_nowhere(trouble: tuple[Path, LoadingProcess], *, in_threads: bool) -> None:
-    wanted: dict[str, Any] = {"do": "pool", "workers": 1, "threads": in_threads, "seconds": 0.0}
-    request = {**wanted, "batch": 4, "limit": 20.0}
-    answer = trouble[1].ask({**request, "images": [0, 3]}, 20.0)
-    assert answer["failed"] == {"3": "ValueError: no picture"}
-    assert answer["images"] == 2
+def test_silent_workers_are_given_up(trouble: tuple[Path, LoadingProcess], *, in_threads: bool) -> None:
+    rates, (remark,) = _rates(trouble[1], (2,), ENDLESS, patience=0.3, in_threads=in_threads)
+    assert rates == []
+    assert remark.startswith(f"2 {'threads' if in_threads else 'workers'}: not measured: no answer within 0.38 s")
+    assert len(_rates(trouble[1], (2,), GOOD, in_threads=in_threads)[0]) == 1
+    assert _all_gone({pid for pid, _, name in _seen(trouble[0]) if name == "endless"})
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_a_failing_image_is_not_counted(trouble: tuple[Path, LoadingProcess], *, threads: bool) -> None:
+    request: dict[str, Any] = {"workers": 1, "threads": threads, "seconds": 0.0, "batch": 4, "limit": 20.0}
+    answer = trouble[1].ask("_pool.rate", 20.0, images=[GOOD, CORRUPT], **request)
+    assert (answer["failed"], answer["images"]) == ({"3": "ValueError: no picture"}, 2)
     with pytest.raises(NotLoadedError, match=r"^ValueError: no picture$"):
-        trouble[1].ask({**request, "images": [3]}, 20.0)
+        trouble[1].ask("_pool.rate", 20.0, images=[CORRUPT], **request)
 
 
 def test_workers_die_with_their_parent(tmp_path: Path) -> None:
-    request = {"do": "pool", "workers": 2, "threads": False, "seconds": 60.0, "batch": 1, "limit": 60.0}
-    with _loading(tmp_path, "good") as found:
-        asked = threading.Thread(target=lambda: answers.append(_refused(found, request)))
-        answers: list[str] = []
-        asked.start()
+    request: dict[str, Any] = {"workers": 2, "threads": False, "seconds": 60.0, "batch": 1, "limit": 60.0, "images": []}
+    answers: list[str] = []
+
+    def ask() -> None:
+        with pytest.raises(NotLoadedError) as caught:
+            process.ask("_pool.rate", 20.0, **request)
+        answers.append(str(caught.value))
+
+    with _loading(tmp_path, "good") as process:
+        asking = threading.Thread(target=ask)
+        asking.start()
         os.kill(_first_parent(tmp_path), signal.SIGKILL)
-        asked.join(SOON)
-        assert [answer.split()[-1] for answer in answers] == ["SIGKILL"]
+        asking.join(SOON)
+        assert answers == ["the loading process was killed by SIGKILL"]
         assert _all_gone({pid for pid, _, _ in _seen(tmp_path)})
 
 
 @pytest.mark.skipif(not LIBRARIES, reason="FASTINSTALL_TEST_LIBRARIES names no Python that has torch")
-def test_the_dataloader_of_torch_is_used_where_tensors_are_made(tmp_path: Path) -> None:
+def test_torch_has_its_own_data_loader(tmp_path: Path) -> None:
     image = tmp_path / "a.ppm"
     image.write_bytes(b"P6 300 300 255\n" + bytes(270_000))
-    job = Job(python=Path(str(LIBRARIES)), images=(image,), variables={})
-    with start_loading(job, with_workers=True) as found:
-        (measured,) = measure_rates(found, (1,), PoolWorkload(seconds=0.1, ms=10.0))
-    assert measured.engine is LoadingEngine.TORCH
-    assert measured.images_per_second > 0
+    with start_loading(Job(python=Path(str(LIBRARIES)), images=(image,))) as process:
+        (rate,), _ = _rates(process, (1,))
+    assert rate.engine is LoadingEngine.TORCH
+    assert rate.images_per_second > 0
 
 
-def test_a_batch_lies_together_in_memory_which_grows_with_the_largest() -> None:
+def test_a_batch_is_put_together_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     class Shelf:
         def load(self, index: int) -> object:
             return [b"first", {"image": bytearray(b"second"), "label": 7}, None][index]
 
-    collator = _pool_own.Collator(Shelf())
+    from fastinstall.bench import _loading
+
+    monkeypatch.setitem(sys.modules, "_loading", _loading)
+    collator = _pool.Collator(Shelf())
     count, failed = collator.make([0, 1, 5])
     assert (count, list(failed)) == (2, [5])
     assert collator.memory[:].startswith(b"firstsecond")
     assert collator.make([0] * 4000) == (4000, {})
     assert collator.memory[:] == b"first" * 4000
-
-
-def _refused(found: LoadingProcess, request: dict[str, Any]) -> str:
-    with pytest.raises(NotLoadedError) as caught:
-        found.ask(request, 20.0)
-    return str(caught.value)
 
 
 def _first_parent(place: Path) -> int:
@@ -195,15 +184,15 @@ def _first_parent(place: Path) -> int:
 
 def _all_gone(pids: set[int]) -> bool:
     until = time.monotonic() + SOON
-    while time.monotonic() < until:
-        if not any(map(_lives, pids)):
-            return True
+    while any(map(_lives, pids)):
+        if time.monotonic() > until:
+            return False
         time.sleep(0.01)
-    return False
+    return True
 
 
 def _lives(pid: int) -> bool:
-    """Not so one that has ended, and waits until somebody looks at how."""
+    """Return whether a process runs; one that ended and waits for its parent does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

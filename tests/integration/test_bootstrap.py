@@ -2,6 +2,9 @@
 
 import json
 import os
+import platform
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,12 +17,15 @@ from pathlib import Path
 import pytest
 from support.index.handwritten_wheels import write_wheel
 from support.sandbox import NewSandbox, Result, Sandbox, run
+from support.terminal.pseudo_terminal import python_in_terminal
 
+from fastinstall.core.errors import ExitCode
 from fastinstall.core.files import sha256
 
 ROOT = Path(__file__).parents[2]
 BASE = Path(sys._base_executable)  # type: ignore[attr-defined]
 PROGRAM = "import json, sys, needed_module; print(json.dumps([sys.prefix, sys.base_prefix, sys.argv[1:]]))\n"
+PRINT_OPTION = "import sys; print(sys._xoptions['fastinstall-program'])\n"
 PROJECT = """\
 [build-system]
 requires = []
@@ -30,6 +36,11 @@ backend-path = ["."]
 name = "fastinstall"
 dynamic = ["version"]
 dependencies = ["needed==1"]
+classifiers = [
+  "Programming Language :: Python :: 3",
+  "Programming Language :: Python :: 3.11",
+  "Programming Language :: Python :: 3.50",
+]
 
 [project.optional-dependencies]
 isa = []
@@ -63,6 +74,11 @@ def build_editable(directory, settings=None, metadata=None):
 AS_CONDA = """\
 #!/bin/sh
 exec '{base}' -I -c "import sys; sys.base_prefix = '{prefix}'
+$3"
+"""
+AS_LATER = """\
+#!/bin/sh
+exec '{base}' -I -c "import sys; sys.version_info, sys._base_executable = (3, 51, 0), '/nowhere/python3.51'
 $3"
 """
 
@@ -106,7 +122,7 @@ class Checkout:
 def checkout(new_sandbox: NewSandbox) -> Iterator[Checkout]:
     """One whose tool was used before, with a Python of conda first on PATH."""
     with new_sandbox() as sandbox:
-        root = sandbox.root / "a checkout"
+        root = sandbox.root / "it's a checkout"
         wheel = write_wheel(sandbox.root / "wheels", "needed", "1")
         lock = f"needed==1 \\\n    --hash=sha256:{sha256(wheel)}\n"
         files = {
@@ -148,6 +164,24 @@ def test_an_activated_environment_is_no_reason_to_make_another_one(checkout: Che
     assert before.stderr + after.stderr == ""
 
 
+def test_a_terminal_shows_the_steps_and_nothing_of_pip(checkout: Checkout, tmp_path: Path) -> None:
+    variables = {**checkout.variables(), "FASTINSTALL_HOME": str(tmp_path / "home")}
+    shell = "import os, sys; os.execv('/bin/sh', ['sh', *sys.argv[1:]])"
+    words = ("-c", shell, checkout.root / "bootstrap.sh", "word")
+    with python_in_terminal(*words, variables=variables, directory=tmp_path, columns=1000) as shown:
+        assert shown.end() == 0, shown.text
+    talk = [line for line in shown.text.splitlines() if not line.startswith("[")]
+    assert [line.split(": ")[:2] for line in talk[1:]] == [["fastinstall", f"{step} of 3"] for step in (1, 2, 3)]
+
+
+def test_the_program_learns_how_it_was_called(checkout: Checkout) -> None:
+    with checkout.changed("fastinstall/__main__.py", PROGRAM, PRINT_OPTION):
+        first = run(("sh", "bootstrap.sh"), checkout.variables(), directory=checkout.root)
+        again = run(("sh", "-c", f"{first.stdout.strip()} word"), checkout.variables())
+    assert again.exit_code == 0, first.text
+    assert shlex.split(again.stdout) == ["sh", str(checkout.root / "bootstrap.sh")]
+
+
 def test_the_whole_proof_runs_from_the_checkout_and_gets_its_arguments(checkout: Checkout) -> None:
     (checkout.root / "whole_proof").mkdir()
     (checkout.root / "whole_proof" / "__main__.py").write_text("import sys; print(*sys.argv[1:])\n")
@@ -179,6 +213,37 @@ def test_a_file_that_is_not_the_locked_one_is_refused(checkout: Checkout) -> Non
     assert _prefix(refused) == before
 
 
+def test_a_python_later_than_those_that_are_tested_is_not_the_first_choice(checkout: Checkout) -> None:
+    later = checkout.sandbox.root / "later"
+    later.mkdir()
+    (later / "python3").write_text(AS_LATER.format(base=BASE))
+    (later / "python3").chmod(0o755)
+    home = checkout.sandbox.root / "chosen"
+    assert _prefix(checkout.run(later, home=home)).startswith(str(home))
+
+
+def test_a_package_without_a_wheel_for_this_python_is_named_as_the_reason(checkout: Checkout) -> None:
+    wheel = write_wheel(checkout.wheels, "needed", "2", "cp30-cp30-manylinux_2_17_x86_64")
+    line = f"needed==2 --hash=sha256:{sha256(wheel)}\n# "
+    with checkout.changed("requirements/tool.txt", "needed", f"{line}needed"):
+        failed = checkout.run(home=checkout.sandbox.root / "unserved")
+    wheel.unlink()
+    assert failed.exit_code == ExitCode.FAILED_UNCHANGED
+    assert f"pip found no wheel of needed==2 for Python {platform.python_version()}" in failed.stderr
+    assert "FASTINSTALL_BOOTSTRAP_PYTHON=/path/to/python3.50 " in failed.stderr
+    assert "reachable" not in failed.stderr
+
+
+def test_an_index_that_cannot_be_reached_is_named_as_the_reason(checkout: Checkout) -> None:
+    home = str(checkout.sandbox.root / "unreached")
+    network = {"PIP_NO_INDEX": "0", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
+    variables = {**checkout.variables(offline=True), **network, "FASTINSTALL_HOME": home}
+    failed = run(("sh", checkout.root / "bootstrap.sh", "word"), variables)
+    assert failed.exit_code == ExitCode.FAILED_UNCHANGED
+    assert "is the package index reachable" in failed.stderr
+    assert "no wheel" not in failed.stderr
+
+
 def test_a_later_version_that_cannot_be_installed_says_what_still_runs(checkout: Checkout) -> None:
     before = _prefix(checkout.run())
     with checkout.changed("fastinstall/__init__.py", "1.0", "2.0"):
@@ -205,6 +270,7 @@ def test_two_shells_that_find_it_broken_make_one_beside_it(checkout: Checkout) -
     assert len({_prefix(result) for result in results} - {str(broken)}) == 1
     said = "".join(result.stderr for result in results)
     assert said.count("preparing a private environment") == 1
+    assert re.findall(r"(?m)^fastinstall: (\d of \d): ", said) == ["1 of 3", "2 of 3", "3 of 3"]
     assert said.count("another process prepares") == 1
 
 

@@ -16,8 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted, Progressed
@@ -27,8 +25,9 @@ from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import load_recipe
 from fastinstall.observe.session import open_session
-from fastinstall.plan.make import plan_build
-from fastinstall.steps.build import Build
+from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.proven_wheel import fetch_inputs
+from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.assemble import find_platform_tag
 from fastinstall.wheelbuild.base_wheel import find_reached_libraries, open_base_wheel, take_version
 from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
@@ -203,7 +202,7 @@ def test_progress_counts_up_to_about_its_total(built: Built) -> None:
     assert len(progress) > 0.8 * progress[-1].total
 
 
-def test_a_chassis_with_other_python_code_is_refused_by_file(built: Built, tree: Path, tmp_path: Path) -> None:
+def test_a_base_wheel_with_other_python_code_is_refused_by_file(built: Built, tree: Path, tmp_path: Path) -> None:
     assert built.request.base_wheel is not None
     suffix = built.request.interpreter.extension_suffix
     base_wheel = open_base_wheel(built.request.base_wheel, "PIL", suffix, tmp_path)
@@ -223,10 +222,9 @@ def _request(cache: Path, scratch: Path, toolchain: ToolchainSource) -> BuildReq
     """The build that further tests ask for by `--recipe pillow-simd --level x86-64-v2 --dist-name pillow-simd`."""
     session = open_session({**os.environ, "HOME": str(scratch), "FASTINSTALL_CACHE_DIR": str(cache)})
     request = Request(recipe="pillow-simd", level=LEVEL, dist_name=NAME, toolchain=toolchain)
-    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
-    context = make_execution_context(session, plan)
-    step = next(step for step in plan.steps if isinstance(step, Build))
-    return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)
+    plan = look_for_wheel(session, NamedTarget(python=Path(sys.executable)), request)
+    context = open_run(session, plan.request, Path(sys.executable))
+    return plan.build.request_build(plan.interpreter, fetch_inputs(plan.prepare, context), context)
 
 
 def _said(python: Path, line: str, **variables: str) -> str:

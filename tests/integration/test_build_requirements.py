@@ -15,7 +15,7 @@ from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.core.process import CommandError, run
 from fastinstall.wheelbuild.build_inputs import BuildRequest
-from fastinstall.wheelbuild.compile import BackendCall, call_backend
+from fastinstall.wheelbuild.compile import call_backend
 from fastinstall.wheelbuild.requirements import fetch_requirements, install_requirements
 from fastinstall.wheelbuild.wheel_files import pack_wheel
 
@@ -77,19 +77,21 @@ def test_they_come_from_the_wheelhouse(tmp_path: Path, source: Path) -> None:
 
 def call_on(source: Path, tmp_path: Path, request: BuildRequest) -> None:
     """Have the backend make a wheel of the source."""
-    call = BackendCall(
-        source=source,
-        requirements=tmp_path / "installed",
-        python=sys.executable,
-        settings={},
-        output=tmp_path / "built",
-    )
-    install_requirements(fetch_requirements(request, source), request.interpreter, call.requirements)
+    installed = tmp_path / "installed"
+    install_requirements(fetch_requirements(request, source), request.interpreter, installed)
 
     def start(argv: Sequence[str], directory: Path, variables: Mapping[str, str]) -> None:
         run(argv, directory=directory, environment={"PATH": os.defpath, **variables})
 
-    call_backend(call, {"PATH": os.defpath}, start)
+    call_backend(
+        source=source,
+        requirements=installed,
+        python=sys.executable,
+        settings={},
+        output=tmp_path / "built",
+        variables={"PATH": os.defpath},
+        run=start,
+    )
 
 
 def test_a_backend_works_with_them_and_sees_nothing_that_is_installed(tmp_path: Path, source: Path) -> None:

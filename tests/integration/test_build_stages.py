@@ -106,7 +106,7 @@ def test_a_damaged_wheel_in_the_cache_is_noticed_and_built_again_with_the_same_b
     assert any("damaged" in event.message and event.warning for event in events if isinstance(event, Noted))
 
 
-def test_without_a_chassis_auditwheel_bundles_and_tags(tmp_path: Path) -> None:
+def test_without_a_base_wheel_auditwheel_bundles_and_tags(tmp_path: Path) -> None:
     request = tiny_request(tmp_path, tiny_sdist(tmp_path))
     result = build_wheel(request)
     assert "-manylinux_2_" in result.wheel.name
@@ -234,14 +234,31 @@ def test_headers_of_another_jpeg_abi_are_copied_with_the_right_number(tmp_path: 
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "jpeglib.h").write_text('#include "jconfig.h"\n#define JPEG_HEADER 1\n')
-    (foreign / "jconfig.h").write_text("#define JPEG_LIB_VERSION  80\n#define LIBJPEG_TURBO_VERSION 2.1.5\n")
+    (foreign / "jconfig.h").write_text(
+        "#define JPEG_LIB_VERSION  80\n#define LIBJPEG_TURBO_VERSION 2.1.5\n"
+        "#define LIBJPEG_TURBO_VERSION_NUMBER 2001005\n"
+    )
     request = jpeg_request(tmp_path, foreign)
     headers = probe_headers(request)
     assert (headers.jpeg_abi, headers.versions) == ("80", {"jpeg": "2.1.5"})
-    private = matching_headers(request, headers, "libjpeg-32d42e18.so.62.4.0", tmp_path / "private")
+    private = matching_headers(request, headers, "libjpeg-32d42e18.so.62.4.0", "3.2.0", tmp_path / "private")
     adapted = probe_headers(replace(request, include_directories=(*private, foreign)))
-    assert adapted.jpeg_abi == "62"
-    assert matching_headers(request, headers, "libjpeg.so.8", tmp_path / "unused") == ()
+    assert (adapted.jpeg_abi, adapted.versions) == ("62", {"jpeg": "3.2.0"})
+    assert "LIBJPEG_TURBO_VERSION_NUMBER 2001005" in (tmp_path / "private/jconfig.h").read_text()
+    for version in ("2.1.5", ""):
+        assert matching_headers(request, headers, "libjpeg.so.8", version, tmp_path / "unused") == ()
+
+
+def test_headers_of_another_libjpeg_turbo_say_the_library_s_version(tmp_path: Path) -> None:
+    """Pillow reports it, and the official wheel brings a later one than Debian's headers describe."""
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "jpeglib.h").write_text('#include "jconfig.h"\n')
+    (foreign / "jconfig.h").write_text("#define JPEG_LIB_VERSION 62\n#define LIBJPEG_TURBO_VERSION 2.1.5\n")
+    request = jpeg_request(tmp_path, foreign)
+    private = matching_headers(request, probe_headers(request), "libjpeg.so.62", "3.2.0", tmp_path / "private")
+    adapted = probe_headers(replace(request, include_directories=(*private, foreign)))
+    assert (adapted.jpeg_abi, adapted.versions) == ("62", {"jpeg": "3.2.0"})
 
 
 def test_headers_of_another_jpeg_implementation_are_refused(tmp_path: Path) -> None:
@@ -250,4 +267,4 @@ def test_headers_of_another_jpeg_implementation_are_refused(tmp_path: Path) -> N
     (foreign / "jpeglib.h").write_text("#define JPEG_LIB_VERSION  90\n")
     request = jpeg_request(tmp_path, foreign)
     with pytest.raises(FailedError, match="not libjpeg-turbo's"):
-        matching_headers(request, probe_headers(request), "libjpeg-32d42e18.so.62.4.0", tmp_path / "private")
+        matching_headers(request, probe_headers(request), "libjpeg-32d42e18.so.62.4.0", "3.2.0", tmp_path / "private")

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from fastinstall.index.client import ask_indexes
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import pip_settings
 from fastinstall.observe.recipes import load_recipe
+from fastinstall.wheelbuild import static_libraries
 from fastinstall.wheelbuild.static_libraries import StaticLibrary, build_static
 
 PROGRAM = '#include <tiny.h>\n#include <stdio.h>\nint main(void) { printf("%s %d", tiny_place(), tiny_two()); }\n'
@@ -137,6 +139,28 @@ def test_a_configure_that_fails_is_an_error_with_what_it_said(tmp_path: Path) ->
     with pytest.raises(FailedError, match="configuring tiny-library failed") as caught:
         build_static(replace(order, source=replace(order.source, configure=("--other",))))
     assert any("unknown word --other" in line for line in caught.value.details)
+
+
+def test_a_configure_that_waits_in_vain_is_an_error_with_that_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static_libraries, "_SECONDS", 0.5)
+    order = library_order(tmp_path, library_sdist(tmp_path, configure="#!/bin/sh\necho harmless >&2\nsleep 60\n"))
+    with pytest.raises(FailedError, match=r"configuring .* failed: no answer within 0.5 s") as caught:
+        build_static(order)
+    assert caught.value.details == ("no answer within 0.5 s: killed", "stderr: harmless")
+
+
+def test_a_configure_that_works_for_longer_than_the_limit_is_not_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under an emulator, where it takes twenty times as long."""
+    monkeypatch.setattr(static_libraries, "_SECONDS", 0.5)
+    busy = "i=0\nwhile [ $i -lt 1500000 ]; do i=$((i + 1)); done\n"
+    order = library_order(tmp_path, library_sdist(tmp_path, configure=CONFIGURE.replace("\n", f"\n{busy}", 1)))
+    started = time.monotonic()
+    assert build_static(order).archive.is_file()
+    assert time.monotonic() - started > 1.0
 
 
 def test_a_file_that_does_not_compile_is_an_error_that_names_it(tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ def test_headers_and_libraries_of_this_machine_are_none_of_another(native: Say, 
     ("architecture", "flag", "becomes"),
     [
         (X86_64, "-march=x86-64-v3", "-march=x86_64_v3"),
+        (X86_64, "-march=x86-64", "-march=x86_64"),
+        (X86_64, "-march=skylake-avx512", "-march=skylake_avx512"),
         (X86_64, "-march=native", "-march=native"),
         (AARCH64, "-march=armv8-a", "-march=generic"),
         (AARCH64, "-march=armv8-a+crc", "-march=generic+crc"),
@@ -79,6 +81,23 @@ def test_a_level_gets_the_name_that_this_compiler_has_for_it(
     told = say(prepare(architecture), flag, "-c", "x.c")
     assert becomes in told
     assert told.count(flag) == (flag == becomes)
+
+
+@pytest.mark.parametrize(("architecture", "baseline"), [(X86_64, "x86_64"), (AARCH64, "generic")])
+def test_without_a_level_it_compiles_for_any_cpu(
+    prepare: Callable[[Architecture | None], Path], architecture: Architecture, baseline: str
+) -> None:
+    """`zig cc` alone would compile for this machine's CPU."""
+    program = prepare(architecture)
+    assert f"-march={baseline}" in say(program, "-mtune=native", "-c", "x.c")
+    assert f"-march={baseline}" not in say(program, "-march=native", "-c", "x.c")
+
+
+def test_tuning_chooses_no_instructions(native: Say) -> None:
+    """`zig cc` takes -mtune for -march; the last one wins (findings/zig-mtune-chooses-instructions.sh)."""
+    told = native("-march=x86-64-v2", "-mtune=znver4", "-mtune=native", "-c", "x.c")
+    assert not any(word.startswith("-mtune") for word in told)
+    assert told[told.index("-tune-cpu") : told.index("-c")] == ["-tune-cpu", "-Xclang", "znver4"]
 
 
 def test_each_architecture_has_its_place_with_its_headers(prepare: Callable[[Architecture | None], Path]) -> None:

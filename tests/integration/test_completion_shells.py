@@ -36,17 +36,18 @@ UNIQUE = [
 
 @pytest.fixture(scope="module")
 def place(new_sandbox: NewSandbox) -> Iterator[Sandbox]:
-    """A home with two environments that are known, one of which is gone, and some files."""
+    """A home with known environments, one of which is gone, and some files."""
     with new_sandbox() as sandbox:
         home = Path(sandbox.variables()["HOME"])
-        for directory in (sandbox.root / "wheels here", home / "known-env"):
+        for directory in (sandbox.root / "wheels here", home / "known-env", home / "other-env"):
             directory.mkdir()
         for file in ("plan-of mine.json", "uv.lock"):
             (sandbox.root / file).touch()
-        (home / "known-env/pyvenv.cfg").touch()
+        for name in ("known-env", "other-env"):
+            (home / name / "pyvenv.cfg").touch()
         state = home / ".local/state/fastinstall"
         state.mkdir(parents=True)
-        (state / "environments.txt").write_text(f"{home}/known-env\n{home}/gone-env\n")
+        (state / "environments.txt").write_text(f"{home}/known-env\n{home}/gone-env\n{home}/other-env\n")
         for name in SHELLS:
             printed = sandbox.cli("completion", name, *(["--json"] if name == "fish" else []))
             script = printed.document["script"] if name == "fish" else printed.stdout

@@ -11,10 +11,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from support.environments.interpreters import running
 from support.environments.real import Environments
-from support.sandbox import UNREACHABLE, UV, Sandbox, Venv, tree_hash
+from support.index.wheels_of_files import write_files_wheel
+from support.sandbox import UNREACHABLE, UV, Sandbox, Venv, run, tree_hash
 
-import fastinstall.apply.orchestrator
 from fastinstall.core.errors import RefusedError
 from fastinstall.core.events import Emit, Event, Noted, ignore
 from fastinstall.core.lock import lock_environment
@@ -23,6 +24,8 @@ from fastinstall.model.request import Request
 from fastinstall.observe.concurrent_installers import observe_concurrent_installers
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
+from fastinstall.setup import carry_out
+from fastinstall.setup.exclusive import ForeignChangeWatch
 from fastinstall.verbs.repair import plan_repair, repair
 
 pytest_plugins = ("support.environments.fixtures",)
@@ -104,6 +107,19 @@ def test_nothing_is_touched_while_another_tool_is_at_work(environments: Environm
         assert tree_hash(venv.prefix) == before
 
 
+def test_uv_is_given_the_path_of_an_environment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """uv takes a name without a slash for a version, if it can: `--python v3` goes into .venv."""
+    wheel = write_files_wheel(sandbox.root, "marked", "1.0", {"marked.py": b""})
+    usual, named = (sandbox.venv(running(), name=name, pip=False) for name in (".venv", "v3"))
+    monkeypatch.chdir(sandbox.root)
+    target = find_environment(open_session(sandbox.variables()), NamedTarget(prefix=Path("v3")))
+    words = (UV, "pip", "install", "--quiet", "--no-index", wheel, "--python")
+    for python, changed in (("v3", usual), (target.python, named)):
+        done = run((*words, str(python)), sandbox.variables(), directory=sandbox.root)
+        assert done.exit_code == 0, done.text
+        assert (changed.site_packages / "marked.py").exists()
+
+
 def test_two_of_ours_at_once_are_one_too_many(environments: Environments) -> None:
     venv, sandbox = environments.copy("ours"), environments.sandbox
     with lock_environment(venv.prefix):
@@ -116,7 +132,7 @@ def test_what_changes_between_observation_and_swap_is_refused_by_name(
     environments: Environments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     venv, theirs = swapped(environments), []
-    _at(monkeypatch, "_stage_stack", lambda: theirs.append(_replaced(uv_words(venv), venv)))
+    _at(monkeypatch, carry_out, "_stage_stack", lambda: theirs.append(_replaced(uv_words(venv), venv)))
     with pytest.raises(RefusedError, match=r"uv changed .*PIL/.* \d+ more"):
         fix(environments.sandbox, venv)
     assert _stack(venv) == theirs[0]
@@ -128,7 +144,7 @@ def test_a_reinstallation_after_the_swap_stays_and_what_was_before_is_kept(
 ) -> None:
     venv, theirs = swapped(environments), []
     before = venv.core.read_bytes()
-    _at(monkeypatch, "_swap_stack", lambda: theirs.append(_replaced(pip_words(venv), venv)))
+    _at(monkeypatch, ForeignChangeWatch, "accept_changes", lambda: theirs.append(_replaced(pip_words(venv), venv)))
     with pytest.raises(RefusedError, match="its files stay") as caught:
         fix(environments.sandbox, venv)
     assert _stack(venv) == theirs[0]
@@ -198,16 +214,16 @@ def test_a_process_that_holds_the_old_files_open_goes_on_across_a_swap_and_a_rol
             viewer.kill()
 
 
-def _at(monkeypatch: pytest.MonkeyPatch, step: str, installer: Callable[[], object]) -> None:
+def _at(monkeypatch: pytest.MonkeyPatch, owner: object, step: str, installer: Callable[[], object]) -> None:
     """Have a rival come right after a step of the transaction."""
-    real = getattr(fastinstall.apply.orchestrator, step)
+    real = getattr(owner, step)
 
     def then(*arguments: object) -> object:
         done = real(*arguments)
         installer()
         return done
 
-    monkeypatch.setattr(fastinstall.apply.orchestrator, step, then)
+    monkeypatch.setattr(owner, step, then)
 
 
 _HALFWAY = """
@@ -232,7 +248,7 @@ def _overrunning(monkeypatch: pytest.MonkeyPatch, venv: Venv, directory: Path) -
             stack.enter_context(stopped(pip_words(venv), variables, stops_itself=True))
             assert not (venv.site_packages / "PIL").exists()
 
-        _at(monkeypatch, "_swap_stack", begin)
+        _at(monkeypatch, ForeignChangeWatch, "accept_changes", begin)
         yield
 
 

@@ -53,7 +53,7 @@ class Prefix:
         self.put_pil(version, b"")
         (self.site / CORE).unlink()
 
-    def guard(self) -> None:
+    def guard(self, program: str = "fastinstall") -> None:
         """Write down what is there, as setup does."""
         file = self.site / CORE
         status = file.stat()
@@ -61,8 +61,8 @@ class Prefix:
         core = BuiltCore(
             path=CORE, size=status.st_size, mtime_ns=status.st_mtime_ns, sha256=digest, simd_symbols=("one",)
         )
-        (self.site / GUARD_STATE).parent.mkdir()
-        (self.site / GUARD_STATE).write_text(render_state(self.site, core, STACK))
+        (self.site / GUARD_STATE).parent.mkdir(exist_ok=True)
+        (self.site / GUARD_STATE).write_text(render_state(self.site, core, STACK, program))
 
     def activate(self, shell: str, script: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
         """Source the script in a strict shell, as an activation does, then print everything that is set."""
@@ -85,9 +85,9 @@ def prefix(tmp_path: Path) -> Prefix:
     return made
 
 
-def _warning(prefix: Prefix, story: str, command: str = "doctor --fix") -> str:
+def _warning(prefix: Prefix, story: str, command: str = "doctor --fix", program: str = "fastinstall") -> str:
     quoted = f"'{prefix.directory}'"
-    return f"fastinstall: {story}\nhint: fastinstall {command} --prefix {quoted}\n"
+    return f"fastinstall: {story}\nhint: {program} {command} --prefix {quoted}\n"
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -120,6 +120,22 @@ def test_what_became_of_the_stack_is_told_with_the_command(prefix: Prefix, shell
     assert done.stderr == _warning(prefix, f"the fast Pillow {STACK} in {prefix.directory} {story}")
     assert "activated\n" in done.stdout
     assert "_fastinstall" not in done.stdout
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_hint_names_the_program_as_it_was_called_at_setup(prefix: Prefix, shell: str, tmp_path: Path) -> None:
+    script = tmp_path / "bootstrap.sh"
+    script.touch()
+    prefix.guard(f"sh {script}")
+    prefix.put_pil("13.0.0", b"\x7fELF stock")
+    story = f"the fast Pillow {STACK} in {prefix.directory} was replaced with Pillow 13.0.0"
+    assert prefix.activate(shell).stderr == _warning(prefix, story, program=f"sh {script}")
+    script.unlink()
+    assert prefix.activate(shell).stderr == _warning(prefix, story)
+    prefix.put_pil(STACK, b"\x7fELF core with SIMD kernels")
+    prefix.guard(f"sh '{tmp_path}/my tools/boot.sh'")
+    prefix.put_pil("13.0.0", b"\x7fELF stock")
+    assert prefix.activate(shell).stderr == _warning(prefix, story, program=f"sh '{tmp_path}/my tools/boot.sh'")
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -10,7 +10,8 @@ from support.conda.real_conda import RealConda
 from support.journal.environments import FIRST, SECOND, picture, receipt_of
 from support.sandbox import Sandbox
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.choose import open_engine
+from fastinstall.conda.engines.means import CondaTools
 from fastinstall.conda.live_change import change_conda_packages
 from fastinstall.core.events import Event, Started
 from fastinstall.journal.rollback import rollback
@@ -18,7 +19,7 @@ from fastinstall.journal.stamp import Stamp
 from fastinstall.journal.store import JournalStore
 from fastinstall.journal.transaction import begin
 from fastinstall.model.conda import CondaChange, CondaEngine, CondaInstaller, CondaPackage, CondaTool
-from fastinstall.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
 
 pytest_plugins = ("support.conda.fixtures",)
 

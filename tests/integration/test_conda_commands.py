@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.choose import open_engine
+from fastinstall.conda.engines.means import CondaTools
 from fastinstall.core.errors import FailedError
 from fastinstall.model.conda import CondaChange, CondaInstaller, CondaRequest, CondaTool
 

@@ -18,7 +18,8 @@ from support.conda.real_conda import RealConda
 from support.conda.stack import MINOR
 from support.sandbox import NewSandbox, Sandbox, tree_hash
 
-from fastinstall.conda.engines.choose import CondaTools, open_rattler
+from fastinstall.conda.engines.choose import open_rattler
+from fastinstall.conda.engines.means import CondaTools
 from fastinstall.core.errors import FailedError, RefusedError
 from fastinstall.model.conda import CondaChange, CondaEngine, CondaInstaller, CondaRequest
 

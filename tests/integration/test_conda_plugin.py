@@ -92,11 +92,22 @@ def test_a_swap_is_told_before_with_its_cause_and_after_with_its_repair_and_json
     assert _lines(again) == [after.removesuffix(" by conda install"), repair]
 
 
-def test_a_solve_that_fails_because_of_the_guard_package_says_so_in_condas_own_words(plugin: Plugged) -> None:
-    prefix = plugin.make("unsolved", "fastinstall-guard")
-    refused = plugin.on(prefix, "install", "--yes", "viewer")
-    assert (refused.exit_code, _lines(refused)) == (1, [])
-    if "Unsatisfiable" in refused.text and "classic" in (plugin.conda.root / "condarc").read_text():
+@pytest.mark.parametrize("spec", ["viewer", "pillow=13"])
+def test_a_solve_that_fails_because_of_the_guard_package_is_explained(plugin: Plugged, spec: str) -> None:
+    prefix = plugin.make(f"unsolved-{spec}", "fastinstall-guard")
+    refused = plugin.on(prefix, "install", "--yes", spec)
+    assert refused.exit_code == 1
+    reason, hint = _lines(refused)
+    assert f"fastinstall-guard in {prefix} " in reason
+    assert hint.endswith(f": conda fastinstall rollback --yes --prefix {prefix}")
+    assert plugin.on(prefix, "install", "--yes", "--json", spec, FASTINSTALL_GUARD="0").stderr == ""
+    solved = plugin.on(prefix, "install", "--yes", "--quiet", "puretool", "painter")
+    assert (solved.exit_code, solved.stderr) == (0, "")
+    if (
+        spec == "viewer"
+        and "Unsatisfiable" in refused.text
+        and "classic" in (plugin.conda.root / "condarc").read_text()
+    ):
         assert "feature:/linux-64::__archspec==1=" in refused.text, "docs/how-to/conda.md quotes this"
 
 

@@ -4,9 +4,9 @@ The channel's compiler package wraps the compiler of this machine, since no othe
 else is as in earnest.
 """
 
+import os
 import shutil
 import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,13 +17,13 @@ from support.sandbox import Sandbox
 from fastinstall.compilers.system import observe_compiler
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Event, Noted
-from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
 from fastinstall.index.pip_indexes import PipSettings
+from fastinstall.index.run import Run
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import open_session
-from fastinstall.steps.conda_toolchain import CondaToolchain
+from fastinstall.setup.steps.conda_toolchain import CondaToolchain
 
 pytest_plugins = ("support.conda.fixtures",)
 
@@ -44,16 +44,14 @@ def compilers(sandbox: Sandbox) -> str:
     return local_channel(sandbox.root / "compilers", package)
 
 
-def _workshop(sandbox: Sandbox, heard: list[Event]) -> ExecutionContext:
+def _workshop(sandbox: Sandbox, heard: list[Event]) -> Run:
     variables = sandbox.variables({"FASTINSTALL_CACHE_DIR": str(sandbox.root / "cache")})
     session = open_session(variables)
-    return ExecutionContext(
+    return Run(
+        session=session.listening(heard.append),
         recipe=recipe_named(session, "pillow-fast"),
         index=PackageIndex(settings=PipSettings(), wheelhouse=None, offline=False, cache=session.directories.cache),
         cache=session.directories.cache,
-        variables=variables,
-        emit=heard.append,
-        now=datetime.now(UTC),
         cpu=observe_cpu(allowed_cores=1, tunables=""),
     )
 
@@ -105,3 +103,16 @@ def test_what_was_left_half_made_is_made_again(sandbox: Sandbox, channel: CondaC
     (toolchain,) = (Path(step.fetch(context).variables["CC"]).parents[1],)
     shutil.rmtree(toolchain / "bin")
     assert Path(step.fetch(context).variables["CC"]).is_file()
+
+
+def test_without_the_channel_the_systems_packages_are_offered(sandbox: Sandbox) -> None:
+    channel = (sandbox.root / "no channel").as_uri()
+    step = CondaToolchain(
+        channels=(channel,), packages=("libjpeg-turbo", "python 3.15.*"), libraries=("jpeg",), reason="of the test"
+    )
+    with pytest.raises(FailedError) as caught:
+        step.fetch(_workshop(sandbox, []))
+    assert "libjpeg" in (caught.value.hint or "")
+    assert "python3.15" in (caught.value.hint or "")
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        assert "--with-system-deps" in (caught.value.hint or "")

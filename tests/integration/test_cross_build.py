@@ -15,7 +15,6 @@ from support.machine.arm_python import VERSION, ArmPython, arm_python, install_f
 from support.machine.needs import require_system
 from support.sandbox import NewSandbox, Result, Sandbox
 
-from fastinstall.apply.proven_wheel import EMULATORS_PATIENCE
 from fastinstall.core.architecture import AARCH64
 from fastinstall.core.errors import ExitCode
 from fastinstall.elf.dynamic import read_dynamic
@@ -23,6 +22,7 @@ from fastinstall.elf.image import LOAD, open_image
 from fastinstall.proof.judge import KNOWN_DIFFERENCES
 from fastinstall.proof.matrix_cases import matrix_cases
 from fastinstall.proof.runs import Outcomes, ProofStack, Work, fill_fresh_memory, is_death, run_cases
+from fastinstall.setup.proven_wheel import EMULATORS_PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ def test_it_is_named_after_that_machine_and_says_how_it_was_made(made: Made) -> 
         told = json.loads(archive.read(next(each for each in names if each.endswith("/fastinstall.json"))))
     assert told["platform"] == f"linux-{AARCH64.machine}"
     assert [target["level"] for target in told["targets"]] == ["armv8-a"]
-    assert told["without"] == []
+    assert told["left_out"] == []
     assert not [each for each in names if each.endswith(".so") and "x86_64" in each]
 
 

@@ -53,7 +53,7 @@ def test_every_environment_is_reported_and_one_without_its_interpreter_is_told(
     assert [each["prefix"] for each in survey["unobservable"]] == [str(gone)]
     assert "/nowhere/python3" in survey["unobservable"][0]["problem"]
     assert "receipt.json: not JSON" in str(survey["reports"][0]["findings"])
-    assert survey["without"] == 1
+    assert survey["without_pil"] == 1
     alone = sandbox.cli("doctor", "--quick", "--json", "--prefix", whole).document
     assert survey["reports"][1] == {key: item for key, item in alone.items() if key != "schema"}
     # The core is no ELF file, which is an error.
@@ -144,6 +144,8 @@ def _list_deep_places(sandbox: Sandbox, prefix: Path) -> dict[str, Path]:
     (site / "mine-1.dist-info").mkdir()
     source = {"url": (sandbox.root / "editable").as_uri(), "dir_info": {"editable": True}}
     (site / "mine-1.dist-info/direct_url.json").write_text(json.dumps(source))
+    (site / "damaged-1.dist-info").mkdir()
+    (site / "damaged-1.dist-info/direct_url.json").write_text(json.dumps({**source, "url": [{}]}))
     return {
         "a package": below / "module.py",
         "what a .pth file names": beside / "module.py",
@@ -189,3 +191,16 @@ def test_a_repair_of_all_at_once_is_refused(sandbox: Sandbox) -> None:
     result = _all(sandbox, "--fix")
     assert result.exit_code == ExitCode.USAGE
     assert "--all and --fix" in result.stderr
+
+
+def test_with_nothing_active_doctor_offers_what_is_known(sandbox: Sandbox) -> None:
+    venv = sandbox.venv(running(), name="elsewhere/env", pip=False)
+    (venv.site_packages / "PIL").mkdir()
+    listed = Path(sandbox.variables()["HOME"], ".conda/environments.txt")
+    listed.parent.mkdir(parents=True)
+    listed.write_text(f"{venv.prefix}\n")
+    said = sandbox.cli("doctor", "--json", env={"VIRTUAL_ENV": None, "CONDA_PREFIX": None})
+    assert said.exit_code == 5, said.text
+    assert str(venv.prefix) in said.document["details"][0]
+    assert f"doctor --json --prefix {venv.prefix}" in said.document["hint"]
+    assert said.document["hint"].endswith(" doctor --all")

@@ -3,15 +3,20 @@
 import os
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
-from support.environments.guarded import CORE, WARNING, Guarded, make_guarded, python_at_hand
+from support.environments.guarded import CORE, WARNING, Guarded, make_guarded, python_at_hand, warnings
+
+from fastinstall.observe.guard_files import entries_present, list_entries
 
 pytestmark = pytest.mark.main
 
-VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+VERSIONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+WITHOUT_LINES = "3.18"
+"""The first Python that runs no line of a `.pth` file (PEP 829)."""
 
 SUBINTERPRETER = """
 try:
@@ -36,6 +41,18 @@ def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Guarded:
 def own(tmp_path: Path) -> Guarded:
     """An environment of the Python that runs the tests, for what does not depend on its version."""
     return make_guarded(tmp_path, Path(sys.executable))
+
+
+@pytest.fixture
+def entered(tmp_path: Path) -> Guarded:
+    """An environment whose guard is started by its entry point alone, as Python 3.15 does it too."""
+    python = python_at_hand("3.15")
+    if python is None:
+        pytest.skip("Python 3.15 is not on this machine")
+    made = make_guarded(tmp_path, python)
+    made.guard(version=WITHOUT_LINES)
+    assert entries_present(made.site) == list_entries(WITHOUT_LINES)
+    return made
 
 
 @pytest.mark.parametrize("code", ["pass", "import PIL", "import PIL, PIL._version"])
@@ -81,6 +98,23 @@ def test_a_swapped_stack_is_told_once_with_tool_time_and_command(guarded: Guarde
     )
     assert re.fullmatch(story, what)
     assert shlex.split(hint) == ["hint:", "fastinstall", "doctor", "--fix", "--prefix", str(guarded.prefix)]
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_the_hint_names_the_program_as_it_was_called_at_setup(own: Guarded, is_gone: bool) -> None:  # noqa: FBT001
+    script = own.prefix / "my tools" / "bootstrap.sh"
+    script.parent.mkdir()
+    script.write_text('for word; do printf "%s\\n" "$word"; done\n')
+    own.guard(program=f"sh '{script}'")
+    if is_gone:
+        script.unlink()
+    own.swap()
+    hint = own.run("-c", "import PIL").stderr.splitlines()[1].removeprefix("hint: ")
+    if is_gone:
+        assert hint.startswith("fastinstall doctor ")
+    else:
+        pasted = own.execute(("sh", "-c", hint)).stdout
+        assert pasted.splitlines() == ["doctor", "--fix", "--prefix", str(own.prefix)]
 
 
 def test_a_swapped_stack_is_not_told_to_who_does_not_import_it(guarded: Guarded) -> None:
@@ -180,3 +214,27 @@ def test_seen_from_a_virtual_environment_on_top_it_names_its_own_prefix(own: Gua
     above = "import site, sys; sys.base_prefix, sys.prefix = sys.argv[1], '/on/top'; site.addsitedir(sys.argv[2])"
     result = own.run("-S", "-c", f"{above}; import PIL", own.prefix, own.site)
     assert result.stderr.splitlines()[1] == f"hint: fastinstall doctor --fix --prefix {own.prefix}"
+
+
+def test_an_entry_point_starts_the_guard_where_no_line_is_run(entered: Guarded) -> None:
+    for flags in ((), ("-I",), ("-W", "error", "-X", "dev")):
+        assert entered.run(*flags, "-c", "import PIL").stderr == ""
+    entered.swap()
+    assert len(warnings(entered.run("-c", "import PIL"))) == 1
+
+
+@pytest.mark.parametrize("damage", ["", "x = (", "raise SystemExit(3)\n", "1 / 0\n"])
+def test_an_entry_point_leaves_a_damaged_guard_alone(entered: Guarded, damage: str) -> None:
+    (entered.site / "_fastinstall_guard" / "__init__.py").write_text(damage)
+    result = entered.run("-c", "import PIL, sys; sys.exit(7)")
+    assert (result.returncode, result.stderr) == (7, "")
+    shutil.rmtree(entered.site / "_fastinstall_guard")
+    assert entered.run("-c", "import PIL").stderr == ""
+
+
+def test_a_start_imports_no_module_of_the_library_that_it_would_not_import_anyway(guarded: Guarded) -> None:
+    code = "import sys; print(*sorted(sys.modules))"
+    modules = guarded.run("-c", code).stdout.split()
+    (guarded.site / "fastinstall_guard.pth").write_text("# any such file is decoded by utf-8-sig\n")
+    without = guarded.run("-c", code).stdout.split()
+    assert set(modules) - set(without) == {"_fastinstall_guard", "atexit"}

@@ -147,7 +147,7 @@ def _write(directory: Path, files: dict[str, str]) -> None:
 
 def _swap(held: Place, stamp: Stamp, verb: str, core: str) -> None:
     """A setup or a repair: another PIL, with metadata of its own."""
-    plan = {"schema": "fastinstall.plan/1", "verb": verb, "steps": []}
+    plan = {"schema": "fastinstall.plan/1", "verb": verb}
     store, site = JournalStore(held.prefix), held.site_packages.relative_to(held.prefix).as_posix()
     old = next(held.site_packages.glob("pillow-*.dist-info"))
     ours = f"pillow-12.1.1+{stamp.id[-1]}.dist-info"

@@ -23,7 +23,7 @@ from fastinstall.core.errors import ExitCode
 from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.request import Request
-from fastinstall.plan.plan import Plan
+from fastinstall.setup.plan import Plan
 
 pytest_plugins = ("support.journal.fixtures",)
 
@@ -92,7 +92,7 @@ def test_a_refusal_behind_that_says_in_json_and_in_silence_what_was_changed(plac
 def test_so_does_a_saved_plan_before_its_facts_are_compared(place: Place, tmp_path: Path) -> None:
     open_transaction(place, STAMPS[0])
     environment = changed(healthy_facts().environment, {"prefix": str(place.prefix), "python": str(place.python)})
-    plan = Plan(environment=environment, facts_digest="0" * 64, request=Request(), steps=(), summary="of other facts")
+    plan = Plan(environment=environment, facts_digest="0" * 64, request=Request(), summary="of other facts")
     (tmp_path / "plan.json").write_text(dump(document("plan", plan)))
     unchanged = tree_hash(place.prefix)
     assert TOLD in place.call("apply", tmp_path / "plan.json").stderr
@@ -104,7 +104,7 @@ def test_so_does_a_saved_plan_before_its_facts_are_compared(place: Place, tmp_pa
 
 def test_a_saved_plan_for_no_environment_is_named(place: Place, tmp_path: Path) -> None:
     environment = changed(healthy_facts().environment, {"prefix": str(tmp_path / "gone"), "python": str(place.python)})
-    plan = Plan(environment=environment, facts_digest="0" * 64, request=Request(), steps=(), summary="of other facts")
+    plan = Plan(environment=environment, facts_digest="0" * 64, request=Request(), summary="of other facts")
     (tmp_path / "plan.json").write_text(dump(document("plan", plan)))
     refused = place.call("apply", "--yes", tmp_path / "plan.json")
     assert (refused.exit_code, f"{tmp_path}/plan.json: environment.prefix: " in refused.stderr) == (

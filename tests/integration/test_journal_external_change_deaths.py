@@ -45,7 +45,7 @@ def test_a_change_that_dies_anywhere_leaves_the_environment_as_before_or_as_afte
         outcomes.add(_outcome(store, before, after))
         return died
 
-    assert len(list(steps_of(cut, EACH))) > 120, "every change of the disk is counted, the engine's too"
+    assert len(list(steps_of(cut, EACH))) > 110, "every change of the disk is counted, the engine's too"
     assert outcomes == {"before", "after"}
 
 

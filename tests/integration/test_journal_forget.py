@@ -17,6 +17,7 @@ from support.journal.environments import (
     set_up_again,
     steps_of,
     swift_directory,
+    write_tree,
 )
 
 from fastinstall.core.errors import DocumentError, LaterDocumentError, RefusedError, UsageError
@@ -57,7 +58,7 @@ def test_a_forgetting_that_dies_has_not_begun_or_is_brought_to_its_end(scenery: 
         before = live(store.prefix)
         died = dies_at(step, lambda: forget(store, FIRST.id))
         recovered = recover(store)
-        assert recovered is None or recovered.interruption.cut is UnfinishedRun.END
+        assert recovered is None or recovered.interruption.kind is UnfinishedRun.CLEANUP
         assert live(store.prefix) == before
         assert store.read_receipt() == receipt_of(SECOND)
         assert not list(store.prefix.rglob(".fastinstall-*"))
@@ -181,7 +182,7 @@ def test_once_it_is_put_away_the_others_go_on(tmp_path: Path) -> None:
         assert move_damaged_transaction_away(store, damaged).name == number
         assert store.transactions() == ()
         if number == "transaction":
-            (store.directory(FIRST.id) / "aside").mkdir(parents=True)  # another one of that name, without a journal
+            write_tree(store.directory(FIRST.id), {"aside/PIL.py": ""})  # another one of that name, without a journal
     set_up_again(store)
     assert rollback(store).ids == (SECOND.id,)
 

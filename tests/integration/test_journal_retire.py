@@ -50,7 +50,7 @@ def swapped(prefix: Path) -> JournalStore:
 
 def withdraw(store: JournalStore, stamp: Stamp = THIRD) -> None:
     """The guard goes, and the receipt with it."""
-    with begin(store, {"summary": "accept"}, site_packages=store.prefix / SITE, stamp=stamp) as transaction:
+    with begin(store, {"verb": "guard accept"}, site_packages=store.prefix / SITE, stamp=stamp) as transaction:
         transaction.perform((Move(kind=MoveKind.OUT, live=GUARD, kept="aside/guard.py"),))
         transaction.retire(stamp.at)
 

@@ -173,7 +173,7 @@ def test_a_recovery_meets_what_a_user_installed_over_the_wreck(store: JournalSto
         recover(store)
     recovered = recover(store, force=True)
     assert recovered is not None
-    assert (recovered.interruption.id, recovered.interruption.cut) == (FIRST.id, UnfinishedRun.SETUP)
+    assert (recovered.interruption.id, recovered.interruption.kind) == (FIRST.id, UnfinishedRun.SETUP)
     assert [path.name for path in recovered.undone.kept] == ["PIL"]
     assert live(store.prefix) == before
 

@@ -22,8 +22,6 @@ from fastinstall.journal.layout import JOURNAL
 from fastinstall.journal.rollback import recover, rollback
 from fastinstall.journal.store import JournalStore
 
-CAPTURED = Path(__file__).parents[1] / "cases" / "stored"
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> JournalStore:
@@ -40,14 +38,6 @@ def _with_keys(store: JournalStore, identifier: str, changes: dict[str, Any]) ->
     journal = store.directory(identifier) / JOURNAL
     lines = [json.dumps({**json.loads(line), **changes}) for line in journal.read_text().splitlines()]
     journal.write_text("".join(f"{line}\n" for line in lines))
-
-
-def test_a_journal_of_an_early_version_is_undone(store: JournalStore) -> None:
-    before = picture(store.prefix)
-    set_up(store)
-    (store.directory(FIRST.id) / JOURNAL).write_text((CAPTURED / "journal-without-modes.jsonl").read_text())
-    rollback(store)
-    assert picture(store.prefix) == before
 
 
 def test_keys_of_a_later_version_do_not_keep_a_setup_from_being_undone(store: JournalStore) -> None:

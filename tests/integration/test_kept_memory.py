@@ -1,9 +1,12 @@
 """recipes/memory.c in a program of its own: what glibc keeps, what it returns, and where nothing is changed."""
 
+import contextlib
 import os
 import resource
 import shutil
 import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,6 +63,15 @@ static int count_heaps(void) {
     return heaps;
 }
 
+void *ImagingNew(int mode, int width, int height);
+
+static void join_group(const char *file) {
+    FILE *processes = fopen(file, "w");
+    fprintf(processes, "%d", getpid());
+    fclose(processes);
+    sleep(2); /* groups are read each second */
+}
+
 int main(int argc, char **argv) {
     size_t numbers[1024][3];
     long size, resident;
@@ -72,16 +84,34 @@ int main(int argc, char **argv) {
     }
     for (int each = 0; each < count; each++) pthread_join(threads[each], NULL);
     if (!count) fill(numbers[0]);
+    if (argc > 4) {
+        struct rlimit limit = {1 << 30, RLIM_INFINITY};
+        if (*argv[4] == 'd') setrlimit(RLIMIT_DATA, &limit);
+        if (*argv[4] == 'v') setrlimit(RLIMIT_AS, &limit);
+        if (*argv[4] == 'g') join_group(argv[5]);
+        ImagingNew(0, 4000, 3000);
+        fill(numbers[0]);
+    }
     FILE *memory = fopen("/proc/self/statm", "r");
     if (fscanf(memory, "%ld %ld", &size, &resident) != 2) return 1;
     printf("%zu %ld %d\\n", numbers[0][2], resident * (long)sysconf(_SC_PAGESIZE), count_heaps());
+    fflush(stdout);
+    getchar();
 }
+"""
+PILLOW = """
+void *ImagingNew(int mode, int width, int height) { return 0; }
 """
 ONE_PHOTO = (1, 31 * MB)
 MOST_PAGES = 0.9 * ONE_PHOTO[1] / resource.getpagesize()
+SMALL_PHOTO = (1, 7 * MB)
+NO_LIMIT_1 = 9223372036854771712
+"""In control groups of version 1."""
 IN_GROUP = """
-mount -t tmpfs none /sys/fs/cgroup && mkdir -p "/sys/fs/cgroup/$(dirname "$1")" && echo "$2" > "/sys/fs/cgroup/$1"
-shift 2
+mount -t tmpfs none /sys/fs/cgroup
+mkdir -p "/sys/fs/cgroup/$(dirname "$1")" && echo "$2" > "/sys/fs/cgroup/$1" && echo "$3" > /sys/fs/cgroup/groups
+mount --bind /sys/fs/cgroup/groups "/proc/$$/cgroup"
+shift 3
 exec "$@"
 """
 SETTINGS = ("MMAP_THRESHOLD", "TRIM_THRESHOLD", "TOP_PAD", "MMAP_MAX")
@@ -97,28 +127,52 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(directory: Path, *flags: str) -> Path:
     """A program into which memory.c is linked, as it is into the core."""
-    source, made = directory / "program.c", directory / "program"
+    source, pillow, made = directory / "program.c", directory / "pillow.c", directory / "program"
     source.write_text(PROGRAM)
-    argv = ("gcc", "-O1", "-fno-builtin", "-pthread", "-Wall", "-Werror", *flags)
-    subprocess.run([*argv, source, recipes_directory() / "memory.c", "-o", made], check=True)
+    pillow.write_text(PILLOW)
+    argv = ("gcc", "-O1", "-fno-builtin", "-pthread", "-Wall", "-Werror", "-Wl,--wrap=ImagingNew", *flags)
+    subprocess.run([*argv, source, pillow, recipes_directory() / "memory.c", "-o", made], check=True)
     return made
 
 
 def run(*argv: object, **variables: str) -> tuple[int, int, int]:
     """The faults of the second time, the bytes that are resident at the end, and the heaps of the process."""
     environment = {name: value for name, value in os.environ.items() if name not in OWN} | variables
-    answer = subprocess.run(list(map(str, argv)), env=environment, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        list(map(str, argv)), env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     assert answer.returncode == 0, answer.stderr
     faults, resident, heaps = map(int, answer.stdout.split())
     return faults, resident, heaps
 
 
-def run_in_group(file: str, limit: str, program: Path) -> int:
-    """The faults of one photo where this is the memory limit of the container."""
+def run_in_group(groups: str, file: str, limit: object, program: Path) -> int:
+    """The faults of the second time, where /proc/self/cgroup has a text, and a file of a group a limit."""
     begin = ("unshare", "--mount", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")))
     if not shutil.which("unshare") or subprocess.run((*begin, "true"), check=False, capture_output=True).returncode:
         pytest.skip("no mount can be made here: neither a superuser nor a user namespace")
-    return run(*begin, "sh", "-c", IN_GROUP, "sh", file, limit, program, *ONE_PHOTO)[0]
+    return run(*begin, "sh", "-c", IN_GROUP, "sh", file, limit, groups, program, *ONE_PHOTO)[0]
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A real control group with 300 MB, below the root of what is mounted."""
+    version_1 = Path("/sys/fs/cgroup/memory")
+    root, file = (version_1, "memory.limit_in_bytes") if version_1.is_dir() else (version_1.parent, "memory.max")
+    made = root / f"fastinstall-test-{os.getpid()}"
+    try:
+        made.mkdir()
+        (made / file).write_text(str(300 * MB))
+    except OSError as error:
+        if made.is_dir():
+            made.rmdir()
+        pytest.skip(f"no control group with a limit of memory can be made here: {error}")
+    yield made
+    for _ in range(50):  # its last process may still be ending
+        with contextlib.suppress(OSError):
+            made.rmdir()
+            break
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("threads", [(), (1,)])
@@ -168,20 +222,110 @@ def test_other_tunables_do_not_matter(program: Path) -> None:
     assert run(program, *ONE_PHOTO, GLIBC_TUNABLES="glibc.malloc.arena_max=4")[0] < 10
 
 
-@pytest.mark.parametrize(("limit", "kept"), [(200, False), (1000, True)])
-def test_a_small_address_space_changes_nothing_and_a_large_one_is_used(
-    program: Path, limit: int, *, kept: bool
-) -> None:
-    faults, _, _ = run("sh", "-c", 'ulimit -v "$0" && exec "$@"', limit * 1024, program, *ONE_PHOTO)
-    assert (faults < 10) is kept
+def limit_process(option: str, megabytes: int) -> tuple[str, ...]:
+    return ("sh", "-c", f'ulimit -{option} {megabytes * 1024} && exec "$@"', "sh")
 
 
-@pytest.mark.parametrize("file", ["memory.max", "memory/memory.limit_in_bytes"])
+@pytest.mark.parametrize("option", ["d", "v"])
+@pytest.mark.parametrize("megabytes", [200, 4000])
+def test_a_limited_process_keeps_no_large_block(program: Path, option: str, megabytes: int) -> None:
+    assert run(*limit_process(option, megabytes), program, *ONE_PHOTO)[0] > MOST_PAGES
+
+
+@pytest.mark.parametrize("option", ["d", "v"])
+def test_a_heap_does_not_grow_ahead_in_a_limited_process(program: Path, option: str) -> None:
+    needed = run(*limit_process(option, 64), program, 1, 24 * MB)  # with 64 MB ahead, malloc fails
+    chosen = run(*limit_process(option, 64), program, 1, 24 * MB, FASTINSTALL_KEEP_MB="128")
+    assert needed[0] > 0 == chosen[0]
+
+
+def test_a_limited_process_keeps_small_blocks_at_once(program: Path) -> None:
+    limited = (*limit_process("v", 4000), program, *SMALL_PHOTO)
+    assert run(*limited)[0] < 10
+    assert run(*limited, FASTINSTALL_KEEP_MB="0")[0] > 0.9 * SMALL_PHOTO[1] / resource.getpagesize()
+
+
+def test_a_limited_process_keeps_little(program: Path) -> None:
+    assert run(*limit_process("v", 4000), program, 300, MB)[1] < (16 + 4) * MB
+
+
+def test_the_user_decides_under_a_limit_too(program: Path) -> None:
+    assert run(*limit_process("d", 4000), program, *ONE_PHOTO, FASTINSTALL_KEEP_MB="64")[0] < 10
+
+
+@pytest.mark.parametrize("limit", ["d", "v"])
+def test_a_limit_that_comes_later_is_noticed(program: Path, limit: str) -> None:
+    faults, resident, _ = run(program, *ONE_PHOTO, 0, limit)
+    assert faults > MOST_PAGES
+    assert resident < (16 + 4) * MB
+
+
+def test_a_move_to_a_limited_group_is_noticed(program: Path, group: Path) -> None:
+    faults, resident, _ = run(program, *ONE_PHOTO, 0, "group", group / "cgroup.procs")
+    assert faults > MOST_PAGES
+    assert resident < (16 + 4) * MB
+
+
+def test_processes_that_work_in_turn_share_a_limit(program: Path, group: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in OWN}
+    argv = ("sh", "-c", 'echo $$ > "$0" && exec "$@"', group / "cgroup.procs", program, 3, ONE_PHOTO[1])
+    workers: list[subprocess.Popen[str]] = []
+    with contextlib.ExitStack() as running:
+        for _ in range(5):  # one of them at work has 93 MB
+            worker = subprocess.Popen(
+                list(map(str, argv)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            )
+            workers.append(running.enter_context(worker))
+            assert worker.stdout is not None
+            worker.stdout.readline()
+        assert [worker.poll() for worker in workers] == [None] * 5
+
+
+SERVICE = "0::/system.slice/images.service"
+SESSION = "0::/user.slice/user-1000.slice/session-2.scope"
+SLURM = "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0"
+SLURM_1 = "12:cpuset:/slurm/uid_1000/job_7\n4:memory:/slurm/uid_1000/job_7/step_0/task_0\n0::/slurmd"
+DOCKER_1 = "5:cpu,cpuacct:/docker/4f2a\n4:memory:/docker/4f2a"
+KUBERNETES_1 = "9:memory:/kubepods/burstable/pod1b/8c0d\n1:name=systemd:/kubepods/burstable/pod1b/8c0d"
+TOGETHER_1 = "7:hugetlb,memory:/batch"
+
+
 @pytest.mark.parametrize(
-    ("limit", "kept"), [(200 * MB, False), (1024 * MB, True), ("max", True), (9223372036854771712, True)]
+    ("groups", "file"),
+    [
+        (SERVICE, "system.slice/images.service/memory.max"),
+        (SERVICE, "system.slice/images.service/memory.high"),
+        (SERVICE, "system.slice/memory.max"),
+        (f"{SERVICE} (deleted)", "system.slice/memory.max"),
+        (SESSION, "user.slice/user-1000.slice/memory.max"),
+        (SLURM, "system.slice/slurmstepd.scope/job_7/memory.max"),
+        (SLURM_1, "memory/slurm/uid_1000/job_7/memory.limit_in_bytes"),
+        (SLURM_1, "memory/slurm/uid_1000/job_7/step_0/task_0/memory.limit_in_bytes"),
+        (DOCKER_1, "memory/memory.limit_in_bytes"),
+        (KUBERNETES_1, "memory/memory.limit_in_bytes"),
+        (TOGETHER_1, "memory/batch/memory.limit_in_bytes"),
+        ("0::/", "memory.max"),
+        ("0::/../other", "memory.max"),
+    ],
 )
-def test_so_does_a_container_by_its_limit(program: Path, file: str, limit: object, *, kept: bool) -> None:
-    assert (run_in_group(file, str(limit), program) < 10) is kept
+def test_a_limit_of_the_group_or_one_above_it_is_found(program: Path, groups: str, file: str) -> None:
+    assert run_in_group(groups, file, 1024 * MB, program) > MOST_PAGES
+
+
+@pytest.mark.parametrize(
+    ("groups", "file", "limit"),
+    [
+        (SERVICE, "system.slice/images.service/memory.max", "max"),
+        (SERVICE, "system.slice/other.service/memory.max", 1024 * MB),
+        (SERVICE, "memory/system.slice/images.service/memory.limit_in_bytes", 1024 * MB),
+        (SLURM_1, "memory/slurm/uid_1000/job_8/memory.limit_in_bytes", 1024 * MB),
+        (SLURM_1, "memory/slurm/uid_1000/job_7/memory.limit_in_bytes", NO_LIMIT_1),
+        ("0::/", "memory.max", 1 << 50),  # more than the machine has
+        ("no line of a group", "memory.max", 1024 * MB),
+    ],
+)
+def test_no_limit_is_found_where_none_counts(program: Path, groups: str, file: str, limit: object) -> None:
+    assert run_in_group(groups, file, limit, program) < 10
 
 
 def test_sanitizers_find_nothing(tmp_path: Path) -> None:

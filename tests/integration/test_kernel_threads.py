@@ -1,8 +1,11 @@
-"""ThreadSanitizer, over the kernels and arrays: threads with images of their own, and with shared ones.
+"""Kernels in several threads: races, by ThreadSanitizer, with own and with shared images; and who waits for the GIL.
+
+Each operation has threads too, and splits pictures of any size.
 
 What only clang compiles is left out: the compiler that brings the sanitizer is GCC.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,11 +18,13 @@ from support.machine.needs import require_system
 
 from fastinstall.elf.cpu import rank
 from fastinstall.observe.cpu import observe_cpu
+from fastinstall.proof.runs import ProofStack
 
 pytestmark = pytest.mark.slow
+SCRIPTS = Path(__file__).parents[1] / "support/build"
 SANITIZE = "-fsanitize=thread"
 FOUND = 66
-RACE = (r"(\n +)(copy_margin\()", r"\1static int calls;\1calls++;\1\2")
+RACE = (r"(\n +)(fi_copy_margin\()", r"\1static int calls;\1calls++;\1\2")
 """Behind the release of the GIL."""
 
 
@@ -39,18 +44,18 @@ def find_runtime() -> Path:
 
 
 def run_threads(build: KernelsBuild, name: str, source: Path) -> subprocess.CompletedProcess[str]:
-    stack = build.stack(name, source, flags=("-O1", "-g", SANITIZE), linker=(SANITIZE,))
+    stack = build.stack(name, source, flags=("-O1", "-g", "-DFI_SHARE_BYTES=1", SANITIZE), linker=(SANITIZE,))
     variables = {
         **os.environ,
         **stack.variables,
         "PYTHONPATH": str(stack.tree),
         "FASTINSTALL_GUARD": "0",
+        "FASTINSTALL_THREADS": "3",
         "LD_PRELOAD": str(find_runtime()),
         "TSAN_OPTIONS": f"exitcode={FOUND}",
     }
     setarch = shutil.which("setarch")  # where addresses are randomised by more bits than the sanitizer knows
-    script = Path(__file__).parents[1] / "support/build/many_threads.py"
-    argv = (*([setarch, "-R"] if setarch else ()), stack.python, script)
+    argv = (*([setarch, "-R"] if setarch else ()), stack.python, SCRIPTS / "many_threads.py")
     return subprocess.run(argv, env=variables, check=False, capture_output=True, text=True, timeout=300)
 
 
@@ -72,3 +77,19 @@ def test_a_race_is_found(build: KernelsBuild) -> None:
     assert done.returncode == FOUND
     assert "data race" in done.stderr
     assert "in ImagingFilter" in done.stderr
+
+
+def who_runs_meanwhile(stack: ProofStack) -> dict[str, bool]:
+    """Return for each operation whether another thread ran."""
+    variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
+    argv = (stack.python, SCRIPTS / "runs_meanwhile.py")
+    done = subprocess.run(argv, env=variables, check=True, capture_output=True, text=True, timeout=300)
+    released: dict[str, bool] = json.loads(done.stdout)
+    return released
+
+
+def test_other_threads_run_while_large_pictures_are_combined(build: KernelsBuild) -> None:
+    ours = who_runs_meanwhile(build.stack("meanwhile", build.build_tree.source))
+    stock = who_runs_meanwhile(build.reference)
+    assert [name for name, released in ours.items() if not released] == []
+    assert [name for name, released in stock.items() if not released] == ["blend", "add", "multiply"]

@@ -18,7 +18,7 @@ from fastinstall.observe.environments import locate
 from fastinstall.observe.gpu import ask_nvml
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.session import open_session
-from fastinstall.plan.plan import compute_facts_digest
+from fastinstall.setup.plan import compute_facts_digest
 
 SEEN = Gpu(found_by=GpuSource.PROC, driver="550.54.15", nodes=True, devices=(GpuDevice(name="NVIDIA A40"),))
 ERRORS = """\

@@ -15,7 +15,7 @@ from fastinstall.model.facts import EnvironmentKind, Facts, GuardState
 from fastinstall.observe.environments import locate
 from fastinstall.observe.observation import ObservationRequest, facts_of
 from fastinstall.observe.session import open_session
-from fastinstall.plan.plan import compute_facts_digest
+from fastinstall.setup.plan import compute_facts_digest
 
 TOOL = Path("/opt/fastinstall")
 Damage = Callable[[Path], object]

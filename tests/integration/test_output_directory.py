@@ -17,7 +17,7 @@ from support.sandbox import UNREACHABLE
 
 from fastinstall.conda.channel import publish_packages
 from fastinstall.conda.package import write_archive
-from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError
+from fastinstall.core.errors import EnvironmentDamagedError, FailedError, FastinstallError, RefusedError
 from fastinstall.core.files import sha256
 from fastinstall.model.conda import CondaPackage
 from fastinstall.observe.session import Session, open_session
@@ -97,6 +97,35 @@ def _failure(directory: Path, publish: Publish, fault: Fault) -> FastinstallErro
         except FastinstallError as error:
             return error
     return None
+
+
+@pytest.mark.parametrize("place", ["simple", "simple/pillow", "linux-64", "noarch"])
+@pytest.mark.parametrize("target", ["elsewhere", "missing"])
+def test_a_link_in_the_directory_is_refused(session: Session, tmp_path: Path, place: str, target: str) -> None:
+    (tmp_path / "made").mkdir()
+    wheel = make_wheel(tmp_path / "made", "1.0")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/kept").touch()
+    link = tmp_path / "out" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / target)
+    before = picture(tmp_path)
+    publish_index, publish_conda = partial(publish_wheel, session, wheel, sha256(wheel)), partial(_publish_conda, "1.0")
+    publish: Publish = publish_index if place.startswith("simple") else publish_conda
+    with pytest.raises(RefusedError, match=f"{link}: is a link to {tmp_path / target}") as caught:
+        publish(tmp_path / "out")
+    assert f"rm {link}" in (caught.value.hint or "")
+    changed = {path for path, state in picture(tmp_path).items() if before.get(path) != state}
+    assert not {path for path in changed if str(path).startswith(("out", "elsewhere", "missing"))}
+
+
+def test_a_directory_that_is_a_link_itself_is_written(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    wheel = make_wheel(tmp_path / "made", "1.0")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "elsewhere")
+    publish_wheel(session, wheel, sha256(wheel), tmp_path / "out")
+    assert (tmp_path / "elsewhere" / wheel.name).is_file()
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT])

@@ -247,7 +247,7 @@ def test_another_version_renews_the_pin_and_undoing_it_brings_the_earlier_one_ba
     receipt = store.read_receipt()
     assert receipt is not None
     later = PipPin(prefix=ready.prefix, requirement="pillow==14.0.0+simd.v3", wheel=pillow(tmp_path, "14.0.0+simd.v3"))
-    with begin(store, {"summary": "a test"}, site_packages=ready.site, stamp=make_stamp()) as transaction:
+    with begin(store, {"verb": "setup"}, site_packages=ready.site, stamp=make_stamp()) as transaction:
         write_pip_pin(later, transaction)
         transaction.commit(replace(receipt, version="14.0.0+simd.v3"))
     (state,) = observe_pins(ready.prefix)

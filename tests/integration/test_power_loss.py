@@ -75,7 +75,7 @@ def change(store: JournalStore) -> None:
 
 def retire(store: JournalStore) -> None:
     """The receipt goes."""
-    with begin(store, {"summary": "remove"}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
+    with begin(store, {"verb": "guard remove"}, site_packages=store.prefix / SITE, stamp=SECOND) as transaction:
         transaction.retire(SECOND.at)
 
 
@@ -185,7 +185,7 @@ def test_a_link_whose_time_was_lost_comes_back_once_even_if_recovery_dies(scener
     def cut(step: int) -> bool:
         store = make_conda_environment(scenery / str(next(numbers)) / "env")
         abandon_engine(store)
-        for copy in store.root.glob("tx/*/aside/stretch-0/copies/*"):
+        for copy in store.root.glob("tx/*/aside/external-change-0/copies/*"):
             if copy.is_symlink():
                 os.utime(copy, ns=(0, 0), follow_symlinks=False)
         died = dies_at(step, lambda: recover(store))

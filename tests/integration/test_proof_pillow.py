@@ -26,6 +26,7 @@ DEFECTS = (
     "gaussian-blur/RGB/1x1/0.5",
     "box-blur/RGB/17x13/3:0",
     "gaussian-blur/RGBA/17x13/0:3",
+    "resize/RGBA/70x40/lanczos,20x30,nan:0:70:40",
 )
 SOUND = ("filter-3x3/RGB/17x13/smooth,,0", "box-blur/RGB/17x13/3", "resize/L/17x13/lanczos,3x2", "convert/RGB/17x13/L")
 
@@ -67,7 +68,8 @@ def proof(stacks: Stacks) -> Proof:
 
 def test_the_defects_of_pillow_simd_are_found_and_named(proof: Proof) -> None:
     assert not proof.holds
-    assert list_failed_operations(proof) == ("box-blur", "filter-3x3", "filter-5x5", "gaussian-blur", "unsharp-mask")
+    blurs, filters = ("box-blur", "gaussian-blur", "unsharp-mask"), ("filter-3x3", "filter-5x5")
+    assert list_failed_operations(proof) == tuple(sorted((*blurs, *filters, "resize")))
     details = "\n".join(_check(proof, "matrix x86-64-v3").details)
     assert "in I;16, I;16B, I;16L, I;16N" in details
     assert "the smallest: box-blur/L/1x1/0.3: differs by" in details
@@ -79,7 +81,8 @@ def test_each_of_its_defects_can_be_shown_alone(stacks: Stacks) -> None:
         for level in stacks.levels():
             found = prove_matrix(level, stacks.official, Work(cases=(*DEFECTS, *SOUND)), results, exact=False)
             assert {difference.case for difference in found} == set(DEFECTS)
-            assert min(difference.largest for difference in found) > 5
+            assert min(difference.largest for difference in found if not difference.problem) > 5
+            assert [each.operation for each in found if "dies of SIGSEGV" in each.problem] == ["resize"]
 
 
 def test_memory_that_nobody_wrote_is_read_by_its_filters_of_16_bits_only(proof: Proof) -> None:
@@ -111,7 +114,7 @@ def test_without_an_official_wheel_levels_and_memory_are_still_proven(stacks: St
     found = run_quick_proof(_trial(stacks.levels(), None))
     skipped = [check.name for check in found.checks if check.status is ProofStatus.SKIPPED]
     assert skipped == ["matrix", "decoders"]
-    assert _check(found, "survival x86-64-v3").status is ProofStatus.OK
+    assert _check(found, "survival x86-64-v3").operations == ("resize",)  # it dies of a NaN edge
     assert "filter-3x3" in _check(found, "heap x86-64-v3").operations
 
 

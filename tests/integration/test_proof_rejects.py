@@ -18,20 +18,24 @@ from support.machine.needs import require_system
 from fastinstall.elf.cpu import rank
 from fastinstall.observe.cpu import observe_cpu
 from fastinstall.proof.cases import ProofStatus
-from fastinstall.proof.matrix_cases import FEW_SIZES, matrix_cases
+from fastinstall.proof.matrix_cases import FEW_SIZES, PILLOW_13, matrix_cases
+from fastinstall.proof.quick import read_members
 from fastinstall.proof.runs import ProofStack
 from fastinstall.wheelbuild.base_wheel import BaseWheel, open_base_wheel
 from fastinstall.wheelbuild.core_placement import place_cores, plan_core_placements
 from fastinstall.wheelbuild.linking import LinkLocation
 from whole_proof.binaries import FLAGS_NAME, LEVELS_NAME, prove_binaries
 from whole_proof.compiler_warnings import prove_warnings
+from whole_proof.extensions import VARIABLE
 from whole_proof.recorded_build import CoreSteps
 from whole_proof.run import SIZES
 from whole_proof.speed import BOUND, prove_speed
 from whole_proof.variant import SanitizedVariant, compile_core
 
 PLACE = "src/libImaging"
-WIDTHS, PEAK = "vector_widths.py", "peak_of_resize.py"
+WIDTHS, PEAK, LITTLE = "vector_widths.py", "peak_of_resize.py", "little_memory.py"
+NO_SPARE_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "16384", "MALLOC_TRIM_THRESHOLD_": "0", "MALLOC_TOP_PAD_": "0"}
+"""Each large block is mapped by itself, so that a limit of the address space meets it."""
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +91,28 @@ FAULTS = {
         replacement="0",
         begins=("resize/",),
     ),
+    "an edge that is no number is taken": Fault(
+        file=f"{PLACE}/resize.h",
+        pattern=r"!\(box\[0\] <= box\[2\] && box\[1\] <= box\[3\]\)",
+        replacement="0",
+        begins=("resize/",),
+    ),
     "a box is read from its first row": Fault(
         file=f"{PLACE}/reduce.h",
-        pattern=r"box\[1\] \+ y \* yscale",
+        pattern=r"job->box\[1\] \+ y \* yscale",
         replacement="y * yscale",
+        begins=("reduce/",),
+    ),
+    "a large block is not rounded": Fault(
+        file=f"{PLACE}/reduce.h",
+        pattern=r"\+ pixels / 2\) \* multiplier",
+        replacement=") * multiplier",
+        begins=("reduce/",),
+    ),
+    "a slab of a large block is forgotten": Fault(
+        file=f"{PLACE}/reduce.h",
+        pattern=r"first \+= FI_SMALL_BLOCK",
+        replacement="first += strip->count",
         begins=("reduce/",),
     ),
     "a row is taken for the one below it": Fault(
@@ -108,12 +130,12 @@ FAULTS = {
     "the last pixels to be divided are left out": Fault(
         file=f"{PLACE}/premultiply.h",
         pattern=r"x < xsize;",
-        replacement="x <= xsize - PIXELS;",
+        replacement="x <= xsize - FI_WIDE_PIXELS;",
         begins=("resize/",),
     ),
     "a sum is added up in another order": Fault(
         file=f"{PLACE}/filter.h",
-        pattern=r"kernel->row\[end\] == kernel->row\[first\]",
+        pattern=r"taps->row\[end\] == taps->row\[first\]",
         replacement="0",
         begins=("filter-5x5/",),
     ),
@@ -125,14 +147,14 @@ FAULTS = {
     ),
     "a bias is not taken off": Fault(
         file=f"{PLACE}/filter.h",
-        pattern=r" - kernel->bias;",
+        pattern=r" - taps->bias;",
         replacement=";",
         begins=("filter-3x3/", "filter-5x5/"),
     ),
     "what is beneath opaque pixels shows": Fault(
         file=f"{PLACE}/composite.h",
-        pattern=r"CHOOSE\(opaque, above, LOAD\(Pairs, onto \+ x\)\)",
-        replacement="above | LOAD(Pairs, onto + x)",
+        pattern=r"FI_SELECT\(opaque, above, FI_LOAD\(fi_wide_u32, onto \+ x\)\)",
+        replacement="above | FI_LOAD(fi_wide_u32, onto + x)",
         begins=("alpha-composite/",),
     ),
     "a reciprocal is too small": Fault(
@@ -147,11 +169,41 @@ FAULTS = {
         replacement="window[rank - 1]",
         begins=("median/",),
     ),
+    "a run of columns ends too early": Fault(
+        file=f"{PLACE}/rank-filter.h",
+        pattern=r"x \+ size - run",
+        replacement="x + size - run - 1",
+        begins=("smallest/", "largest/"),
+    ),
+    "the middle of two lists begins too early": Fault(
+        file=f"{PLACE}/rank-filter.h",
+        pattern=r"lists \+ 6 \+ 7",
+        replacement="lists + 6 + 6",
+        begins=("median/",),
+    ),
+    "a column is sorted but for one pixel": Fault(
+        file=f"{PLACE}/rank-filter.h",
+        pattern=r"fi_sort_lanes\(column, 3\)",
+        replacement="fi_sort_lanes(column, 2)",
+        begins=("median/",),
+    ),
+    "a band is taken for the first": Fault(
+        file=f"{PLACE}/split.h",
+        pattern=r"&fours\[byte\]",
+        replacement="&fours[0]",
+        begins=("getchannel/",),
+    ),
     "a margin begins a row too late": Fault(
         file=f"{PLACE}/expand.h",
-        pattern=r"smaller\(y - margin,",
-        replacement="smaller(y,",
+        pattern=r"fi_min\(y - margin,",
+        replacement="fi_min(y,",
         begins=("median/",),
+    ),
+    "a product with more than 16 bits is cut": Fault(
+        file=f"{PLACE}/unsharp.h",
+        pattern=r"product \|=",
+        replacement="product &= product |",
+        begins=("unsharp-mask/",),
     ),
     "a mask sharpens what does not differ enough": Fault(
         file=f"{PLACE}/unsharp.h",
@@ -165,15 +217,117 @@ FAULTS = {
         replacement="first + 2 - taps / 2 + j",
         begins=("rotate/", "transform/"),
     ),
+    "a scaled row of 16 bits begins a pixel too late": Fault(
+        file=f"{PLACE}/transform.h",
+        pattern=r"x - x0, 0, a\)",
+        replacement="x - x0 + 1, 0, a)",
+        begins=("resize/", "transform/"),
+    ),
     "the half that rounds a composite is lost": Fault(
         file=f"{PLACE}/composite.h",
         pattern=r"0x40004000",
         replacement="0x40000000",
         begins=("alpha-composite/",),
     ),
+    "a row of a file is saved twice": Fault(
+        file=f"{PLACE}/jpeg-save.h",
+        pattern=r"state->y \+ i\)",
+        replacement="state->y + i / 2)",
+        begins=("encode-jpeg/",),
+    ),
+    "a piece of a file overwrites the one before it": Fault(
+        file="src/whole-bytes.h",
+        pattern=r"bytes \+ size, piece",
+        replacement="bytes, piece",
+        begins=("encode-jpeg/",),
+    ),
+    "a rule leaves out its last byte": Fault(
+        file=f"{PLACE}/point.h",
+        pattern=r"x <= last",
+        replacement="x < last",
+        begins=("point/",),
+    ),
+    "every band has the first one's table": Fault(
+        file=f"{PLACE}/point.h",
+        pattern=r"tables \+ 256 \* band_of\[byte\];",
+        replacement="tables;",
+        begins=("point/",),
+    ),
+    "two sixths of the circle are confused": Fault(
+        file=f"{PLACE}/hsv.h",
+        pattern=r"is_g \| least_r,",
+        replacement="is_g,",
+        begins=("convert/",),
+    ),
+    "a negative product is rounded to the nearest": Fault(
+        file=f"{PLACE}/ycbcr.h",
+        pattern=r"fi_ycbcr_nearer\((fi_ycbcr_scale\(r[^)]*\))\)",
+        replacement=r"\1",
+        begins=("convert/",),
+    ),
+    "what lies beyond both pictures is not clipped": Fault(
+        file=f"{PLACE}/blend.h",
+        pattern=r"FI_MIN\(FI_MAX\(sum, zero\), zero \+ 255\)",
+        replacement="sum",
+        begins=("blend/",),
+    ),
+    "words blend what only floats can": Fault(
+        file=f"{PLACE}/blend.h",
+        pattern=r"memcmp\(floats, words, 256\) != 0",
+        replacement="0",
+        begins=("blend/",),
+    ),
+    "a product of bytes is divided by 256": Fault(
+        file=f"{PLACE}/chops.h",
+        pattern=r"\(product \+ 1 \+ \(product >> 8\)\) >> 8",
+        replacement="product >> 8",
+        begins=("chops/",),
+    ),
+    "a mask is half as strong on odd bytes": Fault(
+        file=f"{PLACE}/masks.h",
+        pattern=r"\(from >> 8\) \* \(share >> 8\)",
+        replacement="(from >> 8) * (share >> 9)",
+        begins=("paste/", "composite/"),
+    ),
+    "a transparent pixel keeps its colour under ink": Fault(
+        file=f"{PLACE}/fill-mask.h",
+        pattern=r"1, binary, 1\}",
+        replacement="1, binary, 0}",
+        begins=("paste/",),
+    ),
+    "vectors have no largest value": Fault(
+        file=f"{PLACE}/extrema.h",
+        pattern=r"high = FI_MAX\(high, values\);",
+        replacement="",
+        begins=("getextrema/",),
+    ),
+    "a pair of pixels counts its smaller byte twice": Fault(
+        file=f"{PLACE}/histogram.h",
+        pattern=r"sums\[smaller \+ difference\]",
+        replacement="sums[smaller + 0 * difference]",
+        begins=("histogram/",),
+    ),
+    "a counter of a byte overflows unseen": Fault(
+        file=f"{PLACE}/histogram.h",
+        pattern=r"(\(pair & 255\) \+ \(pair >> 8\)\]) \+= 256",
+        replacement=r"\1 += 0",
+        begins=("histogram/",),
+    ),
+    "colours come as they appeared": Fault(
+        file=f"{PLACE}/colours.h",
+        pattern=r"ordered\[ranks\[places\[i\] / 64\] \+ __builtin_popcountll\(lower\)\]",
+        replacement="ordered[i + 0 * lower]",
+        begins=("getcolors/",),
+    ),
+    "a colour has what another one of its place had": Fault(
+        file=f"{PLACE}/median-cut.h",
+        pattern=r"\*place && known >> 8 == colour",
+        replacement="*place",
+        begins=("quantize/", "convert-to-palette/"),
+    ),
     "split returns what it has not": Fault(
         file=f"{PLACE}/split.h",
-        pattern=r"return TELLS_BANDS \? imIn->bands : 0;",
+        pattern=r"return FI_RETURNS_BANDS \? imIn->bands : 0;",
         replacement="return imIn->bands;",
         begins=("split/",),
     ),
@@ -185,18 +339,27 @@ def test_an_injected_fault_is_refused(name: str, build: KernelsBuild) -> None:
     fault = FAULTS[name]
     directory = name.replace(" ", "-").replace("'", "")
     source = build.changed(directory, fault.file, fault.pattern, fault.replacement)
-    chosen = cases(*fault.begins, modes=("RGB", "RGBA", "LA"), sizes=SIZES)
+    chosen = cases(*fault.begins, modes=("L", "RGB", "RGBA", "LA", "I;16"), sizes=SIZES)
     found = build.differences(build.stack(f"{directory}-run", source), chosen)
     assert found
     assert {f"{each.operation}/" for each in found} <= set(fault.begins)
 
 
-def run(stack: ProofStack, script: str, width: str = "") -> list[str]:
-    """Return the lines that a script prints, with vectors of at most so many bytes where the CPU has VNNI."""
+RETRY = {
+    "reduce": (r"return job\.out;", "return job.out ? job.out : ImagingReduce__source(imIn, xscale, yscale, box);"),
+    "filter": (
+        r"(if \(!out\) \{[^}]*)return NULL;",
+        r"\1return ImagingFilter__source(im, xsize, ysize, kernel, offset);",
+    ),
+}
+"""What calls Pillow's own function although Python's error is set."""
+
+
+def run(stack: ProofStack, script: str, **more: str) -> list[str]:
+    """Return the lines that a script prints, with more variables in its environment."""
     variables = {**os.environ, **stack.variables, "PYTHONPATH": str(stack.tree), "FASTINSTALL_GUARD": "0"}
-    widths = {"FASTINSTALL_VNNI": width} if width else {}
     argv = [stack.python, Path(__file__).parents[1] / "support/build" / script]
-    done = subprocess.run(argv, env=variables | widths, check=True, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(argv, env=variables | more, check=True, capture_output=True, text=True, timeout=300)
     return done.stdout.splitlines()
 
 
@@ -206,9 +369,41 @@ def official(build: KernelsBuild) -> list[str]:
     return run(build.reference, WIDTHS)
 
 
-@pytest.mark.parametrize("width", ["64", "32", "0"])
-def test_each_width_of_vectors_gives_pillow_s_pixels(width: str, build: KernelsBuild, official: list[str]) -> None:
-    assert run(build.stack(f"width-{width}", build.build_tree.source), WIDTHS, width) == official
+@pytest.mark.parametrize("extensions", ["avx512vnni", "avx512", "avxvnni", "none"])
+def test_each_width_of_vectors_gives_pillow_s_pixels(extensions: str, build: KernelsBuild, official: list[str]) -> None:
+    stack = build.stack(f"with-{extensions}", build.build_tree.source)
+    assert run(stack, WIDTHS, **{VARIABLE: extensions}) == official
+
+
+def test_every_colour_becomes_the_hue_or_chroma_that_pillow_gives(build: KernelsBuild) -> None:
+    ours = build.stack("colours", build.build_tree.source)
+    assert run(ours, "every_colour.py") == run(build.reference, "every_colour.py")
+
+
+def test_little_memory_ends_in_a_picture_or_memory_error(build: KernelsBuild) -> None:
+    ours = build.stack("little", build.build_tree.source)
+    assert run(ours, LITTLE, **NO_SPARE_MEMORY) == ["MemoryError", "picture"]
+
+
+@pytest.mark.parametrize(("file", "operation"), [("reduce", "reduce"), ("filter", "filter")])
+def test_a_result_after_an_error_shows(file: str, operation: str, build: KernelsBuild) -> None:
+    source = build.changed(f"late-{file}", f"{PLACE}/{file}.h", *RETRY[file])
+    endings = run(build.stack(f"late-{file}-run", source), LITTLE, **NO_SPARE_MEMORY, TRIED=operation)
+    assert [each for each in endings if each.startswith(f"SystemError: {operation}/")]
+
+
+def test_the_members_of_the_enumerations_are_pillow_s(build: KernelsBuild) -> None:
+    assert read_members(build.reference) == PILLOW_13
+
+
+def test_features_and_versions_are_the_official_ones_but_for_our_zlib(build: KernelsBuild) -> None:
+    ours, official = (
+        run(stack, "features.py") for stack in (build.stack("named", build.build_tree.source), build.reference)
+    )
+    assert "libjpeg_turbo: True 3.2.0" in ours
+    differing = [line for line in ours if line not in official]
+    assert (len(ours), [line.partition(":")[0] for line in differing]) == (len(official), ["zlib"])
+    assert differing[0].endswith(".zlib-ng")  # linked into the core; the official wheel reports the machine's
 
 
 def test_a_resize_to_one_row_needs_no_more_memory_than_pillow_s(build: KernelsBuild) -> None:
@@ -219,9 +414,9 @@ def test_a_resize_to_one_row_needs_no_more_memory_than_pillow_s(build: KernelsBu
 @pytest.mark.parametrize(
     ("pattern", "replacement"),
     [
-        (r"made % job->ring", "made % job->step"),
+        (r"made % job->ring", "made % job->strip"),
         (r"from = 0, bytes = ", "from = job->block, bytes = "),
-        (r"\(behind & weights->mask\) \* SIDE", "(behind & weights->mask / 2) * SIDE"),
+        (r"\(behind & weights->mask\) \* FI_SIDE", "(behind & weights->mask / 2) * FI_SIDE"),
     ],
     ids=["one strip in the ring", "columns of the first block", "half a window of columns"],
 )
@@ -229,11 +424,11 @@ def test_a_fault_of_strips_or_windows_shows(
     pattern: str, replacement: str, build: KernelsBuild, official: list[str], tmp_path: Path
 ) -> None:
     source = build.changed(tmp_path.name, f"{PLACE}/groups.h", pattern, replacement)
-    assert run(build.stack(f"{tmp_path.name}-run", source), WIDTHS, "0") != official
+    assert run(build.stack(f"{tmp_path.name}-run", source), WIDTHS, **{VARIABLE: "none"}) != official
 
 
 def test_a_loop_that_runs_too_far_is_refused_by_the_sanitizers(build: KernelsBuild) -> None:
-    source = build.changed("too-far", f"{PLACE}/split.h", r"x <= width - LANES;", "x < width;")
+    source = build.changed("too-far", f"{PLACE}/split.h", r"x <= width - FI_NARROW;", "x < width;")
     found = build.sanitized_faults("too-far-run", source, cases("split/", modes=("LA", "RGB"), sizes=((5, 4), (1, 9))))
     assert {each.operation for each in found} == {"split"}
 

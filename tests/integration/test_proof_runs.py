@@ -27,7 +27,7 @@ def perform(name):
     operation, mode, size, parameters = name.split("/")
     width, height = map(int, size.split("x"))
     if operation == "raise":
-        raise {"ValueError": ValueError, "OSError": OSError}[parameters]("no")
+        raise {"ValueError": ValueError, "OSError": OSError}[parameters](f"no {object()}")
     if operation == "die":
         os.kill(os.getpid(), getattr(signal, parameters))
     if operation == "hang":
@@ -68,7 +68,7 @@ def test_a_case_that_dies_or_hangs_is_told_and_the_others_go_on(tmp_path: Path, 
     found = run_cases(stack(tmp_path, 7), Work(cases=cases, operations=operations, seconds=1.0))
     assert found["die/L/1x1/SIGSEGV"] == "dies of SIGSEGV"
     assert found["hang/L/1x1/"].endswith("within 1 s")
-    assert found["raise/L/1x1/OSError"] == "raises OSError"
+    assert found["raise/L/1x1/OSError"] == "raises OSError: no <object object at 0x>"
     assert len({found["fill/L/2x2/"], found["fill/L/3x3/"]}) == 2
 
 

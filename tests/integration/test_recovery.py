@@ -1,46 +1,40 @@
 """What a dead run left is told by those who look, and brought to its end by those who change anything."""
 
-import json
-import venv
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from support.journal.environments import (
     FIRST,
+    SITE,
     dies_at,
     make_environment,
     open_transaction,
     picture,
-    receipt_of,
     set_up,
     steps_of,
     swap_moves,
     swift_directory,
     write_tree,
 )
-from support.sandbox import Sandbox
 from support.suite import extent
 from support.suite.golden import Golden
 
-from fastinstall.apply.late_interrupts import report_late_interruptions
-from fastinstall.apply.recovery import (
-    describe_interruptions,
-    find_pin_left_behind,
-    lock_recovered_environment,
-    recover_environment,
-)
-from fastinstall.core.errors import ExitCode, InterruptedAfterCompletion, RefusedError
+from fastinstall.core.errors import DocumentError, InterruptedAfterCompletion, RefusedError
 from fastinstall.core.events import Event, Noted
 from fastinstall.core.lock import lock_environment
-from fastinstall.journal.layout import JOURNAL, PROJECT
+from fastinstall.journal.layout import JOURNAL, TRANSACTIONS
 from fastinstall.journal.rollback import rollback
+from fastinstall.journal.snapshot import read_environment_history
 from fastinstall.journal.store import JournalStore
 from fastinstall.model.facts import Environment, EnvironmentKind
 from fastinstall.observe.session import Session, open_session
-from fastinstall.pins.earlier_pins import find_noted_project
-from fastinstall.pins.recognition import project_of
+from fastinstall.setup.late_interrupts import report_late_interruptions
+from fastinstall.setup.recovery import (
+    describe_interruptions,
+    lock_recovered_environment,
+    recover_environment,
+)
 
 STRIDE = 1 if extent.every_row else 7
 """Of the changes of the disk, which ones die; every one where all rows are asked for."""
@@ -171,67 +165,64 @@ def _interrupted_before_its_commit(store: JournalStore) -> None:
         raise KeyboardInterrupt
 
 
-def _cloned(directory: Path, *, name: str, stage: str = "pinning") -> Path:
-    """A repository that brings an unfinished pin: of a link to somebody's file, or of its own manifest."""
-    project = directory / "cloned"
-    write_tree(directory, {".bashrc": "theirs\n", "pyproject.toml": "theirs\n"})
-    write_tree(project, {"pyproject.toml": "[project]\nname = 'x'\n[tool.uv]\n"})
-    if name == ".bashrc":
-        (project / name).symlink_to("../.bashrc")
-    entry = {
-        "name": name,
-        "before": sha256((project / name).read_bytes()).hexdigest(),
-        "after": sha256(b"x").hexdigest(),
-    }
-    record = {
-        "schema": "fastinstall.project-pin/1",
-        "stage": stage,
-        "at": FIRST.at,
-        "tool_version": "0.1.0",
-        "prefix": ".venv",
-        "manager": "uv",
-        "requirement": "pillow==1",
-        "payload": {},
-        "files": [entry],
-        "additions": [],
-        "pieces": [],
-    }
-    write_tree(project, {f".fastinstall/staged/{name}": "x", ".fastinstall/pin.json": json.dumps(record)})
-    return project
+def _bring_back(scene: Scene, *, work: str = f"{TRANSACTIONS}/{FIRST.id}") -> Path:
+    """As `compileall` does that outlives its parent: it makes the directories on the way to bytecode again."""
+    directory = scene.store.prefix / work
+    write_tree(directory, {"stage/PIL/__pycache__/Image.cpython-311.pyc": "", "stage/__pycache__/a.pyc.140231": ""})
+    return directory
 
 
-@pytest.mark.parametrize("name", [".bashrc", "pyproject.toml"])
-def test_no_verb_changes_what_a_cloned_repository_brings(sandbox: Sandbox, name: str) -> None:
-    project = _cloned(sandbox.root / "work", name=name)
-    venv.create(project / ".venv")
-    before = picture(sandbox.root / "work", times=False)
-    verbs = (
-        ("rollback", "--yes"),
-        ("guard", "install", "--yes"),
-        ("guard", "remove", "--yes"),
-        ("guard", "remove", "--yes", "--project", project),
-        ("guard", "pin", "--project", project),
-        ("doctor", "--fix", "--yes", "way-back"),
-    )
-    for verb in verbs:
-        done = sandbox.cli(*verb, "--prefix", project / ".venv")
-        assert done.exit_code in (ExitCode.OK, ExitCode.USAGE, ExitCode.REFUSED), done.text
-        assert picture(sandbox.root / "work", times=False) == before, verb
-        assert "theirs" not in done.stdout
+def test_a_directory_that_an_orphan_made_again_is_removed_with_a_word(scenery: Path) -> None:
+    scene = Scene(scenery)
+    before = scene.looks()
+    directory = _bring_back(scene)
+    (sentence,) = describe_interruptions(scene.environment)
+    assert FIRST.at in sentence
+    assert JournalStore(scene.store.prefix).unreadable() == ()
+    assert read_environment_history(scene.store.prefix, sized=False).unreadable == ()
+    assert recover_environment(scene.session, scene.environment)
+    assert len(scene.heard) == 1
+    assert not directory.exists()
+    assert scene.looks() == before
+    assert not recover_environment(scene.session, scene.environment)
 
 
-@pytest.mark.parametrize("stage", ["pinning", "unpinning", "pinned"])
-def test_a_note_in_an_environment_makes_nobody_write_in_another_project(tmp_path: Path, stage: str) -> None:
-    scene = Scene(tmp_path / "one")
-    victim = _cloned(tmp_path / "theirs", name="pyproject.toml", stage=stage)
-    with open_transaction(scene.store) as transaction:
-        transaction.perform(swap_moves())
-        transaction.add(PROJECT, f"{victim}\n")
-        transaction.commit(receipt_of(FIRST))
-    before = picture(victim)
-    assert project_of(scene.store.prefix) is None
-    recover_environment(scene.session, scene.environment)
-    noted = find_noted_project(scene.store.prefix)
-    rollback(scene.store)
-    assert tuple(find_pin_left_behind(scene.store, noted)) == ()
-    assert picture(victim) == before
+def test_an_orphans_directory_stops_no_rollback(scenery: Path) -> None:
+    scene = Scene(scenery)
+    before = scene.looks()
+    set_up(scene.store)
+    (scene.store.transactions_directory / "20261121T101500Z-0000aa").mkdir()
+    _bring_back(scene, work=f"{TRANSACTIONS}/20261121T101500Z-0000ab")
+    with lock_recovered_environment(scene.session, scene.environment) as locked:
+        rollback(locked.store)
+    assert scene.looks() == before
+
+
+def test_an_orphans_directory_beside_packages_is_removed(scenery: Path) -> None:
+    scene = Scene(scenery)
+    before = scene.looks()
+    _bring_back(scene, work=f"{SITE}/.fastinstall-{FIRST.id}")
+    with lock_recovered_environment(scene.session, scene.environment):
+        pass
+    assert scene.looks() == before
+
+
+@pytest.mark.parametrize("kept", ["aside/PIL/__init__.py", "stage/PIL/_imaging.so", "plan.json"])
+def test_a_transaction_that_lost_its_journal_stays(scenery: Path, kept: str) -> None:
+    scene = Scene(scenery)
+    directory = _bring_back(scene)
+    write_tree(directory, {kept: "somebody's"})
+    before = scene.looks()
+    assert describe_interruptions(scene.environment) == ()
+    assert not recover_environment(scene.session, scene.environment)
+    with pytest.raises(DocumentError), lock_recovered_environment(scene.session, scene.environment):
+        JournalStore(scene.store.prefix).read(FIRST.id)
+    assert scene.looks() == before
+
+
+def test_a_link_in_an_orphans_directory_is_not_followed(scenery: Path) -> None:
+    scene = Scene(scenery)
+    (scenery / "mine").mkdir()
+    (_bring_back(scene) / "stage/link").symlink_to(scenery / "mine")
+    assert not recover_environment(scene.session, scene.environment)
+    assert (scenery / "mine").is_dir()

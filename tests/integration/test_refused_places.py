@@ -1,8 +1,10 @@
 """The cache, the home and the environment on disks that refuse: full, noexec, read-only; each is told as it is."""
 
+import hashlib
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.environments.interpreters import running
@@ -12,7 +14,10 @@ from support.sandbox import STOCK, UNREACHABLE, Result, Sandbox, run
 
 from fastinstall.core.errors import ExitCode, FailedError, RefusedError
 from fastinstall.core.refused_writes import refuse_noexec
-from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.index.downloads import store_download
+from fastinstall.model.artefact import Artefact
+from fastinstall.setup.steps.create_environment import CreateEnvironment
+from fastinstall.setup.steps.private_headers import PrivateHeaders
 
 ROOT = Path(__file__).parents[2]
 _READ_ONLY, _NOEXEC = 1, 8
@@ -58,6 +63,32 @@ def test_a_full_cache_is_named_with_the_variable_that_moves_it(built: Sandbox) -
     in_own_mounts(scenario)
 
 
+def test_headers_that_find_no_room_are_not_called_unreachable(tmp_path: Path) -> None:
+    """A machine that has the libraries' headers never fetches them, so the step is asked directly."""
+    content = bytes(2 << 20)
+    package = Artefact(
+        name="libx-dev", version="1", filename="x.deb", url="", sha256=hashlib.sha256(content).hexdigest()
+    )
+
+    def write(path: Path) -> None:
+        path.write_bytes(content)
+
+    def fetch(artefact: Artefact, cache: Path, _: object) -> Path:
+        return store_download(cache, artefact, write)
+
+    def scenario() -> None:
+        disk = _mounted(tmp_path / "disk", "size=1m")
+        step = PrivateHeaders(packages=("libx-dev",), libraries=("tiff",), artefacts=(package,), reason="")
+        context = SimpleNamespace(cache=disk, index=SimpleNamespace(fetch=fetch), emit=repr)
+        with pytest.raises(FailedError) as caught:
+            step.fetch_packages(context)  # type: ignore[arg-type]  # the three parts that are used
+        assert "No space left on device" in caught.value.message
+        assert "cannot be fetched" not in caught.value.message
+        assert f"df -h {disk}" in (caught.value.hint or "")
+
+    in_own_mounts(scenario)
+
+
 def test_an_environment_that_finds_no_room_is_not_a_matter_of_packages(tmp_path: Path) -> None:
     def scenario() -> None:
         disk = _mounted(tmp_path / "disk", "size=1m")
@@ -75,10 +106,12 @@ def test_an_environment_that_finds_no_room_is_not_a_matter_of_packages(tmp_path:
     in_own_mounts(scenario)
 
 
-def test_a_cache_that_nothing_can_be_run_from_is_refused_before_anything_is_fetched(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("verb", [("setup", "--yes"), ("plan",), ("build", "--output", "wheels")])
+def test_the_plan_refuses_a_noexec_cache(verb: tuple[str, ...], sandbox: Sandbox) -> None:
     def scenario() -> None:
         disk = _mounted(sandbox.root / "disk", flags=_NOEXEC)
-        told = _set_up(sandbox, "--new-env", sandbox.root / "new", FASTINSTALL_CACHE_DIR=str(disk / "cache"))
+        target = ("--python", sys.executable) if verb[0] == "build" else ("--new-env", sandbox.root / "new")
+        told = sandbox.cli(*verb, *STOCK, *target, env={"FASTINSTALL_CACHE_DIR": str(disk / "cache")})
         assert told.exit_code == ExitCode.REFUSED, told.text
         assert f"{disk / 'cache'}: mounted noexec" in told.stderr
         assert "XDG_CACHE_HOME=DIR" in told.stderr
@@ -88,12 +121,16 @@ def test_a_cache_that_nothing_can_be_run_from_is_refused_before_anything_is_fetc
     in_own_mounts(scenario)
 
 
-def test_an_environment_that_nothing_can_be_run_from_is_refused(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize(("flags", "why"), [(_NOEXEC, "mounted noexec"), (_READ_ONLY, "Read-only file system")])
+@pytest.mark.parametrize("verb", [("setup", "--yes"), ("plan",)])
+def test_the_plan_refuses_an_environment_on_a_disk_that_refuses(
+    verb: tuple[str, ...], flags: int, why: str, sandbox: Sandbox
+) -> None:
     def scenario() -> None:
-        disk = _mounted(sandbox.root / "disk", flags=_NOEXEC)
-        told = _set_up(sandbox, "--new-env", disk / "new")
+        disk = _mounted(sandbox.root / "disk", flags=flags)
+        told = sandbox.cli(*verb, *STOCK, "--new-env", disk / "new")
         assert told.exit_code == ExitCode.REFUSED, told.text
-        assert f"{disk / 'new'}: mounted noexec" in told.stderr
+        assert f"{disk / 'new'}: {why}" in told.stderr
         assert f"findmnt -T {disk}" in told.stderr
         assert not any(disk.iterdir())
 
@@ -115,7 +152,7 @@ def test_a_read_only_home_is_told_with_the_variables_that_lead_elsewhere(sandbox
     def scenario() -> None:
         home = str(_mounted(sandbox.root / "disk", flags=_READ_ONLY))
         told = _set_up(sandbox, "--new-env", sandbox.root / "new", HOME=home, FASTINSTALL_CACHE_DIR=None)
-        assert told.exit_code == ExitCode.FAILED_UNCHANGED, told.text
+        assert told.exit_code == ExitCode.REFUSED, told.text
         assert f"{home}/.cache" in told.stderr
         assert f"findmnt -T {home}" in told.stderr
         assert "XDG_CACHE_HOME=DIR" in told.stderr

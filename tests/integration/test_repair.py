@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from support.environments.guarded import make_wheel
-from support.environments.interpreters import running
+from support.environments.interpreters import of_version, running
 from support.environments.real import OTHER_VERSION, Environments
 from support.environments.verdicts import alarms, examined
-from support.sandbox import UNREACHABLE, Result, Sandbox, Venv, tree_hash
+from support.sandbox import UNREACHABLE, Result, Sandbox, Venv, run, tree_hash
 
 from fastinstall.doctor.intent import InstallRequest, read_install_request
 from fastinstall.journal.store import JournalStore
@@ -25,7 +25,6 @@ from fastinstall.model.request import Request
 from fastinstall.observe.environments import NamedTarget, find_environment
 from fastinstall.observe.session import open_session
 from fastinstall.observe.stack import observe_distributions
-from fastinstall.steps.swap import Swap
 from fastinstall.verbs.repair import plan_repair
 
 pytest_plugins = ("support.environments.fixtures",)
@@ -78,12 +77,33 @@ def test_a_guard_is_renewed_alone_by_the_repair_and_by_a_setup(environments: Env
     (guard / "state").write_text("nonsense")
     fixed = _fix(sandbox, venv)
     assert (fixed.exit_code, alarms(tuple(fixed.document["findings"]))) == (0, {}), fixed.text
-    (venv.site_packages / "fastinstall_guard.start").unlink()
+    (venv.site_packages / "fastinstall_guard.pth").unlink()
     again = sandbox.cli("setup", "--yes", "--prefix", venv.prefix, env=UNREACHABLE)
     assert again.exit_code == 0, again.text
     assert "done: renew the start-up guard" in again.stdout
     assert (venv.site_packages / "PIL").stat().st_ino == pil, "PIL was not exchanged"
     assert len(JournalStore(venv.prefix).transactions()) == 3
+
+
+def test_a_python_that_changed_gets_a_build_of_the_same_version(environments: Environments) -> None:
+    """Its system got a later Python, and `venv --upgrade` makes its links anew: the receipt's wheel fits no more."""
+    later = of_version("3.12")
+    if later is None or str(running()) == "3.12":
+        pytest.skip("this machine has no second Python")
+    venv, sandbox = environments.copy("ours"), environments.sandbox
+    for link in venv.prefix.glob("bin/python*"):
+        link.unlink()
+    run((later.executable, "-m", "venv", "--upgrade", "--without-pip", venv.prefix), sandbox.variables())
+    before = JournalStore(venv.prefix).read_receipt()
+    fixed = sandbox.cli("doctor", "--fix", "--yes", "--json", "--prefix", venv.prefix)
+    assert fixed.exit_code == 0, fixed.text
+    assert alarms(tuple(fixed.document["findings"])) == {}
+    after = JournalStore(venv.prefix).read_receipt()
+    assert before is not None
+    assert after is not None
+    assert (after.version, after.levels) == (before.version, before.levels)
+    assert "-cp312-" in after.wheel
+    assert venv.run("-c", "import PIL; print(PIL.__version__)").stdout.strip() == after.stack_version
 
 
 def test_a_pil_that_is_a_link_is_put_back_though_its_files_are_ours(environments: Environments) -> None:
@@ -93,8 +113,8 @@ def test_a_pil_that_is_a_link_is_put_back_though_its_files_are_ours(environments
     (venv.site_packages / "PIL").symlink_to(elsewhere)
     session = open_session(environments.sandbox.variables(UNREACHABLE))
     planned = plan_repair(session, find_environment(session, NamedTarget(prefix=venv.prefix)), Request())
-    (swap,) = (step for step in planned.steps if isinstance(step, Swap))
-    assert "PIL" in swap.entries
+    assert planned.swap is not None
+    assert "PIL" in planned.swap.entries
 
 
 def test_other_times_of_files_are_no_damage(environments: Environments) -> None:

@@ -35,7 +35,7 @@ def test_it_is_told_before_a_build_whether_its_pool_can_start(mount: str, made: 
 
 
 PICTURES = """\
-from fastinstall.bench._stores.files import in_parallel
+from fastinstall.bench._stores._files import in_parallel
 print(*in_parallel(len, ["a", "bb"]))
 """
 

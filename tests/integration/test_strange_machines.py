@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from support.sandbox import Result, Sandbox, Venv, fastinstall, run
 
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.journal.rollback import rollback
-from fastinstall.steps.build import refuse_unusable_compiler
+from fastinstall.setup.steps.build import refuse_unusable_compiler
 
 ROOT = Path(__file__).parents[2]
 HOMELESS = {"HOME": None, "FASTINSTALL_CACHE_DIR": None}
@@ -48,12 +49,14 @@ def test_what_needs_no_cache_works_without_a_home(sandbox: Sandbox, venv: Venv, 
 
 
 def test_a_setup_without_a_home_names_the_variables_and_works_with_one(sandbox: Sandbox) -> None:
-    words = ("setup", "--yes", "--new-env", sandbox.root / "new", "--wheelhouse", sandbox.root)
-    told = cli_as(WHOM_NOBODY_KNOWS, sandbox, *words, env=HOMELESS)
-    assert told.exit_code == ExitCode.REFUSED, told.text
-    assert str(UNKNOWN) in told.stderr
-    assert "XDG_CACHE_HOME=DIR" in told.stderr
-    assert not (sandbox.root / "new").exists()
+    with tempfile.TemporaryDirectory() as place:  # pytest's directories are closed to that user
+        Path(place).chmod(0o1777)
+        words = ("setup", "--yes", "--new-env", Path(place) / "new", "--wheelhouse", sandbox.root)
+        told = cli_as(WHOM_NOBODY_KNOWS, sandbox, *words, env=HOMELESS)
+        assert told.exit_code == ExitCode.REFUSED, told.text
+        assert str(UNKNOWN) in told.stderr
+        assert "XDG_CACHE_HOME=DIR" in told.stderr
+        assert not any(Path(place).iterdir())
 
 
 def test_bootstrap_without_a_home_names_its_own_variable() -> None:

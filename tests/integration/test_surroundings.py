@@ -12,9 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from support.environments.interpreters import running
-from support.environments.site_packages import PIL_FILES, install
-from support.sandbox import Sandbox
+from support.machine.umask import umask
 
 from fastinstall.cli.console import write_lines
 from fastinstall.compilers.system import observe_compiler
@@ -22,7 +20,7 @@ from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.core.surroundings import find_program, make_private, restrict_surroundings
 from fastinstall.observe.recipes import load_recipes
-from fastinstall.steps.create_environment import CreateEnvironment
+from fastinstall.setup.steps.create_environment import CreateEnvironment
 
 EVE = 12345
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
@@ -39,9 +37,8 @@ def everybodys(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def careless() -> Iterator[None]:
-    before = os.umask(0)
-    yield
-    os.umask(before)
+    with umask(0):
+        yield
 
 
 def program(directory: Path, name: str = "cc", owner: int = -1) -> Path:
@@ -205,25 +202,6 @@ def _run(directory: Path, *words: str, **more: str) -> "subprocess.CompletedProc
     return subprocess.run(
         argv, cwd=directory, env=variables, capture_output=True, text=True, check=False, umask=0, timeout=60
     )
-
-
-POOR = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-
-
-def test_an_environment_of_any_name_is_examined_under_a_poor_locale(sandbox: Sandbox) -> None:
-    environment = sandbox.venv(running(), tool="uv", name="é ü 木", pip=False)
-    prefix = Path(environment.prefix)
-    install(environment.site_packages, "pillow", "13.0.0", PIL_FILES)
-    for words in (("doctor", "--quick"), ("doctor", "pillow-importable", "operations"), ("inspect",)):
-        result = sandbox.cli(*words, "--json", "--prefix", prefix, env=POOR)
-        assert "bug in fastinstall" not in result.stderr
-        assert result.stdout.isascii()
-        assert result.document["environment"]["prefix"] == str(prefix)
-    told = sandbox.cli("doctor", "--quick", "--prefix", prefix, env=POOR)
-    assert told.exit_code == sandbox.cli("doctor", "--quick", "--prefix", prefix).exit_code
-    assert "\\u" in told.stdout
-    (log, *_) = (sandbox.root / "home/.local/state/fastinstall/log").glob("*.log")
-    assert prefix.name in log.read_text(encoding="utf-8")
 
 
 def test_what_an_encoding_has_not_is_written_as_json_has_it() -> None:

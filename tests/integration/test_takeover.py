@@ -167,7 +167,7 @@ def test_an_installer_that_comes_before_the_moves_are_done_is_no_reason_to_yield
     assert live(store.prefix) == was
 
 
-def test_yielding_that_is_killed_at_any_step_is_brought_to_the_same_end(tmp_path: Path) -> None:
+def test_conceding_that_is_killed_at_any_step_is_brought_to_the_same_end(tmp_path: Path) -> None:
     ends = []
     with swift_directory(tmp_path) as directory:
 
@@ -191,7 +191,7 @@ def test_yielding_that_is_killed_at_any_step_is_brought_to_the_same_end(tmp_path
 
 @pytest.mark.parametrize("change", ["overrun too", "left alone"])
 def test_what_an_engine_has_changed_for_us_stays_only_where_it_was_overrun_too(tmp_path: Path, change: str) -> None:
-    """A stretch that another program has built upon is consistent in itself; half of it would not be."""
+    """An external change that another program has built upon is consistent in itself; half of it would not be."""
     store, overruns = make_conda_environment(tmp_path / "conda"), change == "overrun too"
     library, record = store.prefix / "lib/libjpeg.so", store.prefix / "conda-meta/turbo-3.0-0.json"
 
@@ -211,7 +211,7 @@ def test_what_an_engine_has_changed_for_us_stays_only_where_it_was_overrun_too(t
     with pytest.raises(RefusedError, match="its files stay"):
         set_up()
     assert (library.read_text(), record.exists()) == (("turbo 4", True) if overruns else ("IJG", False))
-    assert (store.root / "kept" / FIRST.id / "stretch-0").is_dir() is overruns
+    assert (store.root / "kept" / FIRST.id / "external-change-0").is_dir() is overruns
     recover_all(store)
 
 

@@ -15,8 +15,8 @@ FILES = {path.name for directory in ("hooks", "tests", "docs") for path in (PACK
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 RAISES = re.compile(r"^Raises:\n((?:    .*\n?|\n)*)", re.MULTILINE)
 EXCEPTION = re.compile(r"^    ([\w.]+):", re.MULTILINE)
-OF_OTHERS = frozenset({"__init__.py", "_version.py"})
-"""Files of Pillow's package, of which docstrings speak too."""
+OF_OTHERS = frozenset({"__init__.py", "_version.py", "sitecustomize.py", "usercustomize.py"})
+"""Files of Pillow's package and of Python's `site`, of which docstrings speak too."""
 
 
 def test_each_exception_that_a_docstring_names_exists() -> None:

@@ -1,7 +1,7 @@
-"""Names that documents, scripts and other programs know, and that no class, module or function here decides.
+"""Names that documents, scripts and other programs know.
 
-Renaming or moving code leaves every one of them as it is. A test that fails here after a rename says what became
-visible outside: give the class its tag (`immutable.tagged`), or its name in schemas (`immutable.published_as`).
+Renaming a function or moving code leaves every one of them as it is. A test that fails here after a rename says what
+became visible outside: the names of fields, the tags (`values.tagged`), and the classes in "$defs" of the schemas.
 """
 
 import ast
@@ -22,7 +22,7 @@ import pytest
 from published_schemas import SCHEMAS
 
 import fastinstall
-from fastinstall.bench.catalogue import all_adapters, all_kinds
+from fastinstall.bench.catalogue import all_adapters, all_stores
 from fastinstall.core.codec import digest, encode
 from fastinstall.core.directories import hooks_directory
 from fastinstall.core.errors import ExitCode, FastinstallError
@@ -31,18 +31,22 @@ from fastinstall.core.values import tag_of
 from fastinstall.doctor.registry import check_names, load_check
 from fastinstall.journal.entries import _ENTRIES, Entry
 from fastinstall.journal.snapshot import EVENTS
-from fastinstall.steps.kinds import Step
-from fastinstall.steps.verify import Verify
+from fastinstall.setup.steps.conda_toolchain import CondaToolchain
+from fastinstall.setup.steps.pin import Pin
+from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.system_packages import SystemPackages
 
 PACKAGE = Path(str(fastinstall.__file__)).parent
 PYPROJECT = PACKAGE.parent / "pyproject.toml"
 
-STEPS = """
-    build change-conda-packages conda-toolchain create-environment install-guard make-conda-packages pin pin-for-pip
-    private-headers prove swap system-packages verify
+PREPARING = "conda-toolchain private-headers system-packages"
+PINNING = "pin pin-for-pip"
+EVENTS_TOLD = "expected finished noted progressed started"
+JOURNAL = """
+    adding begun committed committing conceding external-change-begun external-change-ended moved moved-tree moving
+    moving-tree undoing
 """
-EVENTS_TOLD = "finished foretold noted progressed started"
-JOURNAL = "adding begun committed committing engaged engaging moved moving spread spreading undoing yielding"
 ERRORS = """
     Archive Command Damaged Document Failed Fastinstall Foreign LaterDocument Refused Undetermined Unproven Usage
 """
@@ -69,43 +73,42 @@ ADAPTERS = """
 """
 STORES = "bmp lmdb resized webdataset"
 HOOKS = """
-    _fastinstall_guard/__init__.py _fastinstall_guard/telling.py _fastinstall_guard/tree.py conda/fastinstall.fish
-    conda/fastinstall.sh fastinstall_guard.pth fastinstall_guard.start
+    _fastinstall_guard/__init__.py _fastinstall_guard/telling.py _fastinstall_guard/tree.py _fastinstall_start.py
+    conda/fastinstall.fish conda/fastinstall.sh fastinstall_guard.pth fastinstall_guard.start
 """
 LOCATED = """
-    _decoders.py _gpu_nvml.py _inside.py _loading.py _matrix.py _operations.py _photos.py _pool_main.py
-    _rattler_worker.py _runner.py _storage.py _survey.py _worker.py
+    _decoders.py _gpu_nvml.py _inside.py _loading.py _matrix.py _operations.py _rattler_worker.py _runner.py _worker.py
 """
 BESIDE = {
-    "_loading.py": """
-        _batches.py _cache.py _loader.py _storage.py _timing.py _values.py adapters
-    """,
-    "_pool_main.py": "_batches.py _cache.py _loading.py _pool_own.py _pool_processes.py _pool_torch.py",
-    "_storage.py": "_stores",
+    "_loading.py": "_photos.py _pool.py _storage.py _stores _survey.py _timing.py _values.py adapters",
     "_worker.py": "operations",
 }
 """What scripts load from their own directory, by name."""
 
 SCHEMA_DIGESTS = {
-    "advisories": "745ea24d114331de800c19c235387c9634b659eb06bb2dec0ea0c8476189764a",
-    "bench": "4fa37bafd9eb72b49bd8600b8110c125d7ff212b589a26da6c029319ead470a8",
+    "advisories": "bd91eb023647a5ff7be6b7a29a8a5ccee4a0936574afdeafde38e57f2750672d",
+    "bench": "4303f21155ae5106ac0214b0df7005333590987a7d8758d89460ca23359d2f06",
     "build": "1667e9328de8e0e039d7ded54f5615791a43435cf7bdb37b0b735fa8b2054e0e",
-    "collected": "e3dec1ef3bf572c570e6182999c3bab0fe386d31ea02635a327f7598df69d204",
-    "cache": "bb1cb1a1c91ae3c40a2494433d2f6520c1736a3e4375e2bba6917a6b206a7bf0",
+    "collected": "825cc929985021aeb1d9986fa99d6502bd761a40fe5f44c57df259be5d1b6b4c",
+    "cache": "ac4e70e02fcd7d990959f16044a617a0f05599885a9c73f0e8da62851eec5d64",
     "completion": "697f7e23c8fb541d01ae020d515f20d0e068922ed74ecb3e44d937927453b992",
-    "doctor-all": "bdf117486dada97bf79d8f3ffbfa1c66d7865119ddc64bf98024659e33322bf1",
-    "doctor": "24781f4e8ea6c325c5cf985e7c3b4c0ece8185c749ffad18bd1b25cb081bc91c",
-    "facts": "76da808a20310916e1dab6b34058deae8243d669a4f8320c46819ec272767195",
-    "fleet": "c6b22cb7b2a83d9dcadff6d661d2cbce58c5878f438d8408eb8c41d2db4c5c7a",
-    "guard": "6f995ccd14ae28e69aa7c185ac37ae1419f877126c664c7a0fa3a89b3b654669",
-    "locks": "95964dc601e4e5a512dad1ada1aff31f63b468f1d9db54f09e0072a46cc64f44",
+    "doctor-all": "8f26678c4d3c121a4a46d386814b45d9f066779d9f5faec9a6dbcbf4eb577d7a",
+    "doctor": "aa05bfa84060e7217ff140ffac5be3c0a0ca3e59ef656dbe92c89df777dfaabd",
+    "facts": "9d8c6fac5e7b8e1ae7ccfc9f46965b03b0c711c27589555fd99d04baafb48d48",
+    "fleet": "2fed64d14402105d651ba951208ea0e83672e857ca3847ef16f9768784fee9d1",
+    "guard": "c42c27f0ecc71fb38356b972d5a8bfa0258fd5f1761e0e1dc619c0ee61980afd",
+    "locks": "a8b4c1f624b99a520605bdf09a1653438ac814c373729d7418e61aed4a53e2e8",
     "pin": "b01714da50d38762979fa9fec76651efc8f152bcfcde7397958501d75d644f3e",
-    "plan": "a6268105fa5d8ffd8c968aafb4fa47f3093440c71b136bd5118a598892cc1806",
+    "plan": "f37d366a2121a11ed667f41c869b250c8d24a3883c189a8d708c1c497b82d3fa",
     "proof": "65fa78d9412da14cfb8790f2706b3ff95e695038b9eff8e5819e9a30fbb80397",
-    "receipt": "6163688ba96cb4d9de3f1e033856e025ab222031fc2cc1fe438df4352a4d013a",
-    "recipe": "e89e6488f6e81198a4bbc693f34a95b7e11b60e448434546af3aa47e4dd6183e",
-    "set": "785554cc28d7f81c9cccd888007a34cb56916fceb7e12988b5269a4c4fed1086",
+    "receipt": "7c3f9e0471a486e65539b19cffeccda6341adc04f48cf41c606a2b0d1ca86e39",
+    "recipe": "fc46c7a4664084118d7d3693cb63d3f989b4ac00b6b70db3fbdd8693a72874f0",
+    "set": "6ed187c69b653549907b7771299e0347d4d0fda719a73826e1b4507433827194",
     "speed": "176944890a2fc317095c611d9e494928f19c6815d7f7b5c84607586d13eaa5e6",
+    "rollback": "a5c4f640a3b16a7363254599e16612df6317f951484c98e9231b0e10795edc35",
+    "forgotten": "cb23a5dc5f0062508f4b5e257d5835368b355ecbcf6d5108f2c9e65800125b04",
+    "accepted": "0f4e5d7ccc2d1cc630448adaae7ad797dcd7175858dc97fa369e2bff358b3717",
+    "tool": "bdc4dcea8cf0c192eb604cf17aee872f8b1327f552454e57425a3a8ceba52586",
     "transactions": "deb8b126a0e8b2a6c98a5fd99417f07ffea9aa3fed0eb3e97e1dee8e9b9ab81a",
 }
 """sha256 of each published schema without its descriptions, which are sentences for people and may be worded anew."""
@@ -113,8 +116,8 @@ SCHEMA_DIGESTS = {
 
 @pytest.mark.parametrize(
     ("union", "tags"),
-    [(Step, STEPS), (Event, EVENTS_TOLD)],
-    ids=["steps", "events"],
+    [(SystemPackages | PrivateHeaders | CondaToolchain, PREPARING), (Pin | PinForPip, PINNING), (Event, EVENTS_TOLD)],
+    ids=["preparing", "pinning", "events"],
 )
 def test_members_of_unions_bear_these_tags(union: object, tags: str) -> None:
     assert sorted(map(tag_of, typing.get_args(union))) == tags.split()
@@ -122,7 +125,7 @@ def test_members_of_unions_bear_these_tags(union: object, tags: str) -> None:
 
 def test_a_tag_stands_first_in_what_is_written() -> None:
     assert next(iter(encode(Noted(message="m")).items())) == ("kind", "noted")
-    assert next(iter(encode(Verify(checks=(), reason="r")).items())) == ("kind", "verify")
+    assert next(iter(encode(Pin(file="f", line="l", reason="r")).items())) == ("kind", "pin")
 
 
 def test_a_digest_is_made_of_tags_and_fields_alone() -> None:
@@ -165,10 +168,10 @@ def test_entry_points_stay_and_lead_somewhere() -> None:
 
 def test_checks_adapters_and_stores_keep_their_names() -> None:
     assert sorted(check_names()) == sorted(CHECKS.split())
-    assert [load_check(name).NAME for name in check_names()] == list(check_names())
+    assert [load_check(name).name for name in check_names()] == list(check_names())
     assert sorted(adapter.name for adapter in all_adapters()) == ADAPTERS.split()
-    assert sorted(kind.name for kind in all_kinds()) == STORES.split()
-    files = (*(adapter.file for adapter in all_adapters()), *(kind.file for kind in all_kinds()))
+    assert sorted(kind.name for kind in all_stores()) == STORES.split()
+    files = (*(adapter.file for adapter in all_adapters()), *(kind.file for kind in all_stores()))
     assert all(file.is_file() for file in files)
 
 

@@ -24,7 +24,6 @@ ALLOWED = {
     "_EARLY_MOZJPEG_YEAR": "likewise",
     "_is_early_mozjpeg": "likewise",
     "_lay_out": "to lay out: to arrange on a page, or as files in a directory",
-    "_lay_out_tree": "likewise",
     "lay_out_bridge": "likewise",
     "lay_out_wheel": "likewise",
 }

@@ -18,7 +18,7 @@ BEFORE_A_PATH = re.compile(
 )
 SENTENCES = {
     "observe/environments.py": "--prefix {prefix} and --python {python} disagree",
-    "plan/make.py": "--new-env {prefix}: already exists",
+    "setup/new_environment.py": "--new-env {prefix}: already exists",
 }
 """What is no command: told as it was typed."""
 NAMES = [

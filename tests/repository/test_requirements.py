@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = ("isa", "conda")
 GROUPS = {"tool": ("backend",), "test": ("backend", "dev")}
 CURE = "run: sh bootstrap.sh lock"
-PYTHONS = ("3.11.9", "3.12.9", "3.13.9")
+PYTHONS = ("3.11.9", "3.12.9", "3.13.9", "3.14.10", "3.15.2")
 
 
 def _text(name: str) -> str:

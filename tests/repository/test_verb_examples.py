@@ -13,10 +13,9 @@ import pytest
 
 from fastinstall import verbs
 
-INSIDE = {"add_version_warning", "make_repair_refusal", "make_return_plan"} | {
+INSIDE = {
     "find_cached_build",
-    "find_official_wheel",
-    "make_bench_execution_context",
+    "open_bench_run",
     "observe_context",
 }
 """Functions that verbs are made of."""

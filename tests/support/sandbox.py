@@ -287,5 +287,9 @@ def _is_kept(name: str) -> bool:
     return name in _KEPT or name.startswith(_KEPT_PREFIXES) or name.endswith(_KEPT_ENDS)
 
 
+AS_INSTALLED = ("-X", "fastinstall-program=fastinstall")
+"""Options of Python: commands are printed as where `fastinstall` is on PATH."""
+
+
 def fastinstall(arguments: Sequence[str | Path]) -> tuple[str | Path, ...]:
-    return (sys.executable, "-m", "fastinstall", *arguments)
+    return (sys.executable, *AS_INSTALLED, "-m", "fastinstall", *arguments)

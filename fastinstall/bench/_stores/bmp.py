@@ -3,7 +3,8 @@
     python prepare.py IMAGES OUT
 
 Check the size first: a photo takes 10 to 20 times its JPEG, so the copies no longer fit into memory, and the disk
-replaces the decoder as the bottleneck. The directories stay the same; `a.jpg` becomes `a.jpg.bmp`:
+replaces the decoder as the bottleneck. BMP has no EXIF orientation: a loader that turns pictures by it finds none. The
+directories stay the same; `a.jpg` becomes `a.jpg.bmp`:
 
     torchvision.datasets.ImageFolder("OUT", transform)
 
@@ -12,12 +13,11 @@ Run the same command again to continue after an interruption; existing copies ar
 
 from typing import Any, Dict, Iterator, List
 
-from .files import Encoded, FileReader, make_files, opened
-from .preparing import Outcome, Source
+from ._files import Encoded, FileReader, make_files, opened
+from ._preparing import Outcome, Source
 
-NAME = "bmp"
 TITLE = "uncompressed files (BMP)"
-CAVEAT = "it takes 10 to 20 times the space of JPEG, so the disk becomes the bottleneck"
+CAVEAT = "it takes 10 to 20 times the space of JPEG, so the disk becomes the bottleneck; it has no EXIF orientation"
 MODULES = ("PIL",)
 BRINGS = ("pillow",)
 IN_FILES = True
@@ -25,7 +25,7 @@ PRIORITY = 1060
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
-    return make_files(images, out, wanted, (named, encode))
+    return make_files(images, out, wanted, named, encode)
 
 
 def named(name: str) -> str:

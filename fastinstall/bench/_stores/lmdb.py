@@ -24,12 +24,11 @@ continue after an interruption.
 
 import mmap
 import os
-from typing import Any, Dict, Iterator, List, Set
+from typing import Any, Dict, Iterator, List
 from weakref import WeakSet
 
-from .preparing import Outcome, Source, leave_room, originals
+from ._preparing import Outcome, Source, leave_room, originals
 
-NAME = "lmdb"
 TITLE = "LMDB"
 CAVEAT = "it saves opening files, not decoding; a network fetches its pages one by one"
 MODULES = ("lmdb",)
@@ -43,10 +42,12 @@ PAGE = min(mmap.PAGESIZE, 32768)  # bytes; LMDB has the kernel's pages, but none
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
     import lmdb
 
-    with lmdb.open(out, map_size=room_for(images, out), max_dbs=2, sync=False) as store:
+    sizes = (os.path.getsize(path) for _, path in images if os.path.exists(path))
+    room = 2 * sum(size + 2 * PAGE for size in sizes) + (64 << 20)  # of addresses; the file takes only what it needs
+    with lmdb.open(out, map_size=room, max_dbs=2, sync=False) as store:
         tables = store.open_db(b"images"), store.open_db(b"names")
         with store.begin(db=tables[1]) as transaction:
-            done: Set[bytes] = set(transaction.cursor().iternext(keys=False))
+            done = set(transaction.cursor().iternext(keys=False))
         count = len(done)
         for name, content, trouble in originals([each for each in images if os.fsencode(each[0]) not in done]):
             if not trouble:
@@ -57,13 +58,6 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
                 count += 1
             yield name, len(content), trouble
         store.sync(force=True)
-
-
-def room_for(images: List[Source], out: str) -> int:
-    """Return the address space to reserve, in bytes; the file takes only what it needs."""
-    there = os.path.join(out, FILE)
-    files = [path for _, path in images] + [there] * os.path.exists(there)
-    return 2 * sum(os.path.getsize(path) + 2 * PAGE for path in files if os.path.exists(path)) + (64 << 20)
 
 
 class Reader:
@@ -96,24 +90,14 @@ class Reader:
         with store.begin() as transaction:
             return int(transaction.stat(images)["entries"])
 
-    def read(self, index: int) -> bytes:
-        return self._read_value(index, 1)
-
-    def name(self, index: int) -> str:
-        return os.fsdecode(self._read_value(index, 2))
-
-    def _read_value(self, index: int, table: int) -> bytes:
+    def read(self, index: int, table: int = 1) -> bytes:
         handle = self.handle()
         with handle[0].begin(db=handle[table]) as transaction:
             return bytes(transaction.get(b"%010d" % index))
 
+    def name(self, index: int) -> str:
+        return os.fsdecode(self.read(index, 2))
+
 
 READERS: "WeakSet[Reader]" = WeakSet()
-
-
-def close_all() -> None:
-    for each in READERS:
-        each.close()
-
-
-os.register_at_fork(before=close_all)
+os.register_at_fork(before=lambda: list(map(Reader.close, READERS)))

@@ -7,8 +7,9 @@ Directories and names stay the same, so your loader only needs the other directo
     torchvision.datasets.ImageFolder("OUT", transform)
 
 JPEG stays JPEG (quality 90, 4:2:0), PNG stays PNG, other formats become PNG (`a.webp` becomes `a.webp.png`). Images
-that are small enough are copied unchanged. The EXIF orientation is kept; transparency is lost, as in a loader that
-converts to RGB. Run the same command again to continue after an interruption; existing copies are kept.
+that are small enough are copied unchanged. The EXIF orientation is kept, except of TIFF, which Pillow turns when it
+opens it; transparency is lost, as in a loader that converts to RGB. Run the same command again to continue after an
+interruption; existing copies are kept.
 
 Random crops cannot be finer than these copies: if you train with RandomResizedCrop, set "shorter" below to two or
 three times the training size, and measure again.
@@ -17,10 +18,9 @@ three times the training size, and measure again.
 import io
 from typing import Any, Dict, Iterator, List
 
-from .files import Encoded, FileReader, make_files, opened
-from .preparing import Outcome, Source, content_of
+from ._files import Encoded, FileReader, make_files, opened
+from ._preparing import Outcome, Source, content_of
 
-NAME = "resized"
 TITLE = "files, resized once"
 CAVEAT = "random crops cannot be finer than the copies: make those two or three times as large"
 MODULES = ("PIL",)
@@ -35,7 +35,7 @@ FILTERS = {"bilinear": 2, "bicubic": 3, "lanczos": 1}
 
 
 def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Outcome]:
-    return make_files(images, out, wanted, (named, encode))
+    return make_files(images, out, wanted, named, encode)
 
 
 def named(name: str) -> str:
@@ -43,34 +43,25 @@ def named(name: str) -> str:
 
 
 def encode(path: str, wanted: Dict[str, Any]) -> Encoded:
-    image = opened(path, "RGB", "L")
-    small = min(image.size) <= wanted["shorter"]
-    if small and named(path) == path:
-        content = content_of(path)
-    else:
-        content = encoded(path, image if small else resized(image, wanted), image)
-    return len(content), lambda stream: stream.write(content)
-
-
-def resized(image: Any, wanted: Dict[str, Any]) -> Any:
-    """Return the image with the requested shorter side."""
-    scale = wanted["shorter"] / min(image.size)
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    return image.resize(size, FILTERS[wanted["filter"]])
-
-
-def encoded(path: str, image: Any, original: Any) -> bytes:
-    """Return a JPEG or PNG file's bytes, with the original's metadata that viewers and loaders need."""
-    stream = io.BytesIO()
-    orientation = original.getexif().get(ORIENTATION)
-    exif = original.getexif().__class__()
+    """Return a JPEG or PNG file, with the original's metadata that viewers and loaders need; small ones unchanged."""
+    image, stream = opened(path, "RGB", "L"), io.BytesIO()
+    is_small = min(image.size) <= wanted["shorter"]
+    if is_small and named(path) == path:
+        stream.write(content_of(path))
+        return stream.tell(), lambda file: file.write(stream.getvalue())
+    exif, orientation = image.getexif().__class__(), image.getexif().get(ORIENTATION)
     if orientation:
         exif[ORIENTATION] = orientation
+    if not is_small:
+        scale = wanted["shorter"] / min(image.size)
+        size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+        image = image.resize(size, FILTERS[wanted["filter"]])
+    options = {"exif": exif.tobytes() if orientation else b""}
     if path.lower().endswith(JPEG):
-        image.save(stream, "JPEG", quality=90, subsampling="4:2:0", exif=exif.tobytes() if orientation else b"")
+        image.save(stream, "JPEG", quality=90, subsampling="4:2:0", **options)
     else:
-        image.save(stream, "PNG")
-    return stream.getvalue()
+        image.save(stream, "PNG", **options)
+    return stream.tell(), lambda file: file.write(stream.getvalue())
 
 
 class Reader(FileReader):

@@ -32,11 +32,10 @@ import json
 import os
 import tarfile
 from contextlib import suppress
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from .preparing import Outcome, Source, content_of, leave_room, originals, write_file
+from ._preparing import Outcome, Source, content_of, leave_room, originals, write_file
 
-NAME = "webdataset"
 TITLE = "tar files (WebDataset)"
 CAVEAT = "WebDataset reads it from start to end: it only shuffles within a memory buffer"
 PRIORITY = 1050
@@ -52,7 +51,10 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
         for name, content, trouble in originals([each for each in images if each[0] not in done]):
             if not trouble:
                 leave_room(out, len(content), wanted)
-                shard, number = room_in(shard, out, number, len(content))
+                if shard is None or shard.archive.offset + len(content) > MOST:
+                    if shard is not None:
+                        shard.end()
+                    shard, number = Shard(os.path.join(out, "images-%05d.tar" % number)), number + 1
                 shard.add(name, named[name], content)
             yield name, len(content), trouble
     if shard is not None:
@@ -61,7 +63,7 @@ def make(images: List[Source], out: str, wanted: Dict[str, Any]) -> Iterator[Out
 
 def members(images: List[Source]) -> Dict[str, str]:
     """Return the name in the archive for the name of each image: no two have the same key."""
-    found: Dict[str, str] = {}
+    names: Dict[str, str] = {}
     taken: Set[str] = set()
     for number, (name, _) in enumerate(images):
         directory, file = os.path.split(name)
@@ -70,12 +72,12 @@ def members(images: List[Source]) -> Dict[str, str]:
         while key in taken:
             key += "_%d" % number
         taken.add(key)
-        found[name] = key + suffix.lower()
-    return found
+        names[name] = key + suffix.lower()
+    return names
 
 
 class Shard:
-    """An archive. It is complete once its index lies beside it; another one is written anew."""
+    """An archive. It is complete once its index is beside it; another one is written anew."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -92,15 +94,6 @@ class Shard:
     def end(self) -> None:
         self.archive.close()
         write_file(self.path + ".json", lambda stream: stream.write(json.dumps(self.index).encode()))
-
-
-def room_in(shard: Optional[Shard], out: str, number: int, size: int) -> Tuple[Shard, int]:
-    """Return an archive that has room for so many bytes, and the number of the next one."""
-    if shard is not None and shard.archive.offset + size <= MOST:
-        return shard, number
-    if shard is not None:
-        shard.end()
-    return Shard(os.path.join(out, "images-%05d.tar" % number)), number + 1
 
 
 class Reader:

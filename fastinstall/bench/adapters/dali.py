@@ -1,11 +1,9 @@
 """NVIDIA DALI as in training: a pipeline of whole batches, on its own threads, on the CPU alone."""
 
-NAME = "dali"
 TITLE = "NVIDIA DALI on the CPU, in batches"
 MODULES = ("numpy", "nvidia.dali")
 BRINGS = ("nvidia-dali-cuda120",)
 BY_HAND = "DALI takes 1 GB, and has one package per major version of CUDA: nvidia-dali-cuda120, -cuda130"
-BATCHED = True
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF")
 CODE = 'fn.resize(fn.decoders.image(files, device="cpu"), resize_shorter=shorter, antialias=True)  # a batch'
 LOADER = """

@@ -7,9 +7,6 @@ import os
 
 from . import dali
 
-DEVICE = "/dev/nvidia0"
-WSL_DEVICE, WSL_DRIVER = "/dev/dxg", "/usr/lib/wsl/lib/libcuda.so.1"
-
 
 def trouble() -> str:
     """Return why no NVIDIA GPU can be used here; empty if there is one. Nothing is loaded.
@@ -17,17 +14,14 @@ def trouble() -> str:
     Device files decide: a container without them still sees the host's driver in /proc, and Windows' device may be
     any GPU.
     """
-    if os.path.exists(DEVICE) or (os.path.exists(WSL_DEVICE) and os.path.exists(WSL_DRIVER)):
-        return ""
-    return "no NVIDIA GPU"
+    of_windows = os.path.exists("/dev/dxg") and os.path.exists("/usr/lib/wsl/lib/libcuda.so.1")
+    return "" if os.path.exists("/dev/nvidia0") or of_windows else "no NVIDIA GPU"
 
 
-NAME = "dali-gpu"
 TITLE = "NVIDIA DALI on a GPU, in batches"
 MODULES = dali.MODULES
 BRINGS = dali.BRINGS
 BY_HAND = trouble() or dali.BY_HAND
-BATCHED = True
 FORMATS = dali.FORMATS
 CODE = dali.CODE.replace("cpu", "mixed")
 LOADER = dali.LOADER.replace("DEVICE = None  # 0 for the first GPU", "DEVICE = 0")

@@ -1,16 +1,32 @@
-"""OpenCV, reduced with INTER_AREA: the average of merged pixels, whatever filter was requested."""
+"""OpenCV, reduced with INTER_AREA: the average of merged pixels, whatever filter was requested.
 
-from . import _opencv
+It is OpenCV's only way of reducing that skips no pixels.
+"""
 
-NAME = "opencv-area"
 TITLE = "OpenCV, INTER_AREA"
 MODULES = ("numpy", "cv2")
 BRINGS = ("opencv-python-headless", "numpy")
-FORMATS = _opencv.FORMATS
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM")
 PRIORITY = 70
 CODE = "cv2.resize(cv2.imread(path), size, interpolation=cv2.INTER_AREA)"
-LOADER = f"""{_opencv.LOADED}
+LOADER = """
+import cv2
 
-def load(path):
-    return loaded(path)
+cv2.setNumThreads(0)  # a DataLoader's worker has one CPU
+
+INTERPOLATIONS = {"bilinear": cv2.INTER_LINEAR, "bicubic": cv2.INTER_CUBIC, "lanczos": cv2.INTER_LANCZOS4}
+
+
+def load(path, flag=cv2.IMREAD_COLOR):
+    image = cv2.imread(path, flag | cv2.IMREAD_IGNORE_ORIENTATION)
+    if image is None:
+        raise ValueError(f"OpenCV cannot decode {path}")
+    scale = SHORTER / min(image.shape[:2])
+    height, width = (max(1, round(length * scale)) for length in image.shape[:2])
+    interpolation = cv2.INTER_AREA if height < image.shape[0] else INTERPOLATIONS[FILTER]
+    image = cv2.resize(image, (width, height), interpolation=interpolation)
+    if CROP:
+        top, left = (height - CROP) // 2, (width - CROP) // 2
+        image = image[top : top + CROP, left : left + CROP]
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 """

@@ -1,17 +1,12 @@
 """OpenCV as most code calls it: INTER_LINEAR reads four pixels, however many are merged, and so aliases."""
 
-from . import _opencv
+from . import opencv_area
 
-NAME = "opencv-linear"
 TITLE = "OpenCV, INTER_LINEAR"
-MODULES = ("numpy", "cv2")
-BRINGS = ("opencv-python-headless", "numpy")
-FORMATS = _opencv.FORMATS
+MODULES = opencv_area.MODULES
+BRINGS = opencv_area.BRINGS
+FORMATS = opencv_area.FORMATS
 ALIASED = True
 PRIORITY = 150
 CODE = "cv2.resize(cv2.imread(path), size)"
-LOADER = f"""{_opencv.LOADED}
-
-def load(path):
-    return loaded(path, averaging=False)
-"""
+LOADER = opencv_area.LOADER.replace("cv2.INTER_AREA if height < image.shape[0] else ", "")

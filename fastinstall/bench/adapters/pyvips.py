@@ -1,21 +1,21 @@
 """libvips' thumbnail: it decodes JPEG and WebP at a fraction of the size and resizes in one step, here on one thread.
 
 Its kernel is Lanczos, whatever filter was requested; `thumbnail` has no other. Its cache is off: a cached picture would
-not be decoded again, and none repeats soon. Its threads do not survive a fork: a process that has loaded a picture
-cannot fork workers that load some.
+not be decoded again, and none repeats soon. `fail_on` makes an error of a picture that libvips would give in black,
+such as a TIFF whose compression it was built without. Its threads do not survive a fork: a process that has loaded a
+picture cannot fork workers that load some.
 """
 
 import os
 from typing import Dict
 
-NAME = "pyvips"
 TITLE = "libvips, thumbnail"
 MODULES = ("numpy", "pyvips")
 BRINGS = ("pyvips[binary]>=2.2.3", "numpy")
 SDISTS = ("pyvips",)
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF")
 PRIORITY = 130
-CODE = "pyvips.Image.thumbnail(path, width, height=height, no_rotate=True).numpy()"
+CODE = 'pyvips.Image.thumbnail(path, width, height=height, no_rotate=True, fail_on="error").numpy()'
 LOADER = """
 import os
 
@@ -30,7 +30,7 @@ def load(path):
     opened = pyvips.Image.new_from_file(path)  # only reads the header
     scale = SHORTER / min(opened.width, opened.height)
     width, height = max(1, round(opened.width * scale)), max(1, round(opened.height * scale))
-    image = pyvips.Image.thumbnail(path, width, height=height, size="force", no_rotate=True)
+    image = pyvips.Image.thumbnail(path, width, height=height, size="force", no_rotate=True, fail_on="error")
     if CROP:
         image = image.crop((width - CROP) // 2, (height - CROP) // 2, CROP, CROP)
     if image.hasalpha():

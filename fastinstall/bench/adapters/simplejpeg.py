@@ -2,7 +2,6 @@
 
 from . import pillow
 
-NAME = "simplejpeg"
 TITLE = "simplejpeg, resized by Pillow"
 MODULES = ("numpy", "simplejpeg", "PIL")
 BRINGS = ("simplejpeg", "numpy")
@@ -10,14 +9,16 @@ FORMATS = ("JPEG",)
 PRIORITY = 80
 CODE = "Image.fromarray(simplejpeg.decode_jpeg(data))"
 LOADER = f"""
-from pathlib import Path
-
-import numpy
 import simplejpeg
 from PIL import Image
 
 
-def load(path):
-    array = simplejpeg.decode_jpeg(Path(path).read_bytes())
-    return numpy.asarray(finished(Image.fromarray(array)))
-{pillow.FINISHED}"""
+def decode(data):
+    return simplejpeg.decode_jpeg(data)
+
+
+def convert(array):
+    return Image.fromarray(array)
+
+
+def resize{pillow.LOADER.partition("def resize")[2]}"""

@@ -6,12 +6,10 @@ other threads run.
 
 from . import torchvision_io
 
-NAME = "torchvision-batched"
 TITLE = "torchvision.io.decode_jpeg of a list"
 MODULES = torchvision_io.MODULES
 BRINGS = torchvision_io.BRINGS
 BY_HAND = torchvision_io.BY_HAND
-BATCHED = True
 FORMATS = ("JPEG",)
 CODE = 'torchvision.io.decode_jpeg([torchvision.io.read_file(path) for path in batch], mode="RGB", device=device)'
 LOADER = f"""

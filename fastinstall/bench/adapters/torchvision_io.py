@@ -4,7 +4,6 @@ Its wheels require torch, which takes gigabytes, so they are never fetched; most
 Lanczos for tensors came late: earlier versions report at the first picture that they lack it.
 """
 
-NAME = "torchvision-io"
 TITLE = "torchvision.io, transforms.v2"
 MODULES = ("torch", "torchvision")
 BRINGS = ("torchvision",)

@@ -3,11 +3,8 @@
 from argparse import Namespace
 from pathlib import Path
 
-from fastinstall.apply.carry_out import carry_out
-from fastinstall.apply.expectations import describe_expectations
-from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.commands.setup import finish
-from fastinstall.cli.common import open_working_session, recover_or_report, tell_renaming
+from fastinstall.cli.common import identify_state, open_working_session, recover_or_report
 from fastinstall.cli.consent import consent, refuse_unaccepted
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import read_allowed
@@ -15,17 +12,21 @@ from fastinstall.core import foreign
 from fastinstall.core.errors import DocumentError, UndeterminedError
 from fastinstall.core.messages import quote
 from fastinstall.observe.session import Session
-from fastinstall.plan.plan import Plan
-from fastinstall.plan.saved_plan import PLAN_AGAIN, allow_risks, list_fetched_artefacts, open_plan
-from fastinstall.verbs.plan import decide_saved_plan_again, refuse_another_environment
+from fastinstall.setup.decide.saved_plan import PLAN_AGAIN, allow_risks, list_fetched_artefacts, open_plan
+from fastinstall.setup.expectations import describe_expectations
+from fastinstall.setup.late_interrupts import report_interruption_after_completion
+from fastinstall.setup.look import confirm_empty_plan
+from fastinstall.setup.plan import Plan
+from fastinstall.verbs.setup import decide_saved_plan_again, refuse_another_environment
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Read, check, consent, carry out."""
     session = open_working_session(context)
-    saved = read_plan(Path(arguments.file), context)
+    saved = read_plan(Path(arguments.file))
     _refuse_another_environment(session, saved, Path(arguments.file))
-    if Path(saved.environment.prefix).is_dir():
+    before = identify_state(saved.environment.prefix)
+    if saved.environment.prefix.is_dir():
         recover_or_report(session, saved.environment, arguments, context)
     asked = allow_risks(saved, read_allowed(arguments, context.sources))
     if context.console.verbose or not arguments.yes:
@@ -35,9 +36,14 @@ def run(arguments: Namespace, context: Context) -> int:
     # It runs the interpreter that the plan names, which has been agreed to by now.
     agreed = decide_saved_plan_again(session, saved, consented.request.allow)
     refuse_unaccepted(agreed)
-    outcome = carry_out(session, agreed)
+    if agreed.steps:
+        from fastinstall.setup.carry_out import carry_out  # noqa: PLC0415 (not where nothing is to be done)
+
+        outcome = carry_out(session, agreed)
+    else:
+        outcome = confirm_empty_plan(agreed)
     with report_interruption_after_completion(agreed.environment.prefix, agreed.verb):
-        return finish(session, outcome, context, wizard=False)
+        return finish(session, outcome, context, before)
 
 
 def _refuse_another_environment(session: Session, saved: Plan, path: Path) -> None:
@@ -48,8 +54,8 @@ def _refuse_another_environment(session: Session, saved: Plan, path: Path) -> No
         raise UndeterminedError(f"{path}: environment.prefix: {error.message}", hint=PLAN_AGAIN) from None
 
 
-def read_plan(path: Path, context: Context) -> Plan:
-    """Read a saved plan; where its recipe was renamed, say so.
+def read_plan(path: Path) -> Plan:
+    """Read a saved plan.
 
     Raises:
         DocumentError: it is missing or malformed; names the file and the key.
@@ -57,9 +63,6 @@ def read_plan(path: Path, context: Context) -> Plan:
     if not path.exists():
         raise DocumentError(path, "", "no such file", hint=f"save a plan first: fastinstall plan -o {quote(path)}")
     try:
-        data = foreign.read_json(path)
-        saved = open_plan(data, path)
+        return open_plan(foreign.read_json(path), path)
     except DocumentError as error:
         raise error.hinting(PLAN_AGAIN) from None
-    tell_renaming(data["wish"].get("recipe", ""), context)
-    return saved

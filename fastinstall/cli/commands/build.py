@@ -3,6 +3,8 @@
 `fastinstall build --hosts DIR -o WHEELHOUSE`: the few wheels that many machines need.
 
 `fastinstall build --set -o DIR`: one wheel for each CPython in use, for pip and the like to install from.
+
+`fastinstall build --tool-only -o DIR`: fastinstall itself, for machines without a package index.
 """
 
 import os
@@ -12,17 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from fastinstall.apply.wheel_only import (
-    BuildOutcome,
-    Emulation,
-    build_proven_wheel,
-    publish_built_wheel,
-    publish_channel,
-    require_channel,
-)
 from fastinstall.cli.commands.plan import code_of, plan_fleet
-from fastinstall.cli.common import make_request, open_working_session, refuse_together, target_of, tell
+from fastinstall.cli.common import open_working_session, refuse_together, refuse_without, target_of, tell
 from fastinstall.cli.main import Context
+from fastinstall.cli.options import read_request
 from fastinstall.cli.text.fleets import fleet_text, set_text
 from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, UsageError
@@ -33,12 +28,24 @@ from fastinstall.model.build_report import BuildReport, BuiltPackage, Format, To
 from fastinstall.model.conda import CondaPackage
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
+from fastinstall.setup.wheel import (
+    BuildOutcome,
+    Emulation,
+    build_proven_wheel,
+    publish_built_wheel,
+    publish_channel,
+    require_channel,
+)
 from fastinstall.wheelbuild.package_index.publish import require_wheelhouse
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Build for the target's interpreter, without touching the target; with --hosts for many machines."""
     refuse_together(arguments, "--set", ("--hosts", "--prefix"))
+    refuse_together(arguments, "--tool-only", ("--hosts", "--prefix", "--python", "--set"))
+    refuse_without(arguments, "--hosts", ("--max-age",))
+    if arguments.tool_only:
+        return publish_tool_only(arguments, context)
     if arguments.hosts is not None:
         return run_for_hosts(arguments, context)
     if arguments.set:
@@ -65,10 +72,21 @@ def run(arguments: Namespace, context: Context) -> int:
     return ExitCode.OK
 
 
+def publish_tool_only(arguments: Namespace, context: Context) -> int:
+    """Put fastinstall itself into a directory, for machines that are inspected before anything is built for them."""
+    from fastinstall.fleet.tool_wheels import fetch_tool, publish_tool  # noqa: PLC0415 (only with --tool-only)
+
+    session, output, request = _open(arguments, context)
+    with publish_tool(session, fetch_tool(session, output, offline=request.offline)) as tool:
+        pass
+    tell(context, "tool", tool, lambda tool, _page: str(tool.directory / tool.wheel))
+    return ExitCode.OK
+
+
 def _open(arguments: Namespace, context: Context) -> tuple[Session, Path, Request]:
     """Return the session, the directory that is built into, and what is built."""
     output = expand_home(arguments.output).absolute()
-    return open_working_session(context), output, make_request(arguments, context)
+    return open_working_session(context), output, read_request(arguments, context.sources)
 
 
 @contextmanager
@@ -151,7 +169,7 @@ def run_for_set(arguments: Namespace, context: Context) -> int:
     outcomes = {wheel.outcome for wheel in made.wheels}
     if WheelOutcome.FAILED in outcomes:
         return ExitCode.FAILED_UNCHANGED
-    return ExitCode.OK if WheelOutcome.THERE in outcomes else ExitCode.REFUSED
+    return ExitCode.OK if WheelOutcome.AVAILABLE in outcomes else ExitCode.REFUSED
 
 
 def _refuse_conda(flag: str, arguments: Namespace) -> None:

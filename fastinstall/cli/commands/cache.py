@@ -9,12 +9,13 @@ from fastinstall.cli.main import Context
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote
 from fastinstall.model.cache_survey import CacheSurvey
+from fastinstall.model.effect import Effect
 from fastinstall.verbs.cache import clear_cache, survey_cache
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Show what the cache holds, or remove it once that is agreed to."""
-    session = session_of(context)
+    session, effect = session_of(context), None
     survey = survey_cache(session, arguments.names)
     if arguments.action == "clear":
         words = " ".join(map(quote, arguments.names))
@@ -22,8 +23,9 @@ def run(arguments: Namespace, context: Context) -> int:
             context.console.talk(cache_text(survey, context.console.err))
             command = f"fastinstall cache clear --yes {words}".rstrip()
             agree("Remove that? What is needed again is fetched or made again.", arguments, context.console, command)
+        effect = Effect(changed=bool(survey.parts))
         survey = clear_cache(session, arguments.names)
-    tell(context, "cache", survey, cache_text)
+    tell(context, "cache", survey, cache_text, effect)
     return ExitCode.OK
 
 

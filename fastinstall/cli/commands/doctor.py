@@ -4,8 +4,21 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fastinstall.cli.common import make_request, parse_path, progress_for, refuse_together, session_of, target_of, tell
+from fastinstall.cli.common import (
+    identify_state,
+    measure_effect,
+    parse_path,
+    progress_for,
+    read_max_age,
+    refuse_together,
+    refuse_without,
+    session_of,
+    target_of,
+    tell,
+    tell_restarts,
+)
 from fastinstall.cli.main import Context
+from fastinstall.cli.options import read_request
 from fastinstall.cli.text.reports import choose_exit_code, render_speed_table, tell_report, tell_survey
 from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import DocumentError, ExitCode, UsageError
@@ -19,7 +32,9 @@ from fastinstall.observe.session import Session
 
 if TYPE_CHECKING:
     from fastinstall.elf.cpu import Host
-    from fastinstall.plan.plan import Plan
+    from fastinstall.model.facts import Facts
+    from fastinstall.setup.plan import Plan, SetupOutcome
+    from fastinstall.verbs.examine import Examination
 
 
 def run(arguments: Namespace, context: Context) -> int:
@@ -28,8 +43,8 @@ def run(arguments: Namespace, context: Context) -> int:
         return _list(context)
     if arguments.collect is not None:
         return _collect(arguments, context)
-    if arguments.hosts:
-        raise UsageError("--hosts says who should have a report", hint="name the reports too: --collect DIR")
+    refuse_without(arguments, "--collect", ("--hosts", "--max-age"))
+    refuse_without(arguments, "--fix", ("--allow",))
     refuse_together(arguments, "--all", ("--prefix", "--python", "--fix"))
     session = session_of(context)
     return _run_all(arguments, session, context) if arguments.all else _run_one(arguments, session, context)
@@ -44,7 +59,7 @@ def _collect(arguments: Namespace, context: Context) -> int:
     if arguments.checks:
         raise UsageError("--collect sums up what reports say of all checks", hint="leave the names of checks out")
     place, hosts = expand_home(arguments.collect), parse_path(arguments.hosts)
-    collected = collect(session_of(context), place, hosts, arguments.max_age)
+    collected = collect(session_of(context), place, hosts, read_max_age(arguments, usual=7))
     brief = f"{collected.status}: {collected.summary}"
     tell(context, "collected", collected, (lambda *_: brief) if context.console.quiet else render_collected)
     return choose_exit_code(collected.status, arguments.fail_on) if collected.hosts else ExitCode.UNDETERMINED
@@ -53,24 +68,28 @@ def _collect(arguments: Namespace, context: Context) -> int:
 def _run_one(arguments: Namespace, session: Session, context: Context) -> int:
     hosts = _read_hosts(arguments)
     environment = find_environment(session, target_of(arguments))
-    answer = ask_interpreter(environment)
+    before = identify_state(environment.prefix) if arguments.fix else None
+    answer = ask_interpreter(session, environment)
     started = None if arguments.quick or arguments.checks else use_pil(session, environment)
     # While the target's Python is at work:
     from fastinstall.verbs.examine import Examination, examine_facts  # noqa: PLC0415
 
     again = Examination(checks=tuple(arguments.checks), quick=arguments.quick, hosts=hosts)
     report, facts = examine_facts(session, environment, replace(again, started=started, interpreter=answer))
-    if arguments.fix and _is_repairable(report):
+    if arguments.fix and _is_repairable(report, facts):
         if _recover_interrupted(session, environment, arguments, context):
             report, facts = examine_facts(session, environment, again)
-        if _is_repairable(report):
-            _fix(session, environment, arguments, context)
-            from fastinstall.apply.late_interrupts import report_interruption_after_completion  # noqa: PLC0415
+        if _is_repairable(report, facts):
+            seen = None if arguments.quick else facts  # a quick look is none to plan by
+            outcome = _fix(session, environment, seen, arguments, context)
+            from fastinstall.setup.late_interrupts import report_interruption_after_completion  # noqa: PLC0415
 
             with report_interruption_after_completion(environment.prefix, "doctor --fix"):
-                report, facts = examine_facts(session, environment, again)
+                report, facts = _examine_again(session, environment, outcome, again)
     context.closing.close()  # a line that is alive on the terminal goes first
-    code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts)
+    effect = measure_effect(before, environment.prefix, context) if arguments.fix else None
+    code = tell_report(report, context.console, arguments.fail_on, None if arguments.checks else facts, effect)
+    tell_restarts(effect, context)
     console, receipt = context.console, read_earlier_receipt(environment) if context.console.verbose else None
     is_text = not (arguments.checks or console.json or console.quiet)
     if receipt is not None and receipt.speed is not None and is_text:
@@ -102,44 +121,63 @@ def _list(context: Context) -> int:
     from fastinstall.doctor.registry import check_names, load_check  # noqa: PLC0415 (only with --list)
 
     checks = [load_check(name) for name in check_names()]
-    width = max(len(check.NAME) for check in checks)
-    lines = "\n".join(f"{check.NAME:<{width}}  {check.SUMMARY}" for check in checks)
-    listed = {"checks": [{"check": check.NAME, "summary": check.SUMMARY} for check in checks]}
+    width = max(len(check.name) for check in checks)
+    lines = "\n".join(f"{check.name:<{width}}  {check.summary}" for check in checks)
+    listed = {"checks": [{"check": check.name, "summary": check.summary} for check in checks]}
     tell(context, "checks", listed, lambda *_: lines)
     return ExitCode.OK
 
 
-def _is_repairable(report: EnvironmentReport) -> bool:
+def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
     """Tell whether there is an error that a setup may mend, or anything that a check says --fix repairs."""
     from fastinstall.doctor.registry import load_check  # noqa: PLC0415 (only with --fix)
+    from fastinstall.doctor.shadows import list_shadow_findings  # noqa: PLC0415 (likewise)
 
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
     offered = any(remedy is not None and "--fix" in (remedy.command or "") for remedy in remedies)
-    errors = (finding for finding in report.findings if finding.status.gravity >= Status.ERROR.gravity)
-    return offered or any(load_check(finding.check).SETUP_REPAIRS for finding in errors)
+    excused = list_shadow_findings(facts)
+    grave = (finding for finding in report.findings if finding.status.gravity >= Status.ERROR.gravity)
+    errors = (finding for finding in grave if finding not in excused)
+    return offered or any(load_check(finding.check).setup_repairs for finding in errors)
 
 
 def _recover_interrupted(session: Session, environment: Environment, arguments: Namespace, context: Context) -> bool:
     """Bring to its end what a dead run left; whether there was anything. That alone may make all well."""
-    from fastinstall.apply.recovery import recover_environment  # noqa: PLC0415 (only with --fix)
     from fastinstall.cli.consent import refuse_without_yes  # noqa: PLC0415
+    from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (only with --fix)
 
     refuse_without_yes(arguments, context.console, f"{fix_command(environment.prefix)} --yes")
     return recover_environment(session.listening(progress_for(context)), environment)
 
 
-def _fix(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
-    from fastinstall.apply.expectations import describe_expectations  # noqa: PLC0415
+def _examine_again(
+    session: Session, environment: Environment, outcome: "SetupOutcome | None", again: "Examination"
+) -> "tuple[EnvironmentReport, Facts]":
+    """Judge what the verification of a repair looked at; look again where it looked at less than was asked for."""
+    from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415 (only with --fix)
+    from fastinstall.verbs.setup import examine_result  # noqa: PLC0415 (likewise)
+
+    if outcome is not None and outcome.after is not None and not again.quick and not again.hosts:
+        report = examine_result(session, outcome, again.checks)
+        if report is not None:
+            return report, outcome.after
+    return examine_facts(session, environment, again)
+
+
+def _fix(
+    session: Session, environment: Environment, facts: "Facts | None", arguments: Namespace, context: Context
+) -> "SetupOutcome | None":
+    """Repair an environment; None if there is nothing to do."""
     from fastinstall.cli.consent import consent  # noqa: PLC0415
+    from fastinstall.setup.expectations import describe_expectations  # noqa: PLC0415
     from fastinstall.verbs.repair import plan_repair, repair  # noqa: PLC0415 (only with --fix)
 
     working = session.listening(progress_for(context))
     command = f"{fix_command(environment.prefix)} --yes"
-    request = make_request(arguments, context)
-    planned = plan_repair(working, environment, request)
+    request = read_request(arguments, context.sources)
+    planned = plan_repair(working, environment, request, facts)
 
     def agreed(plan: "Plan") -> "Plan":
         return consent(plan, arguments, context, command, describe_expectations(session, plan))
 
-    if planned.steps:
-        repair(working, agreed(planned), request, agreed)
+    return repair(working, agreed(planned), request, agreed) if planned.steps else None

@@ -7,10 +7,16 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import replace
+from pathlib import Path
 
-from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.cli.common import open_target_to_change, open_target_to_read, parse_path, tell
+from fastinstall.cli.common import (
+    identify_state,
+    measure_effect,
+    open_target_to_change,
+    open_target_to_read,
+    parse_path,
+    tell,
+)
 from fastinstall.cli.consent import agree
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
@@ -18,25 +24,31 @@ from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.core.messages import format_count, quote
 from fastinstall.guard.status import Guards
+from fastinstall.journal.rollback import list_undoable_transactions
+from fastinstall.journal.store import JournalStore
 from fastinstall.lockcheck.files import check_locks
 from fastinstall.lockcheck.verdict import LockFinding, LockReport
+from fastinstall.model.effect import Acceptance, Effect
 from fastinstall.model.facts import Environment, PinKind, PinState
 from fastinstall.model.finding import Status
 from fastinstall.observe.installed_pins import HOLDS_BACK, environment_lines
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.observe.session import Session
 from fastinstall.pins.pin_project import ProjectChange
+from fastinstall.setup.late_interrupts import report_interruption_after_completion
 from fastinstall.verbs.guard_install import accept, find_replacement, guards_of, install_guard, remove_guard
-from fastinstall.verbs.project_pin import pin_project, unpin_project
+from fastinstall.verbs.project_pin import pin_project
 
 _ALSO = """\
 where the environment is made of an environment.yml, that file needs the same, and a channel that outlives the
 environment (fastinstall build --format conda -o ./channel):"""
+_ONLY_WITH = {"--pin": ("install",), "--project": ("pin", "status"), "--wheels": ("pin",)}
 _QUESTIONS = {"install": "Install the guards into", "remove": "Remove the guards from"}
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Dispatch on the action."""
+    _refuse_idle_flags(arguments)
     if arguments.action == "check":
         return run_check(arguments, context)
     if arguments.files:
@@ -47,27 +59,34 @@ def run(arguments: Namespace, context: Context) -> int:
     return {"accept": run_accept, "pin": run_pin}.get(arguments.action, _run)(arguments, context)
 
 
+def _refuse_idle_flags(arguments: Namespace) -> None:
+    for flag, actions in _ONLY_WITH.items():
+        if flag in arguments.given and arguments.action not in actions:
+            used = " and ".join(actions)
+            problem = f"{flag} does nothing with guard {arguments.action}, only with {used}"
+            raise UsageError(problem, hint=f"leave {flag} out")
+
+
 def _run(arguments: Namespace, context: Context) -> int:
-    changes, change = arguments.action in _QUESTIONS, None
+    changes = arguments.action in _QUESTIONS
     open_target = open_target_to_change if changes else open_target_to_read
     session, environment = open_target(arguments, context)
+    before = identify_state(environment.prefix)
     removes = arguments.action == "remove"
-    if removes and not arguments.project and _tell_nothing_to_remove(session, environment, context):
+    if removes and _tell_nothing_to_remove(session, environment, context):
         return ExitCode.OK
     _ask_consent(arguments, context, str(environment.prefix))
-    project = parse_path(arguments.project)
     if arguments.action == "install":
         guards = install_guard(session, environment, pin=arguments.pin)
     elif removes:
-        change = unpin_project(environment, project)
-        guards = remove_guard(session, environment, is_needed=change is None)
+        guards = remove_guard(session, environment)
     else:
-        guards = guards_of(session, environment, measured=True, project=project)
+        guards = guards_of(session, environment, measured=True, project=parse_path(arguments.project))
     if changes:
         with report_interruption_after_completion(environment.prefix, f"guard {arguments.action}"):
-            _tell(guards, arguments, context, change)
-            if removes and not context.console.json:
-                context.console.talk(f"undo: fastinstall rollback --prefix {quote(environment.prefix)}")
+            _tell(guards, arguments, context, measure_effect(before, environment.prefix, context))
+            if removes and not context.console.json and identify_state(environment.prefix) != before:
+                context.console.talk(f"undo: {_make_undo_command(environment.prefix)}")
         return ExitCode.OK
     _tell(guards, arguments, context)
     if not guards.installed and not context.console.json:
@@ -76,23 +95,23 @@ def _run(arguments: Namespace, context: Context) -> int:
     return ExitCode.OK if guards.is_whole else ExitCode.FINDINGS
 
 
+def _make_undo_command(prefix: Path) -> str:
+    """Return the command that undoes the last change alone: a plain rollback undoes the setup beneath it, too."""
+    (newest, *_) = list_undoable_transactions(JournalStore(prefix))
+    return f"fastinstall rollback --to {newest.id} --prefix {quote(prefix)}"
+
+
 def _tell_nothing_to_remove(session: Session, environment: Environment, context: Context) -> bool:
     guards = guards_of(session, environment)
     if guards.installed or guards.package or guards.pins or guards.problems:
         return False
-    tell(context, "guard", guards, guards_text)
+    tell(context, "guard", guards, guards_text, Effect(changed=bool(context.changes)))
     context.console.talk(f"nothing to remove from {environment.prefix}")
     return True
 
 
-def _tell(guards: Guards, arguments: Namespace, context: Context, change: ProjectChange | None = None) -> None:
-    if change is None or context.console.json:
-        diff = change.diff if change is not None else ""
-        tell(context, "guard", replace(guards, diff=diff), guards_text)
-    else:
-        context.console.talk(guards_text(guards, context.console.err))
-    if change is not None:
-        _tell_change(change, context)
+def _tell(guards: Guards, arguments: Namespace, context: Context, effect: Effect | None = None) -> None:
+    tell(context, "guard", guards, guards_text, effect)
     if arguments.action == "install" and arguments.pin and not context.console.json:
         _advise(guards.pins, context)
 
@@ -101,8 +120,7 @@ def _ask_consent(arguments: Namespace, context: Context, prefix: str) -> None:
     if arguments.action not in _QUESTIONS:
         return
     pin = ("--pin",) if arguments.pin and arguments.action == "install" else ()
-    project = ("--project", quote(arguments.project)) if arguments.project else ()
-    words = ("fastinstall", "guard", arguments.action, *pin, *project, "--yes", "--prefix", quote(prefix))
+    words = ("fastinstall", "guard", arguments.action, *pin, "--yes", "--prefix", quote(prefix))
     also = f", and pin the stack ({HOLDS_BACK})" if pin else ""
     agree(f"{_QUESTIONS[arguments.action]} {prefix}{also}?", arguments, context.console, " ".join(words))
 
@@ -147,18 +165,18 @@ _WHAT_GOES = "the guards, the pins and the record of the setup go; PIL stays as 
 def run_accept(arguments: Namespace, context: Context) -> int:
     """Accept what is in place, once that is agreed to."""
     session, environment = open_target_to_change(arguments, context)
-    found = find_replacement(session, environment)
+    before, found = identify_state(environment.prefix), find_replacement(session, environment)
     if found is not None:
         context.console.talk(f"{found}\nif that is accepted, {_WHAT_GOES}")
         command = f"fastinstall guard accept --yes --prefix {quote(environment.prefix)}"
         agree(f"Accept what is in {environment.prefix} now?", arguments, context.console, command)
         found = accept(session, environment)
     with report_interruption_after_completion(environment.prefix, "guard accept"):
-        _tell_acceptance(found, environment, context)
+        _tell_acceptance(found, environment, context, measure_effect(before, environment.prefix, context))
     return ExitCode.OK
 
 
-def _tell_acceptance(accepted: str | None, environment: Environment, context: Context) -> None:
+def _tell_acceptance(accepted: str | None, environment: Environment, context: Context, effect: Effect) -> None:
     prefix = quote(environment.prefix)
     if accepted is None:
         lines = [f"nothing to accept: nothing has taken the place of a stack of ours in {prefix}"]
@@ -168,7 +186,7 @@ def _tell_acceptance(accepted: str | None, environment: Environment, context: Co
             f"the fast stack again: fastinstall setup --prefix {prefix}",
             f"undo: fastinstall rollback --prefix {prefix}",
         ]
-    tell(context, "accepted", {"accepted": accepted or ""}, lambda *_: "\n".join(lines))
+    tell(context, "accepted", Acceptance(accepted=accepted or ""), lambda *_: "\n".join(lines), effect)
 
 
 def run_check(arguments: Namespace, context: Context) -> int:
@@ -217,7 +235,7 @@ def locks_text(report: LockReport, page: Page) -> str:
 def _render_lock_finding(finding: LockFinding, page: Page) -> Iterator[str]:
     place = f"{finding.file}:{finding.line}: "
     status = page.paint(f"{finding.status}: ", finding.status)
-    yield f"{place}{status}{finding.says}: {finding.message}"
+    yield f"{place}{status}{finding.excerpt}: {finding.message}"
     yield from page.lines(f"hint: {finding.remedy.text}", first="  ", rest="        ")
     if finding.remedy.command:
         yield f"        {finding.remedy.command}"

@@ -29,7 +29,7 @@ def run(arguments: Namespace, context: Context) -> int:
     """Observe everything and print it."""
     session, environment = open_target_to_read(arguments, context)
     recipe = recipe_named(session, Request().recipe)
-    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True)
+    request = ObservationRequest(recipe=recipe, runtime=True, binaries=Binaries.DESCRIBED, toolchain=True, cpuid=True)
     facts = facts_of(session, environment, request)
     redacted = bool(arguments.redact)
     if redacted:

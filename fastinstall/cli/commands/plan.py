@@ -7,16 +7,17 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastinstall.apply.expectations import describe_expectations
 from fastinstall.cli.common import (
-    make_request,
     open_working_session,
+    read_max_age,
     refuse_together,
+    refuse_without,
     session_of,
     target_of,
     tell_interruptions,
 )
 from fastinstall.cli.main import Context
+from fastinstall.cli.options import read_request
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.core import files, refused_writes
 from fastinstall.core.codec import document, dump
@@ -26,7 +27,8 @@ from fastinstall.core.messages import quote
 from fastinstall.core.secrets import redact_text
 from fastinstall.model.request import Request
 from fastinstall.observe.session import Session
-from fastinstall.verbs.plan import plan_setup
+from fastinstall.setup.expectations import describe_expectations
+from fastinstall.verbs.setup import plan_setup
 
 if TYPE_CHECKING:
     from fastinstall.fleet.fleet import Fleet
@@ -36,20 +38,21 @@ def run(arguments: Namespace, context: Context) -> int:
     """Make a plan; save it with -o. With --hosts for many machines."""
     if arguments.hosts is not None:
         return _plan_for_hosts(arguments, context)
+    refuse_without(arguments, "--hosts", ("--max-age",))
     session = open_working_session(context)
-    made = plan_setup(session, target_of(arguments), make_request(arguments, context))
-    if Path(made.environment.prefix).is_dir():
+    made = plan_setup(session, target_of(arguments), read_request(arguments, context.sources))
+    if made.environment.prefix.is_dir():
         tell_interruptions(made.environment, context)
-    text = dump(document("plan", made))
     if arguments.output is not None:
-        _save(Path(arguments.output), text)
+        _save(Path(arguments.output), dump(document("plan", made)))
         risks = ",".join(dict.fromkeys(plan_risk.risk for plan_risk in made.risks if plan_risk.allowed))
         allow = f" --allow {risks}" if risks else ""
         context.console.talk(f"saved; carry it out with: fastinstall apply --yes{allow} {quote(arguments.output)}")
         return ExitCode.OK
-    if not _wants_json(arguments, context):
-        text = plan_text(made, context.console.out, describe_expectations(session, made))
-    context.console.data(text)
+    if _wants_json(arguments, context):
+        context.console.exact(dump(document("plan", made)))  # may be saved for `apply`, as -o saves it
+    else:
+        context.console.data(plan_text(made, context.console.out, describe_expectations(session, made)))
     return ExitCode.OK
 
 
@@ -59,7 +62,7 @@ def _wants_json(arguments: Namespace, context: Context) -> bool:
 
 def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
     """Plan for the hosts of facts files; save it with -o."""
-    fleet = plan_fleet(session_of(context), arguments, make_request(arguments, context))
+    fleet = plan_fleet(session_of(context), arguments, read_request(arguments, context.sources))
     text = dump(document("fleet", fleet))
     if arguments.output is not None:
         _save(Path(arguments.output), text)
@@ -68,7 +71,10 @@ def _plan_for_hosts(arguments: Namespace, context: Context) -> int:
     else:
         from fastinstall.cli.text.fleets import fleet_text  # noqa: PLC0415 (only with --hosts)
 
-        context.console.data(text if _wants_json(arguments, context) else fleet_text(fleet, context.console.out))
+        if _wants_json(arguments, context):
+            context.console.exact(text)  # as -o saves it
+        else:
+            context.console.data(fleet_text(fleet, context.console.out))
     return code_of(fleet)
 
 
@@ -82,7 +88,7 @@ def plan_fleet(session: Session, arguments: Namespace, request: Request) -> "Fle
     from fastinstall.fleet.host_plan import plan_hosts  # noqa: PLC0415 (only with --hosts)
 
     place, python = expand_home(arguments.hosts), target_of(arguments).python
-    return plan_hosts(session, place, request, python, arguments.max_age)
+    return plan_hosts(session, place, request, python, read_max_age(arguments, usual=30))
 
 
 def code_of(fleet: "Fleet") -> int:

@@ -4,11 +4,12 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastinstall.cli.common import session_of, tell, tell_renaming
+from fastinstall.cli.common import session_of, tell
 from fastinstall.cli.console import Page
 from fastinstall.cli.main import Context
 from fastinstall.core.codec import dump, encode
 from fastinstall.core.errors import ExitCode, UsageError
+from fastinstall.core.messages import quote
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.recipes import load_recipe_file, load_recipes, recipe_named
 from fastinstall.observe.session import Session
@@ -21,7 +22,10 @@ def run(arguments: Namespace, context: Context) -> int:
     return action(session, arguments, context)
 
 
-def _list(session: Session, _arguments: Namespace, context: Context) -> int:
+def _list(session: Session, arguments: Namespace, context: Context) -> int:
+    if arguments.names:
+        name = arguments.names[0]
+        raise UsageError(f"recipes list takes no names: {name}", hint=f"fastinstall recipes show {quote(name)}")
     recipes = load_recipes(session.recipe_directories).values()
     width = max(len(recipe.name) for recipe in recipes)
     lines = "\n".join(f"{recipe.name:<{width}}  {_summarize_recipe(recipe)}" for recipe in recipes)
@@ -34,15 +38,18 @@ def _show(session: Session, arguments: Namespace, context: Context) -> int:
         raise UsageError("recipes show: name a recipe", hint="fastinstall recipes list")
     console = context.console
     for name in arguments.names:
-        recipe = recipe_named(session, tell_renaming(name, context))
-        console.data(dump(encode(recipe)) if console.json else _format_recipe(recipe, console.out))
+        recipe = recipe_named(session, name)
+        if console.json:
+            console.document(dump(encode(recipe)))
+        else:
+            console.data(_format_recipe(recipe, console.out))
     return ExitCode.OK
 
 
 def _check(session: Session, arguments: Namespace, context: Context) -> int:
     for name in arguments.names or load_recipes(session.recipe_directories):
         is_file = name.endswith(".toml")
-        recipe = load_recipe_file(Path(name)) if is_file else recipe_named(session, tell_renaming(name, context))
+        recipe = load_recipe_file(Path(name)) if is_file else recipe_named(session, name)
         context.console.talk(f"ok: {recipe.name}")
     return ExitCode.OK
 

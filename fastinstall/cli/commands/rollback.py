@@ -2,8 +2,9 @@
 
 from argparse import Namespace
 
-from fastinstall.apply.late_interrupts import report_interruption_after_completion
 from fastinstall.cli.common import (
+    identify_state,
+    measure_effect,
     open_target_to_read,
     progress_for,
     recover_or_report,
@@ -19,11 +20,13 @@ from fastinstall.cli.options import read_allowed
 from fastinstall.cli.parser import EVERYTHING
 from fastinstall.core.errors import ExitCode
 from fastinstall.core.messages import format_bytes, quote, recover_command
+from fastinstall.model.effect import Done
 from fastinstall.model.facts import Environment
 from fastinstall.model.history import Phase
 from fastinstall.model.request import Risk
 from fastinstall.observe.environments import find_environment
 from fastinstall.observe.session import Session
+from fastinstall.setup.late_interrupts import report_interruption_after_completion
 from fastinstall.verbs.history import Transactions, forget_in, history, list_forgettable_history
 from fastinstall.verbs.rollback import end_interrupted_run, list_rollback_notices, roll_back
 
@@ -42,10 +45,12 @@ def run(arguments: Namespace, context: Context) -> int:
     environment = find_environment(session, target_of(arguments))
     if arguments.forget:
         return _forget(session, environment, arguments, context)
+    before = identify_state(environment.prefix)
     force = Risk.FORCE_REMOVE in read_allowed(arguments, context.sources)
     if arguments.interrupted:
         agree("End what was interrupted there?", arguments, context.console, recover_command(environment.prefix))
-        tell(context, "rollback", {"done": end_interrupted_run(session, environment, force=force)}, _join)
+        ended = Done(done=end_interrupted_run(session, environment, force=force))
+        tell(context, "rollback", ended, _join, measure_effect(before, environment.prefix, context))
         return ExitCode.OK
     back = f"--to {arguments.to} " if arguments.to else ""
     command = f"fastinstall rollback {back}--yes --prefix {quote(environment.prefix)}"
@@ -55,13 +60,15 @@ def run(arguments: Namespace, context: Context) -> int:
     agree(question, arguments, context.console, command)
     lines = roll_back(session, environment, to=arguments.to, force=force)
     with report_interruption_after_completion(environment.prefix, "rollback"):
-        tell(context, "rollback", {"done": lines}, _join)
+        effect = measure_effect(before, environment.prefix, context)
+        tell(context, "rollback", Done(done=lines), _join, effect)
     return ExitCode.OK
 
 
 def _forget(session: Session, environment: Environment, arguments: Namespace, context: Context) -> int:
     """Show what goes, ask, and forget it."""
     identifier = None if arguments.forget == EVERYTHING else arguments.forget
+    before = identify_state(environment.prefix)
     recover_or_report(session.listening(progress_for(context)), environment, arguments, context)
     coming = list_forgettable_history(environment, identifier)
     if coming.transactions:
@@ -71,7 +78,8 @@ def _forget(session: Session, environment: Environment, arguments: Namespace, co
         agree("Give that up?", arguments, context.console, command)
     lines = forget_in(session, environment, identifier)
     with report_interruption_after_completion(environment.prefix, "forgetting"):
-        tell(context, "forgotten", {"done": lines}, _join)
+        effect = measure_effect(before, environment.prefix, context)
+        tell(context, "forgotten", Done(done=lines), _join, effect)
     return ExitCode.OK
 
 
@@ -85,8 +93,8 @@ def _announce_rollback(coming: Transactions) -> list[str]:
     ]
 
 
-def _join(done: dict[str, tuple[str, ...]], _page: Page) -> str:
-    return "\n".join(done["done"])
+def _join(done: Done, _page: Page) -> str:
+    return "\n".join(done.done)
 
 
 _HEAD = ("ID", "BEGAN", "STATE", "HOLDS", "WHAT")

@@ -2,37 +2,44 @@
 
 from argparse import Namespace
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from fastinstall.apply.carry_out import SetupOutcome
-from fastinstall.apply.expectations import describe_expectations
-from fastinstall.apply.late_interrupts import report_interruption_after_completion
-from fastinstall.apply.recovery import recover_first
-from fastinstall.cli.common import make_request, open_working_session, target_of, tell, tell_interruptions
+from fastinstall.cli.common import (
+    identify_state,
+    measure_effect,
+    open_working_session,
+    target_of,
+    tell,
+    tell_interruptions,
+    tell_restarts,
+)
 from fastinstall.cli.consent import consent, equivalent_command
 from fastinstall.cli.console import Page, join_lines
 from fastinstall.cli.main import Context
-from fastinstall.cli.text.plan_page import plan_text
+from fastinstall.cli.options import read_request
+from fastinstall.cli.text.plan_page import list_cautions, plan_text
 from fastinstall.cli.text.reports import count_passed, finding_lines, render_speed_table, report_text
-from fastinstall.core.errors import ExitCode
+from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.core.messages import quote
 from fastinstall.model.finding import EnvironmentReport, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.pip_pins import describe_pin_for_uv
 from fastinstall.observe.session import Session
-from fastinstall.plan.plan import Plan
-from fastinstall.steps.build import Build
-from fastinstall.steps.kinds import find_step
-from fastinstall.steps.pin_for_pip import PinForPip
-from fastinstall.verbs.plan import plan_setup
-from fastinstall.verbs.setup import examine_result, set_up
+from fastinstall.setup.expectations import describe_expectations
+from fastinstall.setup.late_interrupts import report_interruption_after_completion
+from fastinstall.setup.plan import Plan, SetupOutcome
+from fastinstall.setup.recovery import recover_first
+from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.verbs.setup import examine_result, plan_setup, set_up
 
 
 def run(arguments: Namespace, context: Context) -> int:
     """Set up the fast stack."""
     session = open_working_session(context)
-    target, request = target_of(arguments), make_request(arguments, context)
+    target, request = target_of(arguments), read_request(arguments, context.sources)
+    name_flags = partial(equivalent_command, names_python=bool(arguments.python))
     if arguments.yes and not arguments.dry_run:
         recover_first(session, target)
     is_told = arguments.yes or arguments.dry_run or context.console.json
@@ -43,45 +50,80 @@ def run(arguments: Namespace, context: Context) -> int:
     else:
         agreed = plan_setup(session, target, request)
         if arguments.dry_run:
-            if Path(agreed.environment.prefix).is_dir():
+            if agreed.environment.prefix.is_dir():
                 tell_interruptions(agreed.environment, context)
             expected = describe_expectations(session, agreed)
             tell(context, "plan", agreed, lambda plan, page: plan_text(plan, page, expected))
             return ExitCode.OK
         if agreed.steps:
             expected = describe_expectations(session, agreed)
-            agreed = consent(agreed, arguments, context, equivalent_command(agreed), expected)
+            agreed = consent(agreed, arguments, context, name_flags(agreed), expected)
+
+    before = identify_state(agreed.environment.prefix)
 
     def agree(other: Plan) -> Plan:
         """Consent to the plan that takes the place of one that did not prove."""
-        return consent(other, arguments, context, equivalent_command(other))
+        return consent(other, arguments, context, name_flags(other))
 
     outcome = set_up(session, agreed, agree)
     with report_interruption_after_completion(outcome.plan.environment.prefix, outcome.plan.verb):
-        return finish(session, outcome, context, wizard=not arguments.yes)
+        same = "" if arguments.yes else name_flags(outcome.plan)
+        return finish(session, outcome, context, before, same=same)
 
 
-def finish(session: Session, outcome: SetupOutcome, context: Context, *, wizard: bool) -> int:
-    """Print what came of a plan: the receipt as JSON, or what is in place; doctor's report and all timings if asked."""
+def finish(session: Session, outcome: SetupOutcome, context: Context, before: object, *, same: str = "") -> int:
+    """Print what came of a plan: the receipt as JSON, or what is in place; doctor's report and all timings if asked.
+
+    Args:
+        session: by which the result is examined.
+        outcome: the plan that was carried out, and its receipt.
+        context: where to print, and how much.
+        before: what `identify_state` said of the environment before.
+        same: the command line that asks for the same plan, for a person who was led to it by questions.
+    """
     context.closing.close()  # a line that is alive on the terminal goes first
     console, agreed, receipt = context.console, outcome.plan, outcome.receipt
+    effect = measure_effect(before, agreed.environment.prefix, context)
+    if not agreed.steps and agreed.warnings:
+        console.complain(join_lines(list_cautions(agreed, console.err)))
     if console.json or not agreed.steps:
-        tell(context, "receipt", receipt, lambda *_: agreed.summary)
+        tell(context, "receipt", receipt, lambda *_: agreed.summary, effect)
         return ExitCode.OK
-    report = examine_result(session, outcome)
-    if wizard:
-        console.data(render_wizard_ending(agreed, receipt, report, console.out))
-        return ExitCode.OK
-    if report is not None and console.verbose:
-        console.data(report_text(report, console.out))
-    if receipt.speed is not None and console.verbose:
-        console.data(render_speed_table(receipt.speed, console.out))
-    text = outcome_text(agreed, receipt, report, console.out)
-    console.data(text.partition("\n")[0] if console.quiet else text)
+    _print_outcome(session, outcome, context, same)
+    tell_restarts(effect, context)
     return ExitCode.OK
 
 
-def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
+def _print_outcome(session: Session, outcome: SetupOutcome, context: Context, same: str) -> None:
+    console, agreed, receipt = context.console, outcome.plan, outcome.receipt
+    report = examine_result(session, outcome)
+    if same:
+        plugin = _offer_plugin(session, receipt) if receipt.conda is not None else ""
+        console.data(render_wizard_ending(agreed, receipt, report, console.out, same=same, plugin=plugin))
+        return
+    text = outcome_text(agreed, receipt, report, console.out)
+    console.data(text.partition("\n")[0] if console.quiet else text)
+    if receipt.speed is not None and console.verbose:
+        console.data(render_speed_table(receipt.speed, console.out))
+    if report is not None and console.verbose:
+        console.data(report_text(report, console.out, ()))
+
+
+def _offer_plugin(session: Session, receipt: Receipt) -> str:
+    from fastinstall.cli.wizard.plugin_offer import offer_conda_plugin  # noqa: PLC0415 (conda environments only)
+    from fastinstall.fleet.tool_wheels import find_checkout  # noqa: PLC0415 (as above)
+    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (as above)
+
+    try:
+        tool = find_conda(session.variables, receipt.environment.prefix)
+    except RefusedError:  # a conda that anybody could have put there
+        return ""
+    return offer_conda_plugin(Path(tool.root), find_checkout()) if tool is not None else ""
+
+
+def render_wizard_ending(
+    plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page, *, same: str, plugin: str = ""
+) -> str:
     """Return the last screen: what holds now, how fast it is, how to undo it, what is next, and the same run as flags.
 
     Args:
@@ -89,14 +131,17 @@ def render_wizard_ending(plan: Plan, receipt: Receipt, report: EnvironmentReport
         receipt: of the setup that holds.
         report: doctor's report, or None if it could not be made.
         page: how lines are broken; commands never are.
+        same: the command line that asks for the same plan.
+        plugin: the command that installs conda's plugin; empty without an offer.
     """
     prefix = quote(plan.environment.prefix)
     return outcome_text(plan, receipt, report, page) + join_lines(
         (
             f"check: fastinstall doctor --prefix {prefix}",
             f"your images: fastinstall bench --prefix {prefix} DIR",
+            *((f"to have conda warn before it replaces this: {plugin}",) if plugin else ()),
             "the same without questions:",
-            f"  {equivalent_command(plan)}",
+            f"  {same}",
         )
     )
 
@@ -111,22 +156,22 @@ _MATTER = {
 
 
 def outcome_text(plan: Plan, receipt: Receipt, report: EnvironmentReport | None, page: Page) -> str:
-    """Return what is in place, how fast it is, how it is guarded, and how to undo it."""
-    is_built = find_step(plan.steps, Build) is not None
+    """Return what is in place, how fast it is, how to undo it, how it is guarded, and what doctor warns of."""
+    is_built = plan.build is not None
     stack = f"{receipt.distribution} {receipt.version} is in place in {plan.environment.prefix}"
     done = stack if is_built else f"done: {plan.summary}"
     passed = f"; {count_passed(report.findings)}" if report is not None else ""
     grave = [each for each in report.findings if each.status.gravity >= Status.WARNING.gravity] if report else []
     lines = [*page.lines(done + passed, rest="  ", style="ok")]
-    for finding in grave:
-        lines += finding_lines(finding, len(finding.check), page)
     if receipt.speed is not None and is_built:
         lines += _list_speed(receipt.speed, page)
-    undo = f"fastinstall rollback --prefix {quote(plan.environment.prefix)}"
+    lines.append(f"undo: fastinstall rollback --prefix {quote(plan.environment.prefix)}")
     lines += page.lines(_describe_guard(plan, receipt), rest="  ")
-    if find_step(plan.steps, PinForPip) is not None:
+    if isinstance(plan.pin, PinForPip):
         lines += page.advice(describe_pin_for_uv(plan.environment.prefix), rest="  ")
-    return join_lines((*lines, f"undo: {undo}"))
+    for finding in grave:
+        lines += finding_lines(finding, len(finding.check), page)
+    return join_lines(lines)
 
 
 def _describe_guard(plan: Plan, receipt: Receipt) -> str:
@@ -146,7 +191,8 @@ def _list_speed(table: SpeedTable, page: Page) -> Iterator[str]:
     yield from page.lines(f"{table.gain}{earlier}", rest="  ", style="bold")
     rows = {row.operation: row for row in table.rows}
     for name in [name for name in _MATTER if name in rows] or list(rows)[:_FEW]:
-        yield f"  {rows[name].range:<20} {_MATTER.get(name, name)}"
+        beside = f"  {rows[name].range:<20} "
+        yield from page.lines(_MATTER.get(name, name), first=beside, rest=" " * len(beside))
     if table.slower:
         slower = ", ".join(f"{row.operation} ({row.ratio:.2f}x)" for row in table.slower)
         yield from page.lines(f"slower: {slower}", rest="  ", style="warning")

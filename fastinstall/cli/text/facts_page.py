@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from fastinstall.cli.console import SHOWN, Page, join_lines
+from fastinstall.core.architecture import architecture_of
+from fastinstall.elf.cpu import Cpu, select_level_features
 from fastinstall.elf.description import BuildTraces, ImagingCore, LoadedLibrary
 from fastinstall.elf.isa.scan import Confidence
 from fastinstall.model.conda import CondaClash
@@ -84,6 +86,8 @@ def _list_machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "cpu", f"{cpu.name or cpu.architecture} ({cpu.vendor or 'vendor unknown'})"
     hidden = f", with {cpu.tunables}" if cpu.tunables else ""
     yield "level", f"{cpu.level or 'none'} (by {cpu.level_source or 'nothing'}{hidden})"
+    if cpu.executed is not None:
+        yield "cpuid", _compare_cpuid(cpu, cpu.executed)
     quota = f", quota {cpu.quota:g}" if cpu.quota is not None else ""
     virtual = ", virtual machine" if cpu.hypervisor else ""
     yield "cores", f"{cpu.cores}{quota}{virtual}"
@@ -95,6 +99,21 @@ def _list_machine_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     found = [library.name for library in toolchain.libraries if library.include is not None]
     absent = [library.name for library in toolchain.libraries if library.include is None]
     yield "headers", f"{', '.join(found) or 'none'}" + (f"; missing: {', '.join(absent)}" if absent else "")
+
+
+def _compare_cpuid(cpu: Cpu, executed: Sequence[str]) -> str:
+    """Say whether the CPUID instruction and the kernel report the same features of CPU levels."""
+    shown = select_level_features(architecture_of(cpu.architecture), cpu.flags)
+    hidden = [flag for flag in executed if flag not in shown]
+    lacking = [flag for flag in shown if flag not in executed]
+    differences = []
+    if hidden:
+        differences.append(
+            f"the CPU also has {', '.join(hidden)}, hidden by the kernel (clearcpuid=, noxsave) or a sandbox"
+        )
+    if lacking:
+        differences.append(f"the CPU lacks {', '.join(lacking)}, which the kernel shows: it is emulated")
+    return "; ".join(differences) or f"the same {len(executed)} features of CPU levels as the kernel shows"
 
 
 def _list_gpu_rows(gpu: Gpu | None) -> Iterator[tuple[str, str]]:
@@ -125,11 +144,12 @@ def _list_stack_rows(facts: Facts) -> Iterator[tuple[str, str]]:
     stack = facts.stack
     owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in stack.owners]
     yield "PIL", f"{stack.version or 'none'}" + (f", owned by {', '.join(owners)}" if owners else "")
+    yield from (("not used", shadow.sentence) for shadow in facts.shadows)
     if stack.core is not None:
         yield "core", f"{stack.core.path}" + (f" ({stack.core.problem})" if stack.core.problem else "")
         yield from _list_core_copies(stack.core)
         yield "SIMD symbols", ", ".join(stack.core.simd_symbols) or "none"
-        yield from _list_compiler_rows(stack.core.making)
+        yield from _list_compiler_rows(stack.core.build_traces)
         yield from _list_codec_rows(facts, stack.core)
         yield from _list_cpu_demands(facts)
     if facts.runtime is not None:
@@ -149,7 +169,8 @@ def _list_codec_rows(facts: Facts, core: ImagingCore) -> Iterator[tuple[str, str
 
 
 def _format_library(library: LoadedLibrary) -> str:
-    return f"{library.implementation} {library.version}".strip() + f", {library.path}"
+    simd = {True: ", SIMD", False: ", no SIMD", None: ""}[library.simd]
+    return f"{library.implementation} {library.version}".strip() + f"{simd}, {library.path}"
 
 
 def _list_cpu_demands(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -160,14 +181,14 @@ def _list_cpu_demands(facts: Facts) -> Iterator[tuple[str, str]]:
             yield "CPU needed", f"{', '.join(scan.requires)}{sure}, by {scan.path}"
 
 
-def _list_compiler_rows(making: BuildTraces | None) -> Iterator[tuple[str, str]]:
-    if making is None:
+def _list_compiler_rows(traces: BuildTraces | None) -> Iterator[tuple[str, str]]:
+    if traces is None:
         return
-    yield "compiled by", ", ".join(making.compilers) or "untold"
-    names = "stripped of names" if making.stripped else "with names of its functions"
-    yield "loads with", f"glibc {making.glibc} or later, {names}" if making.glibc else names
-    if making.package:
-        yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(making.package.items()))
+    yield "compiled by", ", ".join(traces.compilers) or "untold"
+    names = "stripped of names" if traces.stripped else "with names of its functions"
+    yield "loads with", f"glibc {traces.glibc} or later, {names}" if traces.glibc else names
+    if traces.package:
+        yield "packaged as", ", ".join(f"{key} {value}" for key, value in sorted(traces.package.items()))
 
 
 def _list_core_copies(core: ImagingCore) -> Iterator[tuple[str, str]]:

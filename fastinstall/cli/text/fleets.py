@@ -13,7 +13,6 @@ from fastinstall.fleet.reports import Collected, SharedFinding, Unreported
 from fastinstall.fleet.wheel_choice import format_quantity
 from fastinstall.fleet.wheel_set import SetWheel, WheelOutcome, WheelSet
 from fastinstall.model.finding import Status
-from fastinstall.wheelbuild.package_index.publish import FRONT_PAGE
 
 _NAMES = 3
 _GROUPS = 12
@@ -154,19 +153,18 @@ def _render_unreported_hosts(collected: Collected, page: Page) -> Iterator[str]:
 
 
 def set_text(made: WheelSet, page: Page) -> str:
-    """Return a line for each wheel, then the page that tells others how to install from the directory."""
+    """Return a line for each wheel, then how to serve the directory as a package index."""
     lines = [page.paint(made.summary, "bold")]
     for wheel in made.wheels:
         lines += _render_wheel(wheel, page)
-    if any(wheel.outcome is WheelOutcome.THERE for wheel in made.wheels):
-        lines += page.lines(f"how to install from it: {made.directory / FRONT_PAGE}")
-        lines.append(f"try it: python3 -m http.server --directory {quote(made.directory)}")
+    if any(wheel.outcome is WheelOutcome.AVAILABLE for wheel in made.wheels):
+        lines.append(f"serve it as a package index: python3 -m http.server --directory {quote(made.directory)}")
     return join_lines(lines)
 
 
 def _render_wheel(wheel: SetWheel, page: Page) -> Iterator[str]:
     name = f"  {page.paint(f'{wheel.abi:<7}', 'bold')} "
-    if wheel.outcome is WheelOutcome.THERE:
+    if wheel.outcome is WheelOutcome.AVAILABLE:
         yield f"{name}{wheel.wheel}"
         return
     yield from page.lines(f"not here: {wheel.problem}", first=name, rest=_BELOW, style="warning")

@@ -1,11 +1,10 @@
 """A plan as text, with what to weigh before consenting."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from fastinstall.cli.console import Page, join_lines
-from fastinstall.plan.plan import Plan
-from fastinstall.steps.build import Build
-from fastinstall.steps.kinds import find_step
+from fastinstall.setup.plan import Plan
 
 
 def plan_text(plan: Plan, page: Page, expected: Iterable[str] = ()) -> str:
@@ -24,7 +23,7 @@ def plan_text(plan: Plan, page: Page, expected: Iterable[str] = ()) -> str:
 
 def _list_steps(plan: Plan, page: Page) -> Iterator[str]:
     """Yield what a plan does, a line for each step."""
-    build = find_step(plan.steps, Build)
+    build = plan.build
     head = plan.summary
     if build is not None and plan.verb == "setup":
         head = f"Set up {build.distribution} {build.version} in {plan.environment.prefix}"
@@ -53,9 +52,25 @@ def list_cautions(plan: Plan, page: Page) -> Iterator[str]:
     """Yield warnings, and risks with what they bring and what allows them."""
     for warning in plan.warnings:
         yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
+    shown: list[str] = []
     for each in plan.risks:
         state = "allowed" if each.allowed else f"needs --allow {each.risk}"
         style = "warning" if each.allowed else "error"
         yield from page.lines(f"risk {each.risk} ({state}): {each.summary}", rest="  ", style=style)
-        for item in page.shortened(each.items):
+        items = page.shortened(tuple(leave_out_repeated_advisories(each.items, shown)))
+        shown += items
+        for item in items:
             yield from page.lines(item, first="     ", rest="       ")
+
+
+def leave_out_repeated_advisories(items: Iterable[str], shown: Iterable[str]) -> Iterator[str]:
+    """Yield the items but for advisories that were shown already: two risks may name the same ones."""
+    known = {item.partition(" ")[0] for item in shown}
+    for item in items:
+        identifier = item.partition(" ")[0]
+        if identifier not in known or not _ADVISORY.fullmatch(identifier):
+            yield item
+
+
+_ADVISORY = re.compile(r"[A-Z]+(?:-\w+)+")
+"""How databases name an advisory: "CVE-2026-1000", "GHSA-5x8w-8jj5-q52h", "PYSEC-2026-7"."""

@@ -11,17 +11,20 @@ be pasted.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.core.architecture import ARCHITECTURES
-from fastinstall.core.codec import document, dump
-from fastinstall.core.errors import ExitCode, FastinstallError
+from fastinstall.core.codec import document, dump, encode
+from fastinstall.core.errors import DeclinedError, ExitCode, FastinstallError
 from fastinstall.core.messages import format_count, listing, quote
+from fastinstall.model.effect import Effect
 from fastinstall.model.facts import Facts
-from fastinstall.model.finding import EnvironmentReport, Finding, Status, Survey, Unobservable
+from fastinstall.model.finding import COLUMN, EnvironmentReport, Finding, Status, Survey, Unobservable
 from fastinstall.model.speed import SpeedTable
 
 _DETAIL = " " * 11
+_GAP = "  "
 INSTRUCTIONS = {level.name: f" ({level.title})" for each in ARCHITECTURES for level in each.levels if level.title}
 """What each CPU level is known by."""
 
@@ -39,6 +42,8 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
     lines = [f"{report.environment.prefix} ({report.environment.kind})"] if page.verbose else []
     for finding in told:
         lines += finding_lines(finding if page.verbose else _leave_out_repair(finding), width, page)
+        if page.verbose and healthy is None and not finding.status.gravity:  # an ok check that was named is explained
+            lines += _list_reasons(finding, page)
     wrong = any(each.status.gravity for each in report.findings)
     if report.status.gravity < Status.ERROR.gravity:
         lines += (line for text in healthy or () for line in page.lines(text, rest="  "))
@@ -126,8 +131,9 @@ def render_speed_table(table: SpeedTable, page: Page) -> str:
 
 
 def error_text(error: FastinstallError, page: Page) -> str:
-    """Return an error: what and where, its details, then the hint."""
-    lines = _render_labelled("error: ", error.message, page, indent="")
+    """Return an error: what and where, its details, then the hint; that a person said no is not called an error."""
+    label = "" if isinstance(error, DeclinedError) else "error: "
+    lines = _render_labelled(label, error.message, page, indent="")
     for detail in error.details:
         lines += page.lines(detail, first="  ", rest="    ")
     if error.hint:
@@ -162,11 +168,27 @@ def _list_reasons(finding: Finding, page: Page) -> Iterator[str]:
     if finding.expected or finding.observed:
         told = f"expected {finding.expected or '-'}; observed {finding.observed or '-'}"
         yield from page.lines(told, first=_DETAIL, rest=_DETAIL + "  ")
+    yield from _list_rows([line.split(COLUMN) for line in finding.evidence if COLUMN in line], page)
     for line in finding.evidence:
-        yield from page.lines(line, first=_DETAIL, rest=_DETAIL + "  ", style="dim")
+        if COLUMN not in line:
+            yield from page.lines(line, first=_DETAIL, rest=_DETAIL + "  ", style="dim")
     if finding.verify and finding.status.gravity >= Status.WARNING.gravity:
         # Never broken, so that it can be pasted.
         yield _DETAIL + page.paint(f"verify: {finding.verify}", "dim")
+
+
+def _list_rows(rows: Sequence[Sequence[str]], page: Page) -> Iterator[str]:
+    """Yield a table; columns that have no room stand below their row, and a path is never broken."""
+    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    for row in rows:
+        line, end = "", len(_DETAIL)
+        for cell, width in zip(row, widths, strict=False):
+            end += width + len(_GAP)
+            if line and page.width is not None and end - len(_GAP) > page.width:
+                yield _DETAIL + page.paint(line.rstrip(), "dim")
+                line, end = _GAP, len(_DETAIL) + 2 * len(_GAP) + width
+            line += f"{cell:<{width}}{_GAP}"
+        yield _DETAIL + page.paint(line.rstrip(), "dim")
 
 
 def quiet_lines(
@@ -244,7 +266,7 @@ def _count_reports(survey: Survey) -> str:
     number = len(statuses)
     counts = Counter(_IN_WORDS.get(status, str(status)) for status in statuses)
     told = ", ".join(f"{count} {words}" for words, count in counts.items())
-    without = f"; {survey.without} without" if survey.without else ""
+    without = f"; {survey.without_pil} without" if survey.without_pil else ""
     if not number:
         return f"no environment with Pillow is known{without}"
     return f"{format_count(number, 'environment')} with Pillow: {told}{without}"
@@ -259,7 +281,13 @@ def least_status(fail_on: str) -> Status:
     return Status.ERROR if fail_on == NEVER else Status(fail_on)
 
 
-def tell_report(report: EnvironmentReport, console: Console, fail_on: str, facts: Facts | None = None) -> int:
+def tell_report(
+    report: EnvironmentReport,
+    console: Console,
+    fail_on: str,
+    facts: Facts | None = None,
+    effect: Effect | None = None,
+) -> int:
     """Print the report on one environment; its exit code is returned.
 
     Args:
@@ -267,9 +295,11 @@ def tell_report(report: EnvironmentReport, console: Console, fail_on: str, facts
         console: for text and JSON.
         fail_on: "error", "warning" or "never".
         facts: what was observed, to say what is in place; None if checks were named.
+        effect: what a repair did; None if none was asked for.
     """
     if console.json:
-        console.data(dump(document("doctor", report)))
+        did = encode(effect) if effect is not None else {}
+        console.document(dump({**document("doctor", report), **did}))
     elif console.quiet:
         _tell_lines(quiet_lines((report,), (), least_status(fail_on)), console)
     else:
@@ -282,7 +312,7 @@ def tell_survey(survey: Survey, console: Console, fail_on: str) -> int:
     """Print the reports on all environments; the exit code is returned."""
     undetermined = bool(survey.unobservable) and not survey.reports
     if console.json:
-        console.data(dump(document("doctor-all", survey)))
+        console.document(dump(document("doctor-all", survey)))
     elif console.quiet:
         least = Status.UNKNOWN if undetermined else least_status(fail_on)
         _tell_lines(quiet_lines(survey.reports, survey.unobservable, least), console)

@@ -23,8 +23,8 @@ from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.conda_steps import is_conda, list_available_engines
-from fastinstall.plan.level_choice import AUTO
+from fastinstall.setup.decide.conda import is_conda, list_available_engines
+from fastinstall.setup.decide.levels import AUTO
 from fastinstall.verbs.recipe_comparison import RecipePreview, compare_recipes
 
 
@@ -161,7 +161,7 @@ def _ask_required(talk: WizardConversation, request: Request) -> Request | None:
 def _ask_guard(talk: WizardConversation, request: Request) -> Request | None:
     question = "Warn when another tool replaces it?"
     meanings = {
-        True: "a start-up hook warns once per program; 0.3 ms per start",
+        True: "a start-up hook warns once per program; 1 ms per start",
         False: "nothing warns: run fastinstall doctor from time to time",
     }
     if is_conda(talk.facts) and request.engine is not CondaInstaller.PIP:
@@ -273,12 +273,22 @@ def offer_answers(offers: Sequence[RecipePreview]) -> dict[str, str]:
 
 
 def offer_meanings(offers: Sequence[RecipePreview], architecture: str) -> dict[str, str]:
-    """Name of a recipe to what is known of it on an architecture, in the order of the offers."""
-    told = ((offer.recipe, _describe_offer(offer, architecture)) for offer in offers)
-    return {recipe.name: "; ".join((recipe.summary, *words)) for recipe, words in told}
+    """Return what is known of each recipe on an architecture, by its name, in the order of the offers.
+
+    A menu compares: figures of this machine stand in it if every recipe with a figure was measured here, against the
+    same Pillow. Otherwise all figures are those of the machine that the recipes name.
+    """
+    baselines = {offer.speed.baseline if offer.speed else "" for offer in offers if offer.recipe.bench.measured}
+    are_comparable = len(baselines) == 1 and "" not in baselines
+    return {
+        offer.recipe.name: "; ".join(
+            (offer.recipe.summary, *_describe_offer(offer, architecture, measured_here=are_comparable))
+        )
+        for offer in offers
+    }
 
 
-def _describe_offer(offer: RecipePreview, architecture: str) -> Iterator[str]:
+def _describe_offer(offer: RecipePreview, architecture: str, *, measured_here: bool) -> Iterator[str]:
     recipe, advisories = offer.recipe, "no known advisories"
     if offer.advisories:
         counted = ", ".join(f"{number} {severity}" for severity, number in count_by_severity(offer.advisories).items())
@@ -288,7 +298,7 @@ def _describe_offer(offer: RecipePreview, architecture: str) -> Iterator[str]:
         yield "SIMD kernels on today's Pillow, the same pixels"
     else:
         yield "SIMD kernels of an older Pillow" if recipe.expect.symbols else "stock code, optimised"
-    if (speed := offer.speed) is not None:
+    if measured_here and (speed := offer.speed) is not None:
         day = speed.measured_at.partition("T")[0]
         yield f"measured here {day}: {speed.gain}"
     elif recipe.bench.measured:

@@ -3,10 +3,9 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 
-from fastinstall.apply.expectations import describe_cost, describe_expected_gain, estimate_seconds
-from fastinstall.apply.recovery import recover_first
 from fastinstall.cli.consent import ask_for_risks
 from fastinstall.cli.console import Console, Page, join_lines
 from fastinstall.cli.questions import Asker, ask_text_or_go_back, asker_for
@@ -15,19 +14,20 @@ from fastinstall.cli.text.plan_page import list_cautions, plan_text
 from fastinstall.cli.text.reports import INSTRUCTIONS, error_text
 from fastinstall.cli.wizard.choices import ENVIRONMENT, WizardConversation, customise_request
 from fastinstall.core.directories import expand_home
-from fastinstall.core.errors import RefusedError, UsageError
-from fastinstall.core.messages import format_rough_duration, quote
+from fastinstall.core.errors import DeclinedError, FastinstallError, RefusedError, UsageError
+from fastinstall.core.messages import format_count, format_rough_duration, quote
 from fastinstall.core.values import immutable
 from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.request import Request
 from fastinstall.observe.environments import USUAL_NAMES, NamedTarget, active_prefixes
 from fastinstall.observe.recipes import recipe_named
 from fastinstall.observe.session import Session
-from fastinstall.plan.plan import Plan
-from fastinstall.steps.build import Build
-from fastinstall.steps.kinds import Preliminary, find_step
+from fastinstall.setup.expectations import describe_cost, describe_expected_gain, estimate_seconds
+from fastinstall.setup.plan import Plan
+from fastinstall.setup.recovery import recover_first
+from fastinstall.setup.steps.system_packages import SystemPackages
 from fastinstall.verbs.discover_environments import NEARBY, FoundEnvironment, discover_environments
-from fastinstall.verbs.plan import observe_facts, plan_setup
+from fastinstall.verbs.setup import observe_facts, plan_setup
 
 PROCEED, CUSTOMIZE, CANCEL = "Proceed", "Customize", "Cancel"
 _COLUMN = 13
@@ -37,7 +37,7 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
     """Lead a person to a plan that they agree to, risks included.
 
     Raises:
-        RefusedError: they cancelled, or nothing suits this machine or this environment.
+        RefusedError: nothing suits this machine or this environment; a DeclinedError if they cancelled.
         KeyboardInterrupt: they interrupted a question; nothing was changed.
     """
     asker, is_named = asker_for(console), bool(target.prefix or target.python or target.new)
@@ -47,11 +47,11 @@ def ask_for_plan(session: Session, target: NamedTarget, request: Request, consol
         recover_first(session, meant)
         facts = observe_facts(session, meant, recipe_named(session, request.recipe))
         talk = WizardConversation(session=session, target=meant, facts=facts, asker=asker, console=console)
-        wizard = _Wizard(talk=talk, before=request, place=chooser.shorten(Path(facts.environment.prefix)))
+        wizard = _Wizard(talk=talk, before=request, place=chooser.shorten(facts.environment.prefix))
         try:
             agreed = wizard.agree_on_plan()
         except RefusedError as error:
-            if is_named or error.message == CANCELLED:
+            if is_named or isinstance(error, DeclinedError):
                 raise
             console.complain(error_text(error, console.err))
             meant = chooser.choose(refused=wizard.prefix)
@@ -78,20 +78,23 @@ class _Wizard:
     @property
     def prefix(self) -> Path:
         """The target that the answers are about."""
-        return Path(self.talk.facts.environment.prefix)
+        return self.talk.facts.environment.prefix
 
     def agree_on_plan(self) -> Plan | None:
         """Return the plan agreed to, possibly without steps, or None if another environment is wanted."""
         try:
             plan, shown = self._plan(self.before), None
-        finally:
+        except FastinstallError:
+            self._show_found()
+            raise
+        if plan.steps or not self.talk.console.quiet:
             self._show_found()
         while plan.steps:
             if plan is not shown:
                 self._show_plan(plan)
             shown, answer = plan, self._ask_next(plan)
             if answer == CANCEL:
-                raise RefusedError(CANCELLED)
+                raise DeclinedError(CANCELLED)
             if answer == CUSTOMIZE:
                 if (other := self._customise(plan)) is None:
                     return None
@@ -125,8 +128,9 @@ class _Wizard:
             return None
 
     def _ask_next(self, plan: Plan) -> str:
+        cache = self.talk.session.directories.cache
         meanings = {
-            PROCEED: f"build, test, install: {format_rough_duration(estimate_seconds(plan))}",
+            PROCEED: f"build, test, install: {format_rough_duration(estimate_seconds(plan, cache))}",
             CUSTOMIZE: "version, CPU level, libraries, ...",
             CANCEL: "change nothing",
         }
@@ -178,7 +182,7 @@ def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
     """
     cpu, stack, kind = facts.cpu, facts.stack, facts.environment.kind
     level = f", {cpu.level}{INSTRUCTIONS.get(cpu.level, '')}" if cpu.level else ""
-    yield "CPU", f"{cpu.name or cpu.architecture}, {cpu.cores} cores{level}"
+    yield "CPU", f"{cpu.name or cpu.architecture}, {format_count(cpu.cores, 'core')}{level}"
     yield "Python", f"{facts.interpreter.version}{', free-threaded' if facts.interpreter.free_threaded else ''}"
     yield "Environment", f"{place}{' (conda)' if kind is EnvironmentKind.CONDA else ''}"
     owners = {owner.distribution.installer for owner in stack.owners} - {"", "fastinstall"}
@@ -189,11 +193,12 @@ def list_found(facts: Facts, place: str) -> Iterator[tuple[str, str]]:
 
 def list_outside_changes(plan: Plan) -> Iterator[str]:
     """Yield what a plan changes outside of the cache."""
-    if find_step(plan.steps, Build) is None:
+    if plan.build is None:
         yield plan.summary
         return
-    for step in plan.steps:
-        if not isinstance(step, Preliminary):
+    of_system = (step for step in plan.prepare if isinstance(step, SystemPackages))
+    for step in (plan.create, *of_system, *plan.change, plan.package, plan.swap, plan.guard, plan.pin):
+        if step is not None:
             yield from step.outline()
 
 
@@ -225,22 +230,25 @@ class EnvironmentChooser:
             refused: an environment that cannot be changed, and is not offered again.
 
         Raises:
-            RefusedError: the person cancelled.
+            DeclinedError: the person cancelled.
         """
         everywhere = discover_environments(self.session, self.directory)
         found = [each for each in everywhere if each.seen.prefix != refused]
+        usual = self.directory / USUAL_NAMES[0]
+        found.sort(key=lambda each: each.seen.prefix != usual)  # stable: the others keep their order
         there = {str(each.seen.prefix): each for each in found}
-        new = str(self.directory / USUAL_NAMES[0])
-        answers = {path: self.shorten(Path(path)) for path in there}
+        new = "" if str(usual) in there else str(_find_free_name(usual))
+        # Enter alone takes the first answer, and must not change an environment that nobody named.
+        answers = {path: self.shorten(Path(path)) for path in filter(None, (new, *there))}
         meanings = {path: describe_found_environment(each) for path, each in there.items()}
-        if not os.path.lexists(new):
-            answers[new], meanings[new] = self.shorten(Path(new)), "make a new one; nothing else changes"
+        if new:
+            meanings[new] = "make a new one; nothing else changes"
         answers |= {_OTHER: "Other", _CANCEL: "Cancel"}
         meanings |= {_OTHER: "type a directory", _CANCEL: "change nothing"}
         while True:
             answer = self.asker.choose(_word_question(everywhere, self.session), answers, meanings=meanings)
             if answer == _CANCEL:
-                raise RefusedError(CANCELLED)
+                raise DeclinedError(CANCELLED)
             if answer in there:
                 return NamedTarget(prefix=Path(answer))
             if answer == new:
@@ -270,6 +278,12 @@ class EnvironmentChooser:
         if os.path.lexists(place) and (not place.is_dir() or any(place.iterdir())):
             raise ValueError(f"{place} is no Python environment: it has no bin/python")
         return NamedTarget(new=place)
+
+
+def _find_free_name(usual: Path) -> Path:
+    """Return the path, with a number behind its name if something is there already."""
+    numbered = (usual.with_name(f"{usual.name}-{number}") for number in count(2))
+    return next(path for path in chain((usual,), numbered) if not os.path.lexists(path))
 
 
 def is_left_open(target: NamedTarget, session: Session) -> bool:

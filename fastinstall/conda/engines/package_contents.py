@@ -23,9 +23,10 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
     try:
         named = [str(each["_path"]) for each in json_data(paths)["paths"]]
         noarch = json_data(link).get("noarch", {}) if link.strip() else {}
+        kind, entry_points = noarch.get("type"), list(map(str, noarch.get("entry_points", ())))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FailedError(f"a package's list of files cannot be read: {error}") from error
-    if noarch.get("type") != "python":
+    if kind != "python":
         return tuple(named)
     if not python:
         raise FailedError("a noarch Python package would be added, but the environment has no Python")
@@ -38,5 +39,5 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
         if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles it
             tag = python.replace(".", "")
             compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
-    points = (str(point).partition("=")[0].strip() for point in noarch.get("entry_points", ()))
+    points = (point.partition("=")[0].strip() for point in entry_points)
     return (*found, *(f"bin/{point}" for point in points), *compiled)

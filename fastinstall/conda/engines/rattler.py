@@ -16,7 +16,7 @@ from typing import Any
 
 from fastinstall.conda.channel import write_offered_channel
 from fastinstall.conda.engines import failures, linked_records
-from fastinstall.conda.engines.choose import CondaTools
+from fastinstall.conda.engines.means import CondaTools
 from fastinstall.conda.engines.package_contents import resolve_linked_paths
 from fastinstall.conda.history_file import append_revision
 from fastinstall.core import foreign

@@ -15,8 +15,8 @@ than stock Pillow's (measured 2026-11-21). It passes every usual check: the vers
 
 How to fix it:
 Build with all flags, `CFLAGS="-O3 -DNDEBUG -fwrapv -march=x86-64-v3"`, or add a flag to the compiler instead, `CC="cc
--mavx2"`. Give pip `--no-cache-dir`, or it takes its earlier wheel with other flags. `fastinstall setup` does all that,
-and looks at the result.
+-mavx2"`. Give pip `--no-cache-dir`, or it takes its earlier wheel with other flags. uv takes it too (`--no-cache`),
+unless a `-C` setting changed. `fastinstall setup` does all that, and looks at the result.
 """
 
 from collections.abc import Iterator

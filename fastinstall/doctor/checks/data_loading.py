@@ -1,8 +1,9 @@
 """What may slow the loading of images: CPU quota, malloc's settings, and other decoders at hand.
 
-- hint: the control group grants fewer CPUs than programs count, so a DataLoader starts too many workers. Or malloc
-  gives the memory of every large array back to the kernel (with fastinstall's Pillow, of those above 32 MB). Or the
-  kernel offers huge pages to programs that ask for them, and malloc is not told to.
+- hint: a decoder beside Pillow gives other pixels for the same files. Or the control group grants fewer CPUs than
+  programs count, so a DataLoader starts too many workers. Or malloc gives the memory of every large array back to the
+  kernel (with fastinstall's Pillow, of those above 32 MB). Or the kernel offers huge pages to programs that ask for
+  them, and malloc is not told to.
 
 How fast images are loaded depends on the images: that is measured by `fastinstall bench DIR`, not here. torch's
 DataLoader counts the CPUs that a process may run on (`os.sched_getaffinity`), which a quota does not change. glibc asks
@@ -16,9 +17,14 @@ it ever used. fastinstall's Pillow has glibc keep blocks up to 32 MB. So there t
 megapixels. Pillow's draft mode was worth 4 times (2026-11-21). On small images none of it gains anything. Workers
 beyond the quota take memory and turns from each other, and load no faster.
 
+A model that is trained on the pixels of one decoder and serves those of another may answer otherwise, and nothing
+reports it. `fastinstall doctor --collect` says under this check's name that machines have Pillow 12 and 13: these
+resize otherwise.
+
 How to fix it:
-`fastinstall bench DIR` measures your images on this machine, as a DataLoader loads them. It lists what helps by its
-gain, each with a command or a line of code, and says when to change nothing.
+Use one decoder, and one version of Pillow, for training and serving. `fastinstall bench DIR` measures your images on
+this machine, as a DataLoader loads them. It lists what helps by its gain, each with a command or a line of code, and
+says when to change nothing.
 """
 
 import re
@@ -28,7 +34,7 @@ from pathlib import PurePosixPath
 from fastinstall.core.messages import listing
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import run_python, show_text, word_command
-from fastinstall.model.finding import Finding, FindingFactory, Remedy
+from fastinstall.model.finding import SURPRISES, Finding, FindingFactory, Remedy
 from fastinstall.observe.cpu import decoders_of, frameworks_of
 
 ORDER = 220
@@ -49,11 +55,15 @@ _TUNABLES_SINCE, _HUGE_SINCE = (2, 26), (2, 35)
 def check(context: CheckContext) -> Iterator[Finding]:
     """Tell what stands in the way of loading images."""
     frameworks = frameworks_of(context.facts.distributions)
-    if not frameworks:
+    disagreeing = tuple(_report_disagreeing_decoders(context))
+    if frameworks:
+        found = (*_report_quota(context), *_report_malloc(context), *disagreeing)
+        yield from found or (_report_success(context, frameworks),)
+    elif disagreeing:
+        yield from disagreeing
+    else:
         message = "nothing here trains on images: neither torch, tensorflow, jax nor keras is installed"
         yield _SAY.ok(message, verify=run_python(context, _INSTALLED))
-    else:
-        yield from (*_report_quota(context), *_report_malloc(context)) or (_report_success(context, frameworks),)
 
 
 def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Finding:
@@ -62,6 +72,25 @@ def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Findi
     message = f"no known obstacle slows the loading of images; `fastinstall bench DIR` measures yours{beside}"
     evidence = (*frameworks, f"CPUs: {context.facts.cpu.cores}")
     return _SAY.ok(message, evidence=evidence, verify=run_python(context, _INSTALLED))
+
+
+_DISAGREEING = {
+    "kornia-rs": ("has two JPEG decoders that disagree: the called function decides", "call one function of kornia-rs"),
+    "simplejpeg": ("decodes the colours of 4:2:0 JPEGs up to 10 steps off Pillow's and OpenCV's", "use one decoder"),
+}
+"""What was measured, with kornia-rs 0.2.0 and simplejpeg 1.9.0 (2026-11-29), and what to do."""
+
+
+def _report_disagreeing_decoders(context: CheckContext) -> Iterator[Finding]:
+    for each in context.facts.distributions:
+        if each.name in _DISAGREEING:
+            problem, way_out = _DISAGREEING[each.name]
+            yield _SAY.hint(
+                f"{each.name} {each.version} {problem}",
+                remedy=Remedy(text=f"{way_out} for all images, for those of a set that was re-encoded too"),
+                link=f"{SURPRISES}#the-same-file-other-pixels",
+                verify=run_python(context, _INSTALLED),
+            )
 
 
 def _report_quota(context: CheckContext) -> Iterator[Finding]:

@@ -77,7 +77,7 @@ def _report_startup_guard(context: CheckContext, receipt: Receipt) -> Finding:
     guard, packages = context.facts.guard, context.facts.interpreter.site_packages
     verify = show_files(packages / "fastinstall_guard.pth", packages / "_fastinstall_guard")
     if guard.problems and not guard.own_problems and not context.core_is_ours:
-        # Of the replacement `swapped` tells; the guard does what it is for.
+        # The guard works: it warns. The check `swapped` reports the replacement.
         return _SAY.ok("the start-up guard is installed, and warns of the replaced core", verify=verify)
     if guard.problems:
         message = f"the start-up guard is broken: {guard.problems[0]}"

@@ -42,14 +42,14 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 
 def _report_own(context: CheckContext) -> Iterator[Finding]:
-    for each in context.facts.past.interruptions:
+    for each in context.facts.history.interruptions:
         what = describe_what_was_interrupted(each)
         yield _SAY.say(
-            Status.WARNING if each.cut in (UnfinishedRun.BEGINNING, UnfinishedRun.END) else Status.ERROR,
+            Status.WARNING if each.kind in (UnfinishedRun.PREPARATION, UnfinishedRun.CLEANUP) else Status.ERROR,
             f"fastinstall itself was interrupted: {what} neither finished nor was undone",
             evidence=(str(each.file),),
             remedy=Remedy(text="finish or undo it", command=recovery_command(each, context.facts.environment.prefix)),
-            verify=show_text(each.file),
+            verify=show_files(each.file) if each.file.name == each.id else show_text(each.file),
         )
 
 

@@ -10,6 +10,10 @@ a fresh process of the target; nothing is run. The C library's own files are the
 libraries that the interpreter brings. Its own libz may serve a wheel that leaves libz to the system. Where Python runs
 on musl, nothing is followed through, and the check is skipped.
 
+`fastinstall doctor -v libraries-resolve` lists the libraries behind the codecs as a table. Its columns are kind, name
+and version, SIMD code, owner, path. The JSON has the same rows as evidence. SIMD code is looked for in libjpeg alone;
+of other libraries it is not known ("-").
+
 Why it matters:
 A module whose library is not found cannot be imported, and PIL then does without the format, silently. A library from
 an unintended place is another version, or goes away with its environment. The RUNPATH that conda's compilers write is
@@ -26,13 +30,14 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from fastinstall.core.messages import format_count
 from fastinstall.doctor import codec_libraries as libraries
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.owners import explain_no_core
 from fastinstall.doctor.remedies import offer_repair, show, show_needed, show_variables, trace_search
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.model.finding import Finding, FindingFactory, Remedy, shorten_evidence
+from fastinstall.model.finding import COLUMN, Finding, FindingFactory, Remedy, shorten_evidence
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
 
@@ -77,10 +82,23 @@ def _report_resolved(context: CheckContext, linkage: Linkage) -> Finding:
     found = [file.path for file in linkage.files[1:] if file.path not in modules]
     places = dict.fromkeys(f"{libraries.describe_file_owner(context, path)}: {path.parent}" for path in found)
     return _SAY.ok(
-        f"{len(found)} libraries of {len(modules)} modules are found where they should be",
-        evidence=shorten_evidence(places),
+        f"{len(found)} libraries of {format_count(len(modules), 'module')} are found where they should be",
+        evidence=(*_list_codecs(context, linkage), *shorten_evidence(places)),
         verify=show_needed(linkage.modules[0]),
     )
+
+
+def _list_codecs(context: CheckContext, linkage: Linkage) -> Iterator[str]:
+    """Yield a row for each library behind a codec: kind, name and version, SIMD code, owner, path."""
+    simd, prefix = {True: "SIMD", False: "no SIMD", None: "-"}, context.facts.environment.prefix
+    for codec in linkage.codecs:
+        path, name = codec.library.path, libraries.name_library(codec.library)
+        if path is None:
+            continue
+        owner = libraries.describe_file_owner(context, path)
+        linked = " (linked in)" if codec.inside else ""
+        place = path.relative_to(prefix) if path.is_relative_to(prefix) else path
+        yield COLUMN.join((codec.kind, f"{name}{linked}", simd[codec.library.simd], owner, str(place)))
 
 
 def _report_missing(context: CheckContext, needs: list[MissingLibrary]) -> Finding:

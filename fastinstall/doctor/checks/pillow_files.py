@@ -2,8 +2,9 @@
 
 - error: the core is missing, damaged, for another Python, or of another version than `PIL/_version.py`; an extension
   module (`_webp`, `_imagingft`, ...) or a bundled library is altered, or an unknown module lies there (PIL imports fine
-  with all of that). Recorded files are missing.
-- warning: other files altered, or claimed by nobody; modules of another Python beside the right ones.
+  with all of that). Recorded files are missing. Other users may not read PIL, though they may read the other packages.
+- warning: files belong to another user than site-packages, so that its owner cannot replace them.
+  Other files altered, or claimed by nobody; modules of another Python beside the right ones.
 
 With several owners, the files are compared with the owner that they fit best. A package of conda's is compared with
 conda's record.
@@ -12,7 +13,8 @@ Why it matters:
 PIL imports with files of two versions mixed, as long as the core and `_version.py` agree. Then a `_webp` of another
 build is loaded at the first WebP image, against a library with another memory layout. A module that no distribution
 claims survives every uninstallation, and is loaded by the next Pillow. A module that carries the tag of another Python
-is never loaded.
+is never loaded. PIL that root installed with umask 077 cannot be imported by anybody else. pip fails half-way if it
+may not remove the files of another user, and then PIL is gone.
 
 How to fix it:
 Put the stack back that was set up, `fastinstall doctor --fix`; elsewhere install Pillow again, forced. Files that
@@ -22,11 +24,19 @@ nobody claims stay then: remove them by hand, or make a new environment.
 import re
 from collections.abc import Iterator
 
+from fastinstall.core.messages import format_count, listing
 from fastinstall.core.values import immutable
 from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.remedies import compare_with_conda, compare_with_record, offer_repair, show_files, show_strings
-from fastinstall.model.finding import Finding, FindingFactory, Status, shorten_evidence
+from fastinstall.doctor.remedies import (
+    compare_with_conda,
+    compare_with_record,
+    offer_repair,
+    show,
+    show_files,
+    show_strings,
+)
+from fastinstall.model.finding import SURPRISES, Finding, FindingFactory, Remedy, Status, shorten_evidence
 
 ORDER = 60
 VERIFIES_SETUP = True
@@ -45,7 +55,12 @@ def check(context: CheckContext) -> Iterator[Finding]:
     claimants = owners.list_claimants(context.facts)
     kept = [recorded for claimant in claimants if (recorded := _read_record(context, claimant))]
     record = min(kept, key=lambda each: len(each.altered) + len(each.missing), default=None)
-    problems = (*_report_core(context), *_report_recorded(context, record), *_report_stray(context, record))
+    problems = (
+        *_report_core(context),
+        *_report_recorded(context, record),
+        *_report_stray(context, record),
+        *_report_rights(context),
+    )
     if problems:
         yield from problems
     elif record is None:
@@ -74,8 +89,8 @@ def _report_recorded(context: CheckContext, record: "Recorded | None") -> Iterat
     stated = (
         (modules, Status.ERROR, f"extension modules are not those of {whose}: {_join_names(modules)}"),
         (libraries, Status.ERROR, f"bundled libraries are not those of {whose}: {_join_names(libraries)}"),
-        (other, Status.WARNING, f"{len(other)} files differ from those of {whose}"),
-        (record.missing, Status.ERROR, f"{len(record.missing)} files of {whose} are missing"),
+        (other, Status.WARNING, _name_files(other, whose, "altered")),
+        (record.missing, Status.ERROR, _name_files(record.missing, whose, "missing")),
     )
     for files, status, message in stated:
         if files:
@@ -96,7 +111,11 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
     other_python = "extension modules for another Python, which this one never loads"
     stated = (
         (modules, f"stray extension modules that no distribution claims: {_join_names(modules)}", record is not None),
-        (others, f"{len(others)} files below PIL/ that no distribution claims", record is not None),
+        (
+            others,
+            f"{format_count(len(others), 'file')} below PIL/ that no distribution claims: {_list_paths(others)}",
+            record is not None,
+        ),
         (cores, "a core for another Python lies beside the right one", stack.core is not None),
         (tagged, f"{other_python}: {_join_names(tagged)}", True),
     )
@@ -104,6 +123,30 @@ def _report_stray(context: CheckContext, record: "Recorded | None") -> Iterator[
         if names and is_told:
             status = Status.ERROR if names is modules else Status.WARNING
             yield _report(context, message, names, show_files(*(packages / name for name in names[:_LISTED])), status)
+
+
+def _report_rights(context: CheckContext) -> Iterator[Finding]:
+    """Report files that others cannot read, or that the owner of site-packages cannot replace."""
+    stack, packages = context.facts.stack, context.facts.interpreter.site_packages
+    hidden, theirs = ([packages / name for name in names] for names in (stack.hidden, stack.of_others))
+    if hidden:
+        yield _SAY.error(
+            f"other users may not read {listing(stack.hidden)}, though they may read other packages here",
+            evidence=shorten_evidence(map(str, hidden)),
+            remedy=Remedy(
+                text="as their owner or root, let others read them", command=show("chmod", "-R", "go+rX", *hidden)
+            ),
+            link=f"{SURPRISES}#versions-and-installers",
+            verify=show("ls", "-ld", packages, *hidden[:_LISTED]),
+        )
+    if theirs:
+        own = show("chown", "-R", f"--reference={packages}", *theirs)
+        yield _SAY.warning(
+            f"the owner of site-packages cannot replace {listing(stack.of_others)}: they belong to another user",
+            evidence=shorten_evidence(map(str, theirs)),
+            remedy=Remedy(text="as root, give them to the owner of site-packages", command=own),
+            verify=show("ls", "-ld", packages, *theirs[:_LISTED]),
+        )
 
 
 def _report(
@@ -117,6 +160,15 @@ def _divide(files: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], t
     modules = tuple(name for name in files if name.endswith(".so") and ".libs/" not in name)
     libraries = tuple(name for name in files if name not in modules and _LIBRARY.search(name))
     return modules, libraries, tuple(name for name in files if name not in (*modules, *libraries))
+
+
+def _name_files(files: tuple[str, ...], whose: str, state: str) -> str:
+    are = "is" if len(files) == 1 else "are"
+    return f"{format_count(len(files), 'file')} of {whose} {are} {state}: {_list_paths(files)}"
+
+
+def _list_paths(files: tuple[str, ...]) -> str:
+    return listing(files, most=_LISTED)
 
 
 def _join_names(files: tuple[str, ...]) -> str:

@@ -1,20 +1,23 @@
-"""Whether PIL is there, is a real package and can be imported.
+"""Whether PIL is there, is a real package, can be imported, and is the PIL that programs get.
 
 - error: the import fails or kills the interpreter (a truncated core gives SIGBUS). `PIL/__init__.py` is missing, so PIL
   is a namespace package. The core is missing, empty, for another Python or of another version than the rest. PIL is
-  gone although it was set up.
+  gone although it was set up. Or programs import another PIL: of the user site, a directory in PYTHONPATH or the
+  working directory. Code that runs when Python starts may do that too (`sitecustomize.py`, a `.pth` file).
 - warning: what is imported lies outside this environment.
 - hint: there is no PIL, and none was set up.
 
-With `--quick` nothing is executed, and the verdict comes from the files alone.
+With `--quick` nothing is executed, and the verdict comes from files and variables alone.
 
 Why it matters:
 Everything else rests on it. A failed import gives a misleading reason ("module 'PIL' has no attribute 'Image'", "cannot
-open shared object file"). A truncated core kills the interpreter without a message.
+open shared object file"). A truncated core kills the interpreter without a message. One `pip install --user` hides the
+Pillow of every conda environment with the same Python, and neither pip nor conda says so.
 
 How to fix it:
 Put the stack back that was set up: `fastinstall doctor --fix`. Elsewhere force pip to install Pillow again, since pip
-takes a broken one for installed.
+takes a broken one for installed. Another PIL that comes first is yours to remove; the finding names the command. The
+environment variable `PYTHONNOUSERSITE=1` keeps the user site out of every Python.
 """
 
 from collections.abc import Iterator
@@ -24,6 +27,7 @@ from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.codec_libraries import list_code_files, list_missing
 from fastinstall.doctor.owners import explain_broken_core, explain_conflict
 from fastinstall.doctor.remedies import VERSION, offer_repair, offer_setup, run_python, show_files
+from fastinstall.doctor.shadows import list_shadow_findings
 from fastinstall.model.facts import Runtime
 from fastinstall.model.finding import Finding, FindingFactory, shorten_evidence
 
@@ -38,6 +42,7 @@ _IMPORT = "import PIL.Image"
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge the import of PIL."""
     stack, runtime = context.facts.stack, context.facts.runtime
+    yield from list_shadow_findings(context.facts)
     if runtime is not None and runtime.imported:
         yield _report_imported(context, runtime)
     elif stack.directory is None:

@@ -6,7 +6,8 @@
 - warning: the RECORD is missing, and pip and uv refuse to uninstall. Or a wheel of ours replaced a package whose record
   conda keeps (`--engine pip`).
 - hint: the only owner is not called `pillow`, so any package that requires pillow brings stock Pillow back. Or pip put
-  it into a conda environment, and conda does not know it.
+  it into a conda environment, and conda does not know it. Or a constraint of pip's or uv's (PIP_CONSTRAINT, pip.conf)
+  forbids this version, so the next installation replaces it.
 
 A package of conda's and the metadata that it brings along are one owner.
 
@@ -25,11 +26,13 @@ keeps them for `fastinstall rollback`.
 from collections.abc import Iterator
 
 from fastinstall.core.messages import listing as joined
+from fastinstall.core.version_numbers import is_version
 from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner
+from fastinstall.doctor.remedies import offer_repair, offer_setup, show_files, show_lines, show_owner, show_text
+from fastinstall.index.upgrades import list_forbidding_dependants
 from fastinstall.model.facts import EnvironmentKind
-from fastinstall.model.finding import Finding, FindingFactory
+from fastinstall.model.finding import Finding, FindingFactory, Remedy
 
 ORDER = 50
 VERIFIES_SETUP = True
@@ -54,6 +57,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
         *_report_dangling(context, found),
         *_report_unrecorded(context, found),
         *_report_exposed(context, found),
+        *_report_constraints(context),
     )
     yield from problems or (_report_single_owner(context, found[0]),)
 
@@ -93,7 +97,16 @@ def _report_several(context: CheckContext, found: _Claimants) -> Iterator[Findin
 
 def _report_dangling(context: CheckContext, found: _Claimants) -> Iterator[Finding]:
     """Report metadata without files, and files without metadata."""
-    for claimant in found if not owners.is_whole_enough(context.facts.stack) else ():
+    dangling = () if owners.is_whole_enough(context.facts.stack) else found
+    for claimant in dangling:
+        if claimant.owner is not None and claimant.owner.checkout is not None:
+            yield _SAY.hint(
+                f"{claimant.title} is an editable installation of {claimant.owner.checkout}",
+                evidence=(claimant.place, "its files are in that directory, not in site-packages"),
+                remedy=offer_setup(context, "replace it with the fast build; the directory itself stays"),
+                verify=show_owner(context, claimant.name),
+            )
+            continue
         missing = max(len(side.missing) for side in (claimant.owner, claimant.claim) if side is not None)
         yield _SAY.error(
             f"{claimant.title} is listed as installed, but PIL's files are missing",
@@ -142,6 +155,22 @@ def _report_exposed(context: CheckContext, found: _Claimants) -> Iterator[Findin
             evidence=(only.place, "no record in conda-meta claims PIL's files"),
             remedy=offer_setup(context, "set it up as a conda package"),
             verify=show_owner(context),
+        )
+
+
+def _report_constraints(context: CheckContext) -> Iterator[Finding]:
+    """Report constraints of the user's, which pip or uv obeys, that forbid the version in place."""
+    stack, interpreter = context.facts.stack, context.facts.interpreter
+    constraints = [each for each in stack.dependants if each.constraints is not None]
+    if stack.version is None or not is_version(stack.version) or not constraints:
+        return
+    forbidding = list_forbidding_dependants(stack.version, interpreter, constraints)
+    if forbidding:
+        yield _SAY.hint(
+            f"pip or uv would replace Pillow {stack.version}: {joined(each.reason for each in forbidding)}",
+            evidence=tuple(each.sentence for each in constraints),
+            remedy=Remedy(text="change that constraint, or set up a version that it allows"),
+            verify=show_text(*(each.constraints for each in constraints if each.constraints is not None)),
         )
 
 

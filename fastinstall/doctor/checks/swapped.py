@@ -1,5 +1,6 @@
 """Whether something replaced the stack that was set up: what, by which tool, and when.
 
+- hint: conda removed other packages together with it, which `--fix` does not bring back.
 - error: it is not what was set up. The message says what replaced it, by which tool and when. Or it was uninstalled,
   altered in place or half replaced, or the Python changed under it.
 
@@ -23,11 +24,13 @@ start of Python. In a conda environment the guard package keeps conda's solver f
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
+from fastinstall.core.messages import listing
 from fastinstall.doctor import owners
 from fastinstall.doctor.check_context import CheckContext
 from fastinstall.doctor.remedies import offer_repair, show_digests, show_files
+from fastinstall.model.conda_packages import conda_command
 from fastinstall.model.facts import Facts, InstalledStack
-from fastinstall.model.finding import Finding, FindingFactory
+from fastinstall.model.finding import Finding, FindingFactory, Remedy
 from fastinstall.model.receipt import Receipt
 
 ORDER = 160
@@ -62,6 +65,19 @@ def check(context: CheckContext) -> Iterator[Finding]:
         remedy=offer_repair(context),
         verify=verify,
     )
+    yield from _report_removed_with_it(context, receipt)
+
+
+def _report_removed_with_it(context: CheckContext, receipt: Receipt) -> Iterator[Finding]:
+    """Name what conda removed because it needs Pillow: a repair brings back the stack alone."""
+    dropped = owners.list_removed_with(context.facts, receipt.conda.package.dist) if receipt.conda is not None else ()
+    if dropped:
+        specs = ("=".join(dist.rsplit("-", 2)[:2]) for dist in dropped)
+        command = conda_command(context.facts, "install", *specs)
+        yield _SAY.hint(
+            f"conda removed {listing(dropped)} together with it, and a repair does not bring that back",
+            remedy=Remedy(text="after the repair, install it again", command=command),
+        )
 
 
 def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
@@ -116,9 +132,10 @@ def _describe_cause(facts: Facts, receipt: Receipt, ours: str, meanings: Iterabl
 
 
 def _name_replacement(facts: Facts, receipt: Receipt) -> str:
-    """Name what took its place: the owner whose record lists this core, else the latest that is not ours, or a package.
+    """Return the name of what replaced our build, empty if unknown.
 
-    One of conda's comes with the command that brought it. Empty if nothing says so.
+    It is the owner whose record lists this core, else the owner installed last, else the package at that place. A conda
+    package is named with the command that installed it.
     """
     core, owner = facts.stack.core, owners.find_foreign_owner(facts, receipt)
     claimants = [each for each in owners.list_claimants(facts) if each.owner is not None]

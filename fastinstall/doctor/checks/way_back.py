@@ -34,19 +34,19 @@ _TRANSACTIONS = "share/fastinstall/tx"
 
 def check(context: CheckContext) -> Iterator[Finding]:
     """Judge journals and receipt, and what they hold."""
-    past, verify = context.facts.past, show_files(context.facts.environment.prefix / _TRANSACTIONS)
+    history, verify = context.facts.history, show_files(context.facts.environment.prefix / _TRANSACTIONS)
     problems = (*_report_unreadable(context), *_report_gone(context, verify), *_report_held_bytes(context, verify))
     if problems:
         yield from problems
-    elif context.receipt is None and not past.setups:
+    elif context.receipt is None and not history.setups:
         yield _SAY.ok("fastinstall has changed nothing here")
     else:
-        held = f"; {format_bytes(past.held_bytes)} kept for that" if past.held_bytes is not None else ""
+        held = f"; {format_bytes(history.held_bytes)} kept for that" if history.held_bytes is not None else ""
         yield _SAY.ok(f"what fastinstall changed here can be undone{held}", verify=verify)
 
 
 def _report_unreadable(context: CheckContext) -> Iterator[Finding]:
-    for each in context.facts.past.unreadable:
+    for each in context.facts.history.unreadable:
         yield _SAY.say(
             Status.WARNING if each.is_later else Status.ERROR,
             each.problem,
@@ -68,11 +68,11 @@ def _make_remedy(context: CheckContext, unreadable: Unreadable) -> Remedy:
 
 
 def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
-    past, receipt = context.facts.past, context.receipt
+    history, receipt = context.facts.history, context.receipt
     # Without sizes the journals were not looked at, or nothing is there at all.
-    if receipt is None or past.held_bytes is None or receipt.id in past.setups or past.interruptions:
+    if receipt is None or history.held_bytes is None or receipt.id in history.setups or history.interruptions:
         return
-    if receipt.id in {each.transaction for each in past.unreadable}:
+    if receipt.id in {each.transaction for each in history.unreadable}:
         return
     replaced = f", which had replaced {receipt.previous}," if receipt.previous else ""
     yield _SAY.hint(
@@ -85,8 +85,8 @@ def _report_gone(context: CheckContext, verify: str) -> Iterator[Finding]:
 
 
 def _report_held_bytes(context: CheckContext, verify: str) -> Iterator[Finding]:
-    past = context.facts.past
-    sentence = warn_about_held_bytes(past.setups, past.held_bytes or 0, context.facts.environment.prefix)
+    history = context.facts.history
+    sentence = warn_about_held_bytes(history.setups, history.held_bytes or 0, context.facts.environment.prefix)
     if sentence is not None:
         text = "give up the older undo steps, except the last setup's"
         remedy = Remedy(text=text, command=word_command(context, "rollback --forget"))

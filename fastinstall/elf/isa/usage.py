@@ -238,7 +238,10 @@ def read_links(image: ElfImage) -> Links:
 
 
 def _read_packed_relocations(image: ElfImage) -> Iterator[tuple[int, int]]:
-    """Yield pointers of DT_RELR: an even word is an address, an odd one says which of the next 63 words follow it."""
+    """Yield place and value of each pointer that DT_RELR relocates.
+
+    An even word of the table is a place. An odd one is a bitmap of the 63 words behind the last place.
+    """
     size = image.tags.get(_RELRSZ, 0) if _RELR in image.tags else 0
     table = image.read_at(image.tags[_RELR], size - size % 8) if size else b""
     place = 0
@@ -391,7 +394,10 @@ class _Graph:
                 self._users[target].add(index)
 
     def find_choosing(self, asking: set[int]) -> tuple[set[int], set[int]]:
-        """Return functions that ask the CPU or act on its answer; those of them that read it from a variable.
+        """Return two sets of functions.
+
+        The first has those that ask the CPU or act on its answer. The second has those of them that read the answer
+        from a variable.
 
         Args:
             asking: those that hold instructions which ask the CPU.

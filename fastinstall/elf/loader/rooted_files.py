@@ -84,7 +84,7 @@ class RootedFiles:
 
         Raises:
             UnloadableFileError: there is one that ends the search.
-            OSError: the path cannot be followed: nothing more is tried in that list of directories.
+            OSError: the path cannot be followed. The loader then gives up the list of directories that it searches.
         """
         if path not in self._read:
             try:

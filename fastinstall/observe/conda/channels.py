@@ -4,25 +4,25 @@ conda is not run. A bare name that exists on a private server must never be look
 have registered it. The configuration of names decides: `channel_alias`, `custom_channels`, `custom_multichannels`,
 `default_channels`, and mamba's `mirrored_channels`. Any other name belongs to the public host, as in conda.
 
-Running conda would take longer than everything else together. Flags ("#!final" and the like) are in comments of its
-files. A key with an unexpected value counts as missing; conda itself reports it.
+Running conda would take longer than everything else together. Flags in comments of its files ("#!final", "#!top") are
+not heeded. A key with an unexpected value counts as missing; conda itself reports it.
 
 Sources: `SEARCH_PATH` in conda's `base/constants.py`, and `Configuration` in its `common/configuration.py`;
 `models/channel.py` and `base/context.py` of conda 24.7.1, with which the tests compare.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from fastinstall.core import foreign
 from fastinstall.core.directories import expand_home
 from fastinstall.core.errors import DocumentError, RefusedError
 from fastinstall.core.secrets import public_text
 from fastinstall.core.values import immutable
-from fastinstall.core.yaml_document import YamlKind, YamlNode, read_yaml
 from fastinstall.observe.conda.records import public_channel
 
 _SYSTEM = ("/etc/conda", "/var/lib/conda")
@@ -30,25 +30,7 @@ _NAMES = (".condarc", "condarc")
 _DIRECTORY = "condarc.d"
 _SUFFIXES = (".yml", ".yaml")
 _NOTHING = ("", "~", "null", "Null", "NULL")
-_FLAG = re.compile(r"[\s,:]*(?:[&!][^\s#]*\s)?\s*(#.*)")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})")
-
-
-@immutable
-class _Word:
-    """A word, and the rank that a comment after it gives: "top", "bottom", "final"; else empty."""
-
-    text: str
-    flag: str = ""
-
-
-@immutable
-class _Said:
-    """One file's value of a key: words in order, or words by name; and the rank that a comment gives: "final"."""
-
-    words: tuple[_Word, ...] = ()
-    named: dict[str, "_Said"] = field(default_factory=dict)
-    flag: str = ""
 
 
 class CondaSettings:
@@ -76,91 +58,67 @@ class CondaSettings:
     ) -> None:
         self._variables = variables
         self._overrides = overrides
-        self._files: list[tuple[dict[str, tuple[YamlNode, YamlNode]], list[str]]] = []
+        self._files: list[dict[str, Any]] = []
         for file in files:
             try:
                 text = foreign.read_text(file, limit=foreign.DOCUMENT)
-                document = read_yaml(text, file) if any(name in text for name in names) else None
+                data = _load(text) if any(name in text for name in names) else None
             except (OSError, ValueError) as error:
                 if strict:
-                    raise DocumentError(
-                        file, "", f"cannot be read: {getattr(error, 'strerror', '') or error}"
-                    ) from None
-            except DocumentError:
-                if strict:
-                    raise
+                    reason = getattr(error, "strerror", "") or error
+                    raise DocumentError(file, "", f"cannot be read: {reason}") from None
             else:
-                self._files += [(document.pairs(), text.splitlines())] if document is not None else []
+                self._files += [data] if isinstance(data, dict) else []
 
     def read_word(self, *names: str) -> str:
-        """Return the word of a key that takes one; empty if there is none. Only a final word outranks a variable."""
-        words = [said.words[0] for said in self._find(names, YamlKind.SCALAR) if said.words]
-        final = next((word.text for word in words if word.flag == "final"), "")
-        return final or self._get_override(names) or (words[-1].text if words else "")
+        """Return the word of a key that takes one; empty if there is none."""
+        words = [words[0] for value in self._find(names, str) if (words := self._read_words(value))]
+        return self._get_override(names) or (words[0] if words else "")
 
     def read_list(self, *names: str) -> tuple[str, ...]:
         """Return the words of a key that takes a list, the highest first; empty if there are none."""
-        override = self._get_override(names)
-        last = tuple(_Word(text=text.strip()) for text in override.split(",") if text.strip())
-        sources = [said for said in self._find(names, YamlKind.LIST) if said.words]
-        return _merge_words([*sources, *([_Said(words=last)] if override else [])])
+        override = [word.strip() for word in self._get_override(names).split(",") if word.strip()]
+        lists = (self._read_words(value) for value in self._find(names, list))
+        return tuple(dict.fromkeys(chain(override, *lists)))
 
     def read_table(self, *names: str) -> dict[str, tuple[str, ...]]:
         """Return the words of each name in a key that takes a mapping, the highest first."""
-        found: dict[str, list[_Said]] = {}
-        for table in _select_relevant(self._find(names, YamlKind.MAPPING)):
-            for name, said in table.named.items():
-                found.setdefault(name, []).append(said)
-        return {name: words for name, said in found.items() if (words := _merge_words(said))}
+        found: dict[str, tuple[str, ...]] = {}
+        for table in self._find(names, dict):
+            for name, value in table.items():
+                words = (*found.get(name, ()), *self._read_words(value))
+                found |= {name: tuple(dict.fromkeys(words))} if words else {}
+        return found
 
     def _get_override(self, names: tuple[str, ...]) -> str:
         return next((value for name in names if (value := self._overrides.get(f"CONDA_{name.upper()}"))), "")
 
-    def _find(self, names: tuple[str, ...], kind: YamlKind) -> list[_Said]:
-        """Return the files' values of a key, under the first of its names in each, if of that kind."""
-        found = []
-        for pairs, lines in self._files:
-            pair = next((pairs[name] for name in names if name in pairs), None)
-            if pair is not None and pair[1].kind is kind:
-                found.append(self._parse(*pair, lines))
-        return found
+    def _find(self, names: tuple[str, ...], kind: type) -> list[Any]:
+        """Return the files' values of a key, the highest first, under the first of its names in each, if of a kind."""
+        values = (next((data[name] for name in names if name in data), None) for data in reversed(self._files))
+        return [value for value in values if isinstance(value, kind)]
 
-    def _parse(self, key: YamlNode, value: YamlNode, lines: Sequence[str]) -> _Said:
-        items = value.items if value.kind is YamlKind.LIST else (value,)
-        named = value.pairs() if value.kind is YamlKind.MAPPING else {}
-        return _Said(
-            words=tuple(word for item in items if (word := self._parse_word(item, lines)) is not None),
-            named={name: self._parse(*pair, lines) for name, pair in named.items()},
-            flag=_find_flag(key, lines) or (_find_flag(value, lines) if value.column else ""),
-        )
-
-    def _parse_word(self, node: YamlNode, lines: Sequence[str]) -> _Word | None:
-        if node.kind is not YamlKind.SCALAR or (node.plain and node.text in _NOTHING) or not node.text:
-            return None
-        text = _VARIABLE.sub(lambda found: self._variables.get(found[1] or found[2], found[0]), node.text)
-        return _Word(text=text, flag=_find_flag(node, lines))
+    def _read_words(self, value: object) -> list[str]:
+        words = value if isinstance(value, list) else [value]
+        return [
+            _VARIABLE.sub(lambda found: self._variables.get(found[1] or found[2], found[0]), word)
+            for word in words
+            if isinstance(word, str) and word not in _NOTHING
+        ]
 
 
-def _find_flag(node: YamlNode, lines: Sequence[str]) -> str:
-    rest = lines[node.last - 1][node.column :] if node.last <= len(lines) else ""
-    found = _FLAG.fullmatch(rest)
-    return found[1].strip("!# \t") if found is not None else ""
+def _load(text: str) -> object:
+    """Read YAML, every scalar as the text that it is.
 
+    Raises:
+        ValueError: it is no YAML.
+    """
+    import yaml  # noqa: PLC0415 (slow, and rarely needed)
 
-def _merge_words(sources: Sequence[_Said]) -> tuple[str, ...]:
-    """Merge lists as conda does: later sources rank higher, and flags move words or end the search."""
-    relevant = _select_relevant(sources)
-    top = (word.text for source in relevant for word in source.words if word.flag == "top")
-    bottom = [word.text for source in reversed(relevant) for word in source.words if word.flag == "bottom"]
-    usual = (word.text for source in reversed(relevant) for word in source.words)
-    ranked = list(dict.fromkeys((*top, *usual)))
-    return tuple(dict.fromkeys((*reversed(bottom), *reversed(ranked))))[::-1]
-
-
-def _select_relevant(sources: Sequence[_Said]) -> Sequence[_Said]:
-    """Return the sources up to the first final one."""
-    end = next((number for number, source in enumerate(sources, start=1) if source.flag == "final"), None)
-    return sources[:end]
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 (makes texts alone)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(f"not YAML: {' '.join(str(error).split())}") from None
 
 
 def read_settings(

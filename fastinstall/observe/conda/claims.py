@@ -181,7 +181,7 @@ class _Claimant:
         return frozenset(entry.path for entry in self.entries)
 
 
-def observe_claims(  # noqa: PLR0913 (see `observe_conda`)
+def observe_claims(
     prefix: Path,
     records: CondaRecords,
     replaced: tuple[str, ...],

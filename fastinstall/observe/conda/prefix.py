@@ -20,14 +20,13 @@ from fastinstall.observe.conda.executable import find_conda
 from fastinstall.observe.conda.records import read_records
 
 
-def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observed already, is asked of every probe of files)
+def observe_conda(
     prefix: Path,
     interpreter: Interpreter,
     replaced: tuple[str, ...],
     variables: Mapping[str, str],
     *,
     distributions: tuple[Distribution, ...],
-    tool: bool = False,
     thorough: bool = True,
 ) -> Conda:
     """Return conda's knowledge of an environment, from its files.
@@ -36,7 +35,6 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
         replaced: names of distributions that provide PIL, normalised.
         variables: the shell's environment variables.
         distributions: those that claim files of PIL.
-        tool: also look for the conda executable.
         thorough: read every relevant file. Otherwise, a file with one claimant that has not changed since its
             record was written, by its times, counts as recorded.
     """
@@ -58,7 +56,7 @@ def observe_conda(  # noqa: PLR0913 (how thoroughly to look, and what was observ
         usual_channels=usual_channels(variables, prefix, root),
         stale=observe_stale(prefix, site),
         debris=observe_debris(prefix, site, replaced),
-        tool=executable if tool else None,
+        tool=executable,
     )
 
 
@@ -153,21 +151,29 @@ def _parse_revision(number: int, block: list[str], names: frozenset[str]) -> Con
     heading, *lines = block
     found = _HEADING.match(heading)
     commands = (command[1] for command in map(_COMMAND.match, lines) if command)
+    linked = _parse_dists(line.removeprefix("+") for line in lines if not line.startswith(("-", "#")))
+    unlinked = _parse_dists(line[1:] for line in lines if line.startswith("-"))
+    came = {*map(_name_of, linked), *names}
     return CondaRevision(
         number=number,
         at=found[1] if found else "",
         command=public_text(next(commands, "")),
-        linked=_parse_dists((line.removeprefix("+") for line in lines if not line.startswith(("-", "#"))), names),
-        unlinked=_parse_dists((line[1:] for line in lines if line.startswith("-")), names),
+        linked=tuple(dist for dist in linked if _name_of(dist) in names),
+        unlinked=tuple(dist for dist in unlinked if _name_of(dist) in names),
+        dropped=tuple(dist for dist in unlinked if _name_of(dist) not in came),
     )
 
 
-def _parse_dists(lines: Iterable[str], names: frozenset[str]) -> tuple[str, ...]:
+def _parse_dists(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the names without their channels."""
     found = []
     for line in lines:  # "https://host/channel/linux-64::NAME-VERSION-BUILD"
         dist = line.rpartition("::")[2]
         dist = next((dist.removesuffix(suffix) for suffix in _PACKAGED if dist.endswith(suffix)), dist)
-        if dist.count("-") > 1 and dist.rsplit("-", 2)[0].lower() in names:
+        if dist.count("-") > 1:
             found.append(dist)
     return tuple(found)
+
+
+def _name_of(dist: str) -> str:
+    return dist.rsplit("-", 2)[0].lower()

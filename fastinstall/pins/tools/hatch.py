@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fastinstall.core.errors import RefusedError
+from fastinstall.core.file_url import file_url
 from fastinstall.core.parsing import toml_data
 from fastinstall.pins.manifests import BY, format_array, quote_toml
 from fastinstall.pins.tool import PinnedBuild, PinTool
@@ -38,7 +39,7 @@ class Hatch(PinTool[PinnedBuild]):
             )
         default = "envs.default" if "envs" in content else "tool.hatch.envs.default"
         # hatch's own way to say where the project is
-        url = quote_toml(place.as_uri() if place.is_absolute() else f"{{root:uri}}/{place}")
+        url = quote_toml(file_url(place) if place.is_absolute() else f"{{root:uri}}/{place}")
         requirement = format_array((f'"{pinned.name}=={pinned.version} ; {pinned.here}"',))
         return (
             f"[{default}]\nextra-dependencies = {requirement}\n"

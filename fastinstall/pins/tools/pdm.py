@@ -7,6 +7,7 @@ together: it says itself who asks for another Pillow.
 
 from pathlib import PurePath
 
+from fastinstall.core.file_url import file_url
 from fastinstall.pins.manifests import BY, format_array, quote_toml
 from fastinstall.pins.tool import Locking, PinnedBuild, PinTool
 
@@ -28,7 +29,7 @@ class Pdm(PinTool[PinnedBuild]):
         """Return a group that requires our build, and the directory as a source."""
         place = pinned.directory
         # pdm's own way to say where the project is
-        url = place.as_uri() if place.is_absolute() else f"file:///${{PROJECT_ROOT}}/{place}"
+        url = file_url(place) if place.is_absolute() else f"file:///${{PROJECT_ROOT}}/{place}"
         requirement = format_array((f'"{pinned.name}=={pinned.version}"',))
         return (
             f"[dependency-groups]\nfastinstall = {requirement}\n"

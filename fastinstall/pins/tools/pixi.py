@@ -7,6 +7,7 @@ a `pillow = "*"` among its dependencies, stay as they are.
 import re
 from pathlib import PurePath
 
+from fastinstall.core.file_url import file_url
 from fastinstall.core.parsing import toml_data
 from fastinstall.model.dependants import pin_line
 from fastinstall.pins.manifests import BY, MARK, quote_toml
@@ -33,7 +34,7 @@ class Pixi(PinTool[PinnedPackage]):
         place = pinned.directory
         return (
             f"[{root}{workspace}]\n"
-            f"channels = [{quote_toml(place.as_uri() if place.is_absolute() else f'./{place}')}]  {BY}\n\n"
+            f"channels = [{quote_toml(file_url(place) if place.is_absolute() else f'./{place}')}]  {BY}\n\n"
             f"[{root}target.{pinned.package.subdir}.dependencies]\n"
             f'{name} = {{ version = "{version}", build = "{build}" }}  {MARK}\n'
         )

@@ -41,9 +41,13 @@ def adjusting(big: Pictures, small: Pictures) -> Calls:
     from PIL import ImageEnhance, ImageOps
 
     rgb = big["RGB"]
-    table = [255 - value for value in range(256)] * 3
+    table = [int(255 * (value / 255) ** 0.7) for value in range(256)]
+    tables = [int(255 * (value / 255) ** power) for power in (0.7, 0.8, 1.2) for value in range(256)]
     found: Calls = {
-        "point": lambda: rgb.point(table),
+        "point": lambda: rgb.point(table * 3),
+        "point of three tables": lambda: rgb.point(tables),
+        "point L": lambda: big["L"].point(table),
+        "invert by a table": lambda: rgb.point([255 - value for value in range(256)] * 3),
         "invert": lambda: ImageOps.invert(rgb),
         "autocontrast": lambda: ImageOps.autocontrast(rgb),
         "equalize": lambda: ImageOps.equalize(rgb),
@@ -53,6 +57,8 @@ def adjusting(big: Pictures, small: Pictures) -> Calls:
         "shift of hue": lambda: shifted_hue(small["RGB"]),
         "histogram": rgb.histogram,
         "getextrema": rgb.getextrema,
+        "getextrema L": big["L"].getextrema,
+        "getcolors": lambda: small["RGB"].getcolors(1 << 24),
         "quantize 64": lambda: small["RGB"].quantize(64),
     }
     for name in ("Color", "Contrast", "Brightness", "Sharpness"):

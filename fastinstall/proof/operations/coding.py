@@ -30,6 +30,10 @@ def other_codecs(big: Pictures, small: Pictures) -> Calls:
         "jpeg progressive": lambda: encoded(rgb, "JPEG", quality=85, progressive=True, optimize=True),
         "jpeg L": lambda: encoded(small["L"], "JPEG", quality=90),
         "png RGBA": lambda: encoded(rgba, "PNG"),
+        "png 1080p": lambda: encoded(big["RGB"], "PNG"),
+        "png 1080p level 1": lambda: encoded(big["RGB"], "PNG", compress_level=1),
+        "png optimize": lambda: encoded(rgb, "PNG", optimize=True),
+        "png page": lambda: encoded(page(), "PNG"),
         "webp": lambda: encoded(rgb, "WEBP", quality=80),
         "avif": lambda: encoded(rgb, "AVIF", quality=70, speed=9),
         "gif": lambda: encoded(rgb.quantize(64), "GIF"),
@@ -37,6 +41,7 @@ def other_codecs(big: Pictures, small: Pictures) -> Calls:
         "bmp": lambda: encoded(rgb, "BMP"),
     }
     found: Calls = {}
+    page = lru_cache(maxsize=None)(draw_page)
     for name, make in sources.items():
         kept = lru_cache(maxsize=None)(make)
         found[name + " encode"] = make
@@ -45,6 +50,18 @@ def other_codecs(big: Pictures, small: Pictures) -> Calls:
     found["thumbnail of 12 MP, draft"] = lambda: thumbnail(large())
     found["jpeg decode 12 MP, draft"] = lambda: drafted(large())
     return found
+
+
+def draw_page() -> Any:
+    """Draw a white page of 1920 x 1080 with lines of letters."""
+    from PIL import Image, ImageDraw
+
+    page = Image.new("RGB", (1920, 1080), "white")
+    pen = ImageDraw.Draw(page)
+    for line in range(75):
+        letters = "".join(chr(32 + (line * line + 7 * place * place) % 90) for place in range(300))
+        pen.text((40, 14 * line + 10), letters, fill=(line % 3 * 40, 0, 0))
+    return page
 
 
 def decode_made(make: Callable[[], bytes]) -> None:

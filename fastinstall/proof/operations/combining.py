@@ -17,6 +17,8 @@ def combining(big: Pictures, _small: Pictures) -> Calls:
         "blend": lambda: Image.blend(rgb, shifted, 0.4),
         "composite": lambda: Image.composite(rgb, shifted, mask),
         "paste with mask": lambda: rgb.copy().paste(shifted, (0, 0), mask),
+        "paste RGBA by its alpha": lambda: rgb.copy().paste(rgba, (0, 0), rgba),
+        "fill with mask": lambda: rgb.copy().paste((255, 120, 9), None, mask),
         "split": rgb.split,
         "merge": lambda: Image.merge("RGB", bands),
         "getchannel": lambda: rgb.getchannel("G"),

@@ -14,6 +14,7 @@ def resizing(big: Pictures, small: Pictures) -> Calls:
             found["resize 500-800 %s %s" % (mode, name)] = partial(small[mode].resize, (800, 600), number)
         for factor in (2, 4):
             found["reduce(%d) %s" % (factor, mode)] = partial(big[mode].reduce, factor)
+        found["reduce(20) %s" % mode] = partial(big[mode].reduce, 20)
     box = (211.5, 97.25, 1400.75, 1003.5)
     for name in ("bilinear", "bicubic"):
         found["random resized crop 224 " + name] = partial(big["RGB"].resize, (224, 224), FILTERS[name], box)
@@ -21,7 +22,8 @@ def resizing(big: Pictures, small: Pictures) -> Calls:
         big["RGB"].resize, (455, 256), FILTERS["bilinear"], reducing_gap=2.0
     )
     found["resize 1080p-256 nearest"] = partial(big["RGB"].resize, (455, 256), 0)
-    found["thumbnail 256"] = lambda: big["RGB"].copy().thumbnail((256, 256))
+    for side in (256, 32):
+        found["thumbnail %d" % side] = partial(lambda side: big["RGB"].copy().thumbnail((side, side)), side)
     return found
 
 

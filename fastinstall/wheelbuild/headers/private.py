@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastinstall.core import files, sealed_trees, temporary_directories
 from fastinstall.core.architecture import X86_64, Architecture
-from fastinstall.core.debian_packages import unpack_deb
+from fastinstall.core.archives import unpack_deb
 
 PACKAGED = X86_64
 """The architecture whose packages are fetched."""
@@ -30,7 +30,7 @@ def unpack_headers(package: Path, cache: Path, architecture: Architecture = PACK
         architecture: of the machines that the headers are for.
 
     Raises:
-        ArchiveError: it is damaged or hostile.
+        ArchiveError: it is damaged.
         OSError: the cache cannot be written.
     """
     key, renamed = files.sha256(package)[:16], architecture.target != PACKAGED.target

@@ -8,7 +8,8 @@ Those of jpeg are adapted to the ABI of the linked libjpeg. libjpeg-turbo emulat
 which one: the soname (libjpeg.so.62 is version 62, libjpeg.so.8 is 80) and JPEG_LIB_VERSION of jconfig.h, which lays
 out the structures. Debian's and Fedora's headers say 62, Ubuntu's 80, the official wheels' says 62; a core compiled for
 another version refuses to decode ("library is 62, caller expects 80"). The headers are otherwise the same, so a private
-copy with the right number works.
+copy with the right number works. So it does for LIBJPEG_TURBO_VERSION, which Pillow reports as the library's; what the
+headers offer is told by LIBJPEG_TURBO_VERSION_NUMBER, which stays.
 """
 
 import hashlib
@@ -118,11 +119,11 @@ def preprocess(request: BuildRequest, directories: Iterable[Path], program: str)
     Raises:
         FailedError: the preprocessor refuses it.
     """
-    include = include_flags((*directories, Path(request.interpreter.include)))
+    include = include_flags((*directories, request.interpreter.include))
     last = tuple(f"-idirafter{directory}" for directory in _list_header_directories(request, directories))
     flags = ("-pthread", *request.step.targets[0].cflags, *include, *last)
     argv = (*request.compiler.command, *flags, "-E", "-P", "-dD", "-x", "c", "-")
-    return run(argv, environment=request.variables, stdin=program, timeout=_SECONDS).stdout
+    return run(argv, environment=request.variables, stdin=program, timeout=_SECONDS, while_working=True).stdout
 
 
 def macro(name: str, text: str) -> str:
@@ -185,7 +186,7 @@ def _read_versions(request: BuildRequest, directories: tuple[Path, ...], text: s
 def _refuse_other_python(request: BuildRequest, text: str) -> None:
     """Refuse fetched headers of another build of Python; the machine's are whoever installed them's choice."""
     argv = (str(request.interpreter.executable), "-I", "-S", "-c", _LAYOUT_PROGRAM)
-    own = json_data(run(argv, environment=request.variables, timeout=_SECONDS).stdout)
+    own = json_data(run(argv, environment=request.variables, timeout=_SECONDS, while_working=True).stdout)
     differences = [
         f"{name} is {expected or 'undefined'}, not {found or 'undefined'}"
         for name, value in own.items()
@@ -228,7 +229,8 @@ _ABIS = {"62": "62", "7": "70", "8": "80", "9": "90"}
 _PROGRAM = "#include <stddef.h>\n#include <stdio.h>\n#include <jpeglib.h>\n"
 
 
-_DEFINITION = re.compile(r"^(\s*#\s*define\s+JPEG_LIB_VERSION\s+)\d+", re.MULTILINE)
+_ABI_DEFINITION = re.compile(r"^(\s*#\s*define\s+JPEG_LIB_VERSION\s+)\d+", re.MULTILINE)
+_VERSION_DEFINITION = re.compile(r"^(\s*#\s*define\s+LIBJPEG_TURBO_VERSION\s+)\S+", re.MULTILINE)
 
 
 def abi_of_library(name: str) -> str:
@@ -241,20 +243,26 @@ def abi_of_library(name: str) -> str:
     return _ABIS.get(match[1], "") if match else ""
 
 
-def matching_headers(request: BuildRequest, headers: Headers, library: str, directory: Path) -> tuple[Path, ...]:
+def matching_headers(
+    request: BuildRequest, headers: Headers, library: str, version: str, directory: Path
+) -> tuple[Path, ...]:
     """Return directories to search first, so that the jpeg headers fit a library.
 
     Args:
         library: file name of the linked libjpeg.
+        version: of libjpeg-turbo in it ("3.2.0"); empty if unknown.
         directory: for a private copy.
 
     Raises:
         FailedError: the headers are not libjpeg-turbo's, so a copy would not work.
     """
     wanted = abi_of_library(library)
-    if not headers.jpeg_abi or not wanted or headers.jpeg_abi == wanted:
+    if not headers.jpeg_abi or not wanted:
         return ()
-    if not macro("LIBJPEG_TURBO_VERSION", preprocess(request, headers.directories, _PROGRAM)):
+    described = headers.versions.get("jpeg", "")
+    if headers.jpeg_abi == wanted and (not version or not described or described == version):
+        return ()
+    if not described:
         raise FailedError(
             f"jpeglib.h is not libjpeg-turbo's: its ABI is {headers.jpeg_abi}, but {library} needs {wanted}",
             hint="install libjpeg-turbo's headers: libjpeg62-turbo-dev (Debian), libjpeg-turbo8-dev (Ubuntu), "
@@ -262,7 +270,8 @@ def matching_headers(request: BuildRequest, headers: Headers, library: str, dire
         )
     for header in _list_jpeg_headers(request, headers.directories):
         text = header.read_text(encoding="utf-8", errors="surrogateescape")
-        adapted = _DEFINITION.sub(rf"\g<1>{wanted}", text)
+        adapted = _ABI_DEFINITION.sub(rf"\g<1>{wanted}", text)
+        adapted = _VERSION_DEFINITION.sub(rf"\g<1>{version}", adapted) if version else adapted
         files.write_bytes(directory / header.name, adapted.encode("utf-8", "surrogateescape"))
     return (directory,)
 
@@ -271,5 +280,15 @@ def _list_jpeg_headers(request: BuildRequest, directories: tuple[Path, ...]) -> 
     """List the files of <jpeglib.h>: those that the compiler reads besides the standard library's."""
     argv = (*request.compiler.command, *include_flags(directories), "-M", "-x", "c", "-")
     rule = run(argv, environment=request.variables, stdin=_PROGRAM).stdout
-    paths = map(Path, rule.replace("\\\n", " ").split())
+    paths = map(Path, split_make_rule(rule))
     return tuple(path for path in paths if re.fullmatch(r"j(peglib|config|morecfg|error)[\w-]*\.h", path.name))
+
+
+def split_make_rule(rule: str) -> tuple[str, ...]:
+    r"""Split a rule that a compiler writes for make (-M) into its words: spaces, `#` and `$` in a path are escaped.
+
+    >>> split_make_rule("-: /usr/include/stdio.h \\\n /a\\ b/jpeg$$lib.h\n")
+    ('-:', '/usr/include/stdio.h', '/a b/jpeg$lib.h')
+    """
+    words = re.findall(r"(?:\\.|[^\s\\])+", rule.replace("\\\n", " "))
+    return tuple(re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words)

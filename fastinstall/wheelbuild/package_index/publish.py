@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fastinstall.core import files, foreign
-from fastinstall.core.archive_members import ArchiveError
+from fastinstall.core.archives import ArchiveError
 from fastinstall.core.errors import FailedError
 from fastinstall.core.events import Emit, Noted, ignore
 from fastinstall.core.messages import quote
@@ -28,13 +28,13 @@ from fastinstall.wheelbuild.output_directory import (
     discard_halves,
     explain_write_errors,
     lock_directory,
+    refuse_links,
     require_writable,
     restore_on_failure,
 )
-from fastinstall.wheelbuild.package_index.front_page import MARK, IndexedFile, front_page, index_pages
+from fastinstall.wheelbuild.package_index.simple_pages import IndexedFile, index_pages
 
 PAGES = "simple"
-FRONT_PAGE = "index.html"
 SUMS = "SHA256SUMS"
 METADATA = ".metadata"
 _PROVENANCE = ".provenance"
@@ -59,9 +59,16 @@ def require_wheelhouse(directory: Path) -> None:
     Raises:
         FailedError: the directory is not writable, or a wheel in it is damaged or does not match its checksum.
         DocumentError: its SHA256SUMS cannot be read.
+        RefusedError: a place of its pages is a link.
     """
     require_writable(directory)
+    _refuse_linked_pages(directory)
     _survey(directory, ignore)
+
+
+def _refuse_linked_pages(directory: Path) -> None:
+    projects = (path.relative_to(directory).as_posix() for path in (directory / PAGES).glob("*"))
+    refuse_links(directory, (PAGES, *projects))
 
 
 def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -> Path:
@@ -80,11 +87,13 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
             then nothing was changed.
         EnvironmentDamagedError: it could be written in part only, and that not be taken back.
         DocumentError: its SHA256SUMS cannot be read.
+        RefusedError: a place of its pages is a link.
     """
     target = directory / wheel.name
     is_ours = partial(_is_written, directory, target)
     with lock_directory(session, directory), explain_write_errors(directory), restore_on_failure(directory, is_ours):
-        discard_halves(directory, (".whl", FRONT_PAGE, "index.json", METADATA, SUMS))
+        _refuse_linked_pages(directory)
+        discard_halves(directory, (".whl", "index.html", "index.json", METADATA, SUMS))
         _survey(directory, ignore)
         _refuse_another(target, sha256)
         if not target.exists():
@@ -92,18 +101,13 @@ def publish_wheel(session: Session, wheel: Path, sha256: str, directory: Path) -
         wheels = _survey(directory, session.emit)
         _write_sums(directory, {each.file.filename for each in wheels}, {target.name: sha256})
         _write_metadata(directory, wheels)
-        listed = [each.file for each in wheels]
-        _write_pages(directory / PAGES, index_pages(listed))
-        if _may_write_front_page(directory / FRONT_PAGE):
-            _write(directory / FRONT_PAGE, front_page(listed))
+        _write_pages(directory / PAGES, index_pages([each.file for each in wheels]))
     return target
 
 
 def _is_written(directory: Path, target: Path, path: Path) -> bool:
     """Return whether publishing may have written a file: the wheel, what is said of wheels, pages, half of one."""
     inside = path.relative_to(directory)
-    if inside.parts[0] == FRONT_PAGE:
-        return _may_write_front_page(path)
     half = path.name.startswith(".") and not path.is_dir()
     return path == target or inside.parts[0] in (PAGES, SUMS) or path.suffix == METADATA or half
 
@@ -132,11 +136,6 @@ def _write_metadata(directory: Path, wheels: Iterable[OfferedWheel]) -> None:
     for path in directory.glob(f"*.whl{METADATA}"):
         if not path.with_name(path.name.removesuffix(METADATA)).exists():
             files.discard(path)
-
-
-def _may_write_front_page(path: Path) -> bool:
-    """Return whether the page for people is one of ours, or not there yet."""
-    return not path.exists() or MARK in foreign.text_or_empty(path)
 
 
 def _write_pages(place: Path, pages: Mapping[str, str]) -> None:

@@ -32,8 +32,13 @@ SAID = {
     "{} MB for clang": (DISK["compiler"], 10, ("docs/how-to/choose.md",)),
     "up to {} MB of freed memory": (FIGURES["process"]["kept-mb"], 1, ("README.md",)),
     "Each start of Python takes {} ms longer": (FIGURES["process"]["start-ms"], 1, ("README.md",)),
+    "a start-up hook warns once per program; {} ms per start": (
+        FIGURES["process"]["start-ms"],
+        1,
+        ("fastinstall/cli/wizard/choices.py",),
+    ),
 }
-"""What pages say, with the figure, to how much it is rounded, and the pages."""
+"""What pages and the program say, with the figure, to how much it is rounded, and the files that say it."""
 
 
 def _page(name: str) -> str:
@@ -90,3 +95,9 @@ def test_the_page_on_the_proof_counts_its_cases() -> None:
 def test_readme_counts_them_by_ten_thousands() -> None:
     tens = round(len(matrix_cases(sizes=QUICK.sizes)), -4)
     assert f"some {tens:,} operations on small images" in _page("README.md")
+
+
+def test_the_page_on_wheelhouses_names_the_pythons_that_the_tool_s_wheels_serve() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = [each.rpartition(" ")[2] for each in project["classifiers"] if " :: 3." in each]
+    assert f"It fits Python {named[0]} to {named[-1]} on" in _page("docs/how-to/wheelhouse.md")

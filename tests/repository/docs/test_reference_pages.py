@@ -10,7 +10,6 @@ from render_documents import render_documents
 
 from fastinstall.cli.options import REQUEST_OPTIONS
 from fastinstall.core.errors import ExitCode
-from fastinstall.core.values import get_key
 
 
 def test_every_exit_code_says_what_to_do() -> None:
@@ -28,7 +27,7 @@ def test_every_key_of_a_document_is_told(name: str) -> None:
     make = SCHEMAS[name]
     assert isinstance(make, partial)
     section = render_documents({name: "`verb`"}).partition(f"## {name}\n")[2]
-    assert [key for key in map(get_key, dataclasses.fields(make.args[0])) if f"| `{key}` |" not in section] == []
+    assert [each.name for each in dataclasses.fields(make.args[0]) if f"| `{each.name}` |" not in section] == []
 
 
 def test_a_document_without_a_schema_is_listed_all_the_same() -> None:

@@ -14,7 +14,7 @@ from support.sandbox import STOCK, Sandbox
 ENVIRONMENT = "/media/env"
 """The environment that is set up, on each machine."""
 
-WISH = {"fastinstall_recipe": "pillow", "fastinstall_level": "x86-64-v2"}
+OPTIONS = {"fastinstall_recipe": "pillow", "fastinstall_level": "x86-64-v2"}
 """What `STOCK` asks for, as variables of the role."""
 
 
@@ -38,7 +38,7 @@ class Fleet:
     def variables(self) -> dict[str, Any]:
         """For plays that install what is there."""
         return {
-            **WISH,
+            **OPTIONS,
             "fastinstall_prefix": ENVIRONMENT,
             "fastinstall_command": ["env", f"PYTHONPATH={self.program}", sys.executable, "-m", "fastinstall"],
             "fastinstall_wheelhouse": str(self.wheelhouse),

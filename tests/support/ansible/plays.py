@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from support.ansible.machines import Network
+from support.ansible.needs import require_ansible
 
 COLLECTION = Path(__file__).resolve().parents[3] / "integrations" / "ansible"
 _PROGRAM = Path(sys.executable).with_name("ansible-playbook")
@@ -91,6 +92,7 @@ class Controller:
             words: flags of ansible-playbook.
             variables: for this run.
         """
+        require_ansible(self.program)
         directory = self.network.directory
         record = directory / "record.jsonl"
         record.unlink(missing_ok=True)

@@ -1,8 +1,10 @@
-"""A decoder of bench by its name."""
+"""A decoder or a store of bench by its name."""
 
-from fastinstall.bench.catalogue import Adapter, all_adapters
+from fastinstall.bench import catalogue
 
 
-def adapter_named(name: str) -> Adapter:
-    """The adapter of that name; there is one."""
-    return next(each for each in all_adapters() if each.name == name)
+def way_named(name: str) -> catalogue.Way:
+    """The way of that name; there is one."""
+    found = catalogue.way_named(name)
+    assert found is not None
+    return found

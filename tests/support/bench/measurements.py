@@ -6,8 +6,7 @@ from typing import Any
 
 from support.values.builders import environment
 
-from fastinstall.bench.adoption import AdviceContext
-from fastinstall.bench.advice import advice_for
+from fastinstall.bench.advice import AdviceContext, advice_for
 from fastinstall.bench.bottleneck import verdict_of
 from fastinstall.bench.report import (
     BottleneckVerdict,
@@ -102,7 +101,9 @@ def verdict(
 
 def context(base: CandidateResult, workload: Workload = WORKLOAD, **fields: Any) -> AdviceContext:
     """The usual machine and environment; fields as they are called."""
-    return AdviceContext(baseline=base, workload=workload, machine=MACHINE, environment=environment(), **fields)
+    return AdviceContext(
+        **{"baseline": base, "workload": workload, "machine": MACHINE, "environment": environment(), **fields}
+    )
 
 
 def advice(

@@ -12,24 +12,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.session import open_session
-from fastinstall.plan.make import plan_build
 from fastinstall.proof.cases import CaseDifference
 from fastinstall.proof.quick import prove_matrix
 from fastinstall.proof.runs import ProofStack, Results, Work
-from fastinstall.steps.build import Build
+from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.proven_wheel import fetch_inputs
+from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from whole_proof.build_tree import BuildTree, open_build_tree
+from whole_proof.extensions import TEST_SWITCHES
 from whole_proof.sanitizers import FLAGS, LINKER, faults, preload_sanitizers
 from whole_proof.variant import CompiledCore, SanitizedVariant, compile_core, install_core_in_copy
 
 VERSION = "13.0.0"
 LEVEL = "x86-64-v3"
 QUICKLY = ("-O1",)
+SWITCHES = (TEST_SWITCHES,)
+"""Compiled in, so that a test can do without extensions of the CPU."""
 _INCLUDES = re.compile(r'#\s*include\s+"([^"]+)"')
 
 
@@ -68,7 +70,8 @@ class KernelsBuild:
         self, name: str, source: Path, *, flags: tuple[str, ...] = QUICKLY, linker: tuple[str, ...] = ()
     ) -> ProofStack:
         """The build with the files compiled again that are not as in the right source."""
-        variant = SanitizedVariant(source=source, flags=flags, linker=linker, objects=self._unchanged(source))
+        objects = self._unchanged(source)
+        variant = SanitizedVariant(source=source, flags=(*flags, *SWITCHES), linker=linker, objects=objects)
         core = compile_core(self.build_tree.steps, variant, self.scratch / name / "objects")
         tree = install_core_in_copy(self.build_tree.base_wheel, core.path, source, self.scratch / name / "tree")
         return replace(self.reference, label=name, tree=tree)
@@ -91,9 +94,10 @@ class KernelsBuild:
 
     def sanitized_faults(self, name: str, source: Path, cases: tuple[str, ...]) -> tuple[CaseDifference, ...]:
         """What the sanitizers say of some cases, in the files that are not as in the right source."""
-        return faults(self._sanitized(name, source), (Work(cases=cases),), lambda: self.reference)
+        return faults(self.sanitized(name, source), (Work(cases=cases),), lambda: self.reference)
 
-    def _sanitized(self, name: str, source: Path) -> ProofStack:
+    def sanitized(self, name: str, source: Path) -> ProofStack:
+        """The build with sanitizers in the files that are not as in the right source."""
         stack = self.stack(name, source, flags=FLAGS, linker=LINKER)
         return preload_sanitizers(
             stack, self.build_tree.steps, stack.tree / "PIL" / self.build_tree.base_wheel.core.name
@@ -109,7 +113,8 @@ def kernels_build(cache: Path, scratch: Path) -> Iterator[KernelsBuild]:
     request = _request(cache, scratch)
     build_tree = open_build_tree(request, LEVEL, scratch / "build_tree")
     assert build_tree is not None
-    core = compile_core(build_tree.steps, SanitizedVariant(source=build_tree.source, flags=QUICKLY), scratch / "core")
+    flags = (*QUICKLY, *SWITCHES)
+    core = compile_core(build_tree.steps, SanitizedVariant(source=build_tree.source, flags=flags), scratch / "core")
     yield KernelsBuild(build_tree=build_tree, core=core, scratch=scratch)
     shutil.rmtree(scratch)
 
@@ -118,10 +123,9 @@ def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
     levels = ("x86-64-v2", LEVEL)  # by GCC, whose sanitizers the variants are built with
     request = Request(recipe="pillow-fast", version=VERSION, levels=levels, toolchain=ToolchainSource.SYSTEM)
-    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
-    context = make_execution_context(session, plan)
-    step = next(step for step in plan.steps if isinstance(step, Build))
-    return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)
+    plan = look_for_wheel(session, NamedTarget(python=Path(sys.executable)), request)
+    context = open_run(session, plan.request, Path(sys.executable))
+    return plan.build.request_build(plan.interpreter, fetch_inputs(plan.prepare, context), context)
 
 
 def _same(file: str, one: Path, other: Path) -> bool:

@@ -50,7 +50,11 @@ def make_file() -> bytes:
 
 def work(images: dict[str, Image.Image], file: bytes) -> Iterator[bytes]:
     """The bytes of all results."""
-    yield np.asarray(Image.open(io.BytesIO(file))).tobytes()
+    large = Image.open(io.BytesIO(file))
+    yield np.asarray(large).tobytes()
+    saved = io.BytesIO()
+    large.save(saved, "JPEG")
+    yield saved.getvalue()
     for mode, image in images.items():
         yield image.tobytes()
         yield pickle.dumps(image)

@@ -19,7 +19,7 @@ from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.recipe import BenchSpec, Expectation, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.steps.build import Build
+from fastinstall.setup.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 VERSION = "12.1.1.post0"

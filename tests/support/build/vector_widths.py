@@ -13,13 +13,7 @@ from PIL import Image, ImageFilter
 
 SIZES = ((1, 1), (1, 700), (700, 1), (3, 1000), (17, 129), (63, 257), (129, 33), (1500, 40), (40, 1500), (2000, 90))
 MODES = ("L", "LA", "RGB", "RGBA")
-FILTERS = (
-    Image.Resampling.BOX,
-    Image.Resampling.BILINEAR,
-    Image.Resampling.HAMMING,
-    Image.Resampling.BICUBIC,
-    Image.Resampling.LANCZOS,
-)
+FILTERS = [way for way in Image.Resampling if way is not Image.Resampling.NEAREST]
 EACH = 2
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from support.values.builders import PREFIX, SITE_PACKAGES, changed, healthy_facts, receipt, stock_facts
 
 from fastinstall.core.codec import decode, encode
+from fastinstall.core.file_url import file_url
 from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaStack
 from fastinstall.model.facts import Facts
 from fastinstall.model.receipt import Receipt
@@ -16,13 +17,13 @@ from fastinstall.model.receipt import Receipt
 SITE = "lib/python3.11/site-packages"
 CHANNEL = PREFIX / "share/fastinstall/channel"
 STOCK = CondaPackage(name="pillow", version="12.1.1", build="py311h1234567_0", channel="conda-forge")
-OURS = CondaPackage(name="pillow", version="12.1.1", build="simd_v3_py311_0", channel=CHANNEL.as_uri())
+OURS = CondaPackage(name="pillow", version="12.1.1", build="simd_v3_py311_0", channel=file_url(CHANNEL))
 GUARD = CondaPackage(
     name="fastinstall-guard",
     version="1",
     build="0",
     subdir="noarch",
-    channel=CHANNEL.as_uri(),
+    channel=file_url(CHANNEL),
     constrains=("pillow * simd_*",),
 )
 _PYTHON = CondaPackage(name="python", version="3.11.7", build="hab00c5b_0_cpython", channel="conda-forge")
@@ -75,7 +76,7 @@ def _environment(pillow: CondaPackage, metadata: str, *more: CondaPackage) -> di
             "packages": [encode(package) for package in packages],
             "unreadable": {},
             "claims": [{"dist": package.dist, "files": list(files)} for package, files in claims.items()],
-            "channels": [CHANNEL.as_uri()] if more else [],
+            "channels": [file_url(CHANNEL)] if more else [],
             "has_channels": True,
         },
     }

@@ -10,8 +10,9 @@ from support.conda.real_conda import RealConda
 from support.conda.stack import MINOR, SITE
 from support.sandbox import Sandbox
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.choose import open_engine
 from fastinstall.conda.engines.linked_records import read_linked_records
+from fastinstall.conda.engines.means import CondaTools
 from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaPackage, CondaTool
 from fastinstall.observe.conda.records import package_from_record
 

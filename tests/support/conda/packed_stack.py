@@ -11,7 +11,7 @@ from pathlib import Path
 from support.values.builders import changed, healthy_facts
 
 from fastinstall.conda.channel import write_repodata
-from fastinstall.conda.engines.choose import find_microarchitectures
+from fastinstall.conda.extra import find_microarchitectures
 from fastinstall.conda.package import pack_guard, pack_stack
 from fastinstall.core import files
 from fastinstall.model.artefact import LevelTarget
@@ -20,7 +20,7 @@ from fastinstall.model.conda_packages import plan_guard_package, plan_stack_pack
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.request import LinkMode
 from fastinstall.observe.interpreter import observe_interpreter
-from fastinstall.steps.build import Build
+from fastinstall.setup.steps.build import Build
 from fastinstall.wheelbuild.wheel_files import Label, label_tree, pack_wheel, read_wheel_tags, unpack_wheel
 
 

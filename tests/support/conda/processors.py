@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from support.conda.packages import CondaPackage
 
-from fastinstall.conda.engines.choose import find_microarchitectures
+from fastinstall.conda.extra import find_microarchitectures
 
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 

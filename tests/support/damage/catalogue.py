@@ -139,7 +139,7 @@ CASES = (
         damage=damages.init_missing,
         says={
             "pillow-importable": ("error", "PIL/__init__.py is missing, so PIL is a namespace package"),
-            "pillow-files": ("error", "files of pillow", "are missing"),
+            "pillow-files": ("error", "of pillow", "missing: "),
         },
     ),
     Case(
@@ -176,7 +176,7 @@ CASES = (
         says={
             "libraries-resolve": ("error", "libtiff-", "is not found"),
             "pillow-importable": ("error", "libtiff-", "cannot open shared object file"),
-            "pillow-files": ("error", "files of pillow", "are missing"),
+            "pillow-files": ("error", "of pillow", "missing: "),
         },
     ),
     Case(kind="linked", damage=damages.nothing, says={"jpeg-library": ("ok", "libjpeg-turbo 3.1.3 (with SIMD code")}),

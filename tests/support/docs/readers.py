@@ -16,7 +16,7 @@ from support.docs.provided import Desk
 from support.docs.scenarios import Expected, Scenario
 from support.docs.shell import Shell, opened
 from support.environments.interpreters import running
-from support.sandbox import Result, Sandbox, run
+from support.sandbox import AS_INSTALLED, Result, Sandbox, run
 from support.suite import extent
 
 from fastinstall import __version__
@@ -167,7 +167,7 @@ def _programs(sandbox: Sandbox) -> Path:
     directory = sandbox.root / "bin"
     directory.mkdir()
     python = running()
-    ours = {"fastinstall": f'"{sys.executable}" -P -m fastinstall'}
+    ours = {"fastinstall": f'"{sys.executable}" {" ".join(AS_INSTALLED)} -P -m fastinstall'}
     ours |= dict.fromkeys(("python", "python3", f"python{python}"), f'"{python.executable}"')
     ours |= {name: f'"{tool}"' for name in TOOLS if (tool := Path(sys.executable).with_name(name)).exists()}
     for name, command in ours.items():

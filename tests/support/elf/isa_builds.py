@@ -16,14 +16,13 @@ from pathlib import Path
 
 from support.machine.needs import require_system
 
-from fastinstall.apply.carry_out import make_execution_context
-from fastinstall.apply.proven_wheel import fetch_inputs
 from fastinstall.elf.cpu import Cpu, level_of
 from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.session import open_session
-from fastinstall.plan.make import plan_build
-from fastinstall.steps.build import Build
+from fastinstall.setup.look import look_for_wheel
+from fastinstall.setup.proven_wheel import fetch_inputs
+from fastinstall.setup.tools import open_run
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 from whole_proof.build_tree import BuildTree, open_build_tree
 from whole_proof.recorded_build import CoreSteps, RecordedCompilation
@@ -152,7 +151,6 @@ def _without_level(words: tuple[str, ...]) -> tuple[str, ...]:
 def _request(cache: Path, scratch: Path) -> BuildRequest:
     session = open_session({**os.environ, "HOME": str(scratch / "home"), "FASTINSTALL_CACHE_DIR": str(cache)})
     request = Request(recipe="pillow-simd", version=VERSION, level=LEVEL, toolchain=ToolchainSource.SYSTEM)
-    plan, interpreter = plan_build(session, NamedTarget(python=Path(sys.executable)), request)
-    context = make_execution_context(session, plan)
-    step = next(step for step in plan.steps if isinstance(step, Build))
-    return step.request_build(interpreter, fetch_inputs(plan.steps, context), context)
+    plan = look_for_wheel(session, NamedTarget(python=Path(sys.executable)), request)
+    context = open_run(session, plan.request, Path(sys.executable))
+    return plan.build.request_build(plan.interpreter, fetch_inputs(plan.prepare, context), context)

@@ -16,9 +16,11 @@ from support.environments.interpreters import of_version
 from support.environments.with_pip import add_pip
 
 from fastinstall.core import files
+from fastinstall.core.messages import PROGRAM
+from fastinstall.guard.staged_files import stage_guard
 from fastinstall.journal.layout import EVENTS
 from fastinstall.model.receipt import BuiltCore
-from fastinstall.observe.guard_files import render_state, stage_guard
+from fastinstall.observe.guard_files import entries_present, render_state
 
 STACK = "12.1.1.post0"
 CORE = "PIL/_imaging.cpython-core.so"
@@ -81,8 +83,20 @@ class Guarded:
         metadata.mkdir()
         (metadata / "INSTALLER").write_text(tool)
 
-    def guard(self, *, core: str = CORE, stack: str = STACK) -> None:
-        """Install the guard over the PIL in place, as setup does: staged, compiled, renamed."""
+    @property
+    def version(self) -> str:
+        """Of the Python: "3.11"."""
+        return self.site.parent.name.removeprefix("python")
+
+    def guard(self, *, core: str = CORE, stack: str = STACK, program: str = PROGRAM, version: str = "") -> None:
+        """Install the guard over the PIL in place, as setup does: staged, compiled, renamed.
+
+        Args:
+            core: its imaging core.
+            stack: what the receipt calls the version.
+            program: how fastinstall was called.
+            version: of the Python that it is meant for, if not this environment's.
+        """
         file = self.site / core
         built = BuiltCore(
             path=core,
@@ -92,7 +106,10 @@ class Guarded:
             simd_symbols=("ImagingFilter3x3f_4u8",),
         )
         stage = self.prefix / "stage"
-        for name in stage_guard(stage, render_state(self.site, built, stack), self.python):
+        for name in entries_present(self.site):
+            files.rename(self.site / name, Path(tempfile.mkdtemp(dir=self.prefix)) / name)
+        state = render_state(self.site, built, stack, program)
+        for name in stage_guard(stage, state, self.python, version or self.version):
             files.rename(stage / name, self.site / name)
         (self.prefix / EVENTS).parent.mkdir(parents=True, exist_ok=True)
 

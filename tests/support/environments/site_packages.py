@@ -15,7 +15,7 @@ PIL_FILES: Mapping[str, bytes] = {
 }
 
 
-def install(  # noqa: PLR0913 (each of them is one thing that installers do differently)
+def install(
     site_packages: Path,
     name: str,
     version: str,

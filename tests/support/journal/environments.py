@@ -115,7 +115,7 @@ def open_transaction(store: JournalStore, stamp: Stamp = FIRST) -> Transaction:
 
 
 def _begun(store: JournalStore, stamp: Stamp) -> Transaction:
-    return begin(store, {"summary": "swap"}, site_packages=store.prefix / SITE, stamp=stamp)
+    return begin(store, {"verb": "setup"}, site_packages=store.prefix / SITE, stamp=stamp)
 
 
 def set_up(store: JournalStore, stamp: Stamp = FIRST) -> None:

@@ -37,8 +37,8 @@ class Place:
 
 def open_transaction(place: Place, stamp: Stamp, verb: str = "setup") -> Transaction:
     """A transaction that has moved one file in; a run that dies leaves it so."""
-    build = {"kind": "build", "distribution": "pillow", "version": f"13.0.0+{stamp.id[-1]}"}
-    plan = {"schema": "fastinstall.plan/1", "verb": verb, "steps": [build] if verb == "setup" else []}
+    build = {"distribution": "pillow", "version": f"13.0.0+{stamp.id[-1]}"}
+    plan = {"schema": "fastinstall.plan/1", "verb": verb, "build": build if verb == "setup" else None}
     transaction = begin(JournalStore(place.prefix), plan, site_packages=place.site_packages, stamp=stamp)
     (transaction.stage / stamp.id).write_bytes(b"x" * 10_000)
     live = f"{place.site_packages.relative_to(place.prefix)}/thing_{stamp.id[-1]}.py"

@@ -82,7 +82,7 @@ def _cut_off(
 
 
 def _retire(store: JournalStore) -> None:
-    with begin(store, {"summary": "accept"}, site_packages=store.prefix / SITE, stamp=_THIRD) as transaction:
+    with begin(store, {"verb": "guard accept"}, site_packages=store.prefix / SITE, stamp=_THIRD) as transaction:
         transaction.perform((Move(kind=MoveKind.OUT, live=f"{SITE}/made/for/it.py", kept="aside/guard.py"),))
         transaction.retire(_THIRD.at)
 

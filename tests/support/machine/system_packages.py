@@ -1,7 +1,7 @@
 """Compiler, headers and programs for the tests: installed where we may, else named with the command.
 
-We may as root with apt or dnf. A missing one ends the run only in continuous integration; elsewhere
-the tests that need it are skipped.
+Root with apt or dnf gets a compiler, C headers and an emulator. Other programs, which few tests start, are installed in
+continuous integration alone. There a package that is still missing ends the run; elsewhere its tests are skipped.
 """
 
 import os
@@ -21,9 +21,11 @@ from fastinstall.wheelbuild.system_packages import install_command, install_pack
 
 _MINOR = ".".join(map(str, sys.version_info[:2]))
 _COMPILER: dict[str, tuple[str, ...]] = {"apt": ("gcc", "libc6-dev"), "dnf": ("gcc", "glibc-devel")}
-_PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
+_EMULATORS: dict[str, dict[str, tuple[str, ...]]] = {
     "qemu-x86_64": {"apt": ("qemu-user",), "dnf": ("qemu-user",)},
     "qemu-aarch64": {"apt": ("qemu-user",), "dnf": ("qemu-user",)},
+}
+_RARELY_STARTED: dict[str, dict[str, tuple[str, ...]]] = {
     "zsh": {"apt": ("zsh",), "dnf": ("zsh",)},
     "fish": {"apt": ("fish",), "dnf": ("fish",)},
     "groff": {"apt": ("groff-base",), "dnf": ("groff-base",)},
@@ -32,12 +34,12 @@ _PROGRAMS: dict[str, dict[str, tuple[str, ...]]] = {
     "rsync": {"apt": ("rsync",), "dnf": ("rsync",)},
     "sudo": {"apt": ("sudo",), "dnf": ("sudo",)},
 }
-"""What tests start, by name, with the packages that bring it."""
+"""Programs that few tests start, by name, with the packages that bring them."""
 _PYTHON: dict[str, tuple[str, ...]] = {"apt": (f"python{_MINOR}-dev",), "dnf": (f"python{_MINOR}-devel",)}
 
 
 def prepare(variables: Mapping[str, str]) -> int:
-    """Bring what is missing.
+    """Install what is missing, after its names are printed.
 
     Args:
         variables: the environment; PATH, CC and CI are read.
@@ -45,28 +47,40 @@ def prepare(variables: Mapping[str, str]) -> int:
     Returns:
         0; in CI 1 where something is missing still.
     """
-    packages = missing(variables)
-    if packages:
-        _bring(_find_manager(variables), packages)
-        packages = missing(variables)
-    manager = _find_manager(variables) or "apt"
-    _say(f"still missing: {' '.join(packages[manager])}" if packages else "all that the tests need is there")
-    return 1 if packages and variables.get("CI") else 0
+    in_ci = bool(variables.get("CI"))
+    manager = _find_manager(variables)
+    installed = find_missing(variables, with_rarely_started=in_ci)
+    if installed and manager is not None and may_install():
+        _install(manager, installed[manager])
+    absent = find_missing(variables, with_rarely_started=True)
+    if not absent:
+        _say("all that the tests need is there")
+        return 0
+    commands = [install_command(name, absent[name]) for name in ([manager] if manager else absent)]
+    _say(f"missing: {' '.join(absent[manager or 'apt'])}; tests that need them are skipped; to bring them:")
+    _say("; or ".join(commands))
+    return int(in_ci)
 
 
-def missing(variables: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The packages that would bring what is not there, by package manager; empty where all of it is."""
+def find_missing(variables: Mapping[str, str], *, with_rarely_started: bool) -> dict[str, tuple[str, ...]]:
+    """Return the packages that would bring what is missing, by package manager; empty if nothing is.
+
+    Args:
+        variables: the environment; PATH and CC are read.
+        with_rarely_started: count programs that few tests start.
+    """
     needed = _needed_libraries()
     found = observe_toolchain(needed, (), variables=variables)
     absent = [needed[library.name] for library in found.libraries if library.include is None or library.library is None]
     tools = [] if found.compiler else [_COMPILER]
     tools += [] if Path(sysconfig.get_path("include"), "Python.h").is_file() else [_PYTHON]
     path = variables.get("PATH")
-    tools += [packages for program, packages in _PROGRAMS.items() if not shutil.which(program, path=path)]
+    programs = {**_EMULATORS, **(_RARELY_STARTED if with_rarely_started else {})}
+    tools += [packages for program, packages in programs.items() if not shutil.which(program, path=path)]
     if not absent and not tools:
         return {}
     return {
-        manager: (*(name for tool in tools for name in tool[manager]), *_names(absent, manager))
+        manager: tuple(dict.fromkeys((*(name for tool in tools for name in tool[manager]), *_names(absent, manager))))
         for manager in ("apt", "dnf")
     }
 
@@ -86,16 +100,9 @@ def _find_manager(variables: Mapping[str, str]) -> str | None:
     return manager if manager in _COMPILER else None
 
 
-def _bring(manager: str | None, packages: Mapping[str, tuple[str, ...]]) -> None:
-    if manager is None or not may_install():
-        commands = [install_command(name, packages[name]) for name in ([manager] if manager else packages)]
-        _say(
-            "compiler, headers or programs are missing, and some tests will be skipped; to bring them: "
-            + "; or ".join(commands)
-        )
-        return
+def _install(manager: str, packages: tuple[str, ...]) -> None:
     try:
-        install_packages(manager, packages[manager], _listen)
+        install_packages(manager, packages, _listen)
     except FastinstallError as error:
         _say("\n".join((f"error: {error.message}", *error.details, f"  hint: {error.hint}")))
 

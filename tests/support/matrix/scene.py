@@ -18,7 +18,7 @@ from support.journal.mirrored_tree import mirror
 from support.matrix.index import OLDER, Pillows, offer, pillows
 from support.matrix.projects import LOCK, MANIFESTS, write_manifest
 from support.projects.tools import ProjectTools
-from support.sandbox import UV, Result, Sandbox, Venv, run
+from support.sandbox import AS_INSTALLED, UV, Result, Sandbox, Venv, run
 
 from fastinstall.core.files import sha256
 
@@ -173,7 +173,7 @@ def _offer_tools(directory: Path, tools: ProjectTools | None) -> None:
     """Programs beside those of the environment; the person's pip, who has another environment, is one of them."""
     directory.mkdir()
     programs: dict[str, tuple[str | Path, ...]] = {
-        "fastinstall": (sys.executable, "-m", "fastinstall"),
+        "fastinstall": (sys.executable, *AS_INSTALLED, "-m", "fastinstall"),
         "pip": (sys.executable, "-m", "pip"),
         "uv": (UV,),
     }

@@ -1,7 +1,10 @@
-"""A part of the suite on two machines unlike that of a developer: what `sh bootstrap.sh test --elsewhere` adds.
+"""A part of the suite under conditions unlike a developer's: what `sh bootstrap.sh test --elsewhere` adds.
 
-One is this machine with an empty HOME and the system's own Python, which may be an older one; the other is a root
-directory with a minimal Debian: another Python, no compiler, no headers, no git. What is not there is skipped there.
+1. This machine with an empty HOME and the system's own Python, which may be an older one.
+2. A root directory with a minimal Debian: another Python, no compiler, no headers, no git.
+3. An ordinary user, with the newest supported Python of Debian's unstable packages.
+
+What such a machine lacks is skipped there.
 """
 
 import os
@@ -14,6 +17,7 @@ from pathlib import Path
 
 from support.index.settings import settings_of_person, shared_settings
 from support.machine.debian_mirror import NoMirrorError, find_debian_mirror
+from support.machine.unstable_python import NoUnstablePythonError, unpack_unstable_python
 from support.suite.run_counts import VARIABLE
 
 from fastinstall.core.errors import FastinstallError
@@ -28,13 +32,16 @@ _SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-re
 _IN_BOTH = ("tests/unit", "tests/repository", "tests/integration/test_binary_loader.py")
 _BY_SYSTEM_PYTHON = (
     *_IN_BOTH,
-    *("tests/integration/test_guard_trees.py", "tests/integration/test_hostile_archives.py"),
+    *("tests/integration/test_guard_trees.py", "tests/integration/test_archives.py"),
     *("tests/integration/test_levels_loaded.py", "tests/integration/test_libraries_real.py"),
     *("tests/integration/test_power_loss_setup.py", "tests/integration/test_interpreter_real.py"),
     *("tests/integration/test_history_verbs.py", "tests/integration/test_history_recovery.py"),
     *("tests/integration/test_output_directory.py", "tests/integration/test_journal_lock.py"),
     "tests/integration/test_shared_memory.py",
 )
+_BY_USER = ("tests/unit",)
+_USER = 65534
+"""The number of an ordinary user who owns nothing here: "nobody" on Debian."""
 _IN_DEBIAN = (*_IN_BOTH, "tests/integration/test_journal_lock.py")
 _PREFIXES = ("PIP_", "UV_", "SSL_", "REQUESTS_", "CURL_")
 _ENDS = ("_proxy", "_PROXY")
@@ -51,7 +58,7 @@ exec chroot "$@"
 
 @dataclass(frozen=True, kw_only=True)
 class Elsewhere:
-    """What both runs share.
+    """What the runs share.
 
     Attributes:
         space: an empty directory.
@@ -62,9 +69,9 @@ class Elsewhere:
     variables: Mapping[str, str]
 
     @property
-    def counts(self) -> tuple[Path, Path]:
-        """Where the two write their counts."""
-        return self.space / "counts", self.space / "root" / "counts"
+    def counts(self) -> tuple[Path, Path, Path]:
+        """Where each of them writes its counts."""
+        return self.space / "counts", self.space / "root" / "counts", self.space / "user" / "counts"
 
 
 class NotHereError(Exception):
@@ -75,7 +82,7 @@ def by_system_python(here: Elsewhere) -> int:
     """Run that part by the Python of the system; the exit code."""
     if SYSTEM_PYTHON.resolve() == Path(sys.executable).resolve():
         return _left_out(f"{SYSTEM_PYTHON} has run the tests already")
-    if not SYSTEM_PYTHON.exists() or subprocess.run((SYSTEM_PYTHON, "-c", _OLDEST), check=False).returncode != 0:
+    if not _is_recent(SYSTEM_PYTHON):
         return _left_out(f"{SYSTEM_PYTHON} is no Python 3.11 or later")
     for name in ("home", "counts"):
         (here.space / name).mkdir()
@@ -110,6 +117,48 @@ def in_bare_debian(here: Elsewhere) -> int:
     return subprocess.run((*chroot, *inside, *suite), check=False).returncode
 
 
+def by_ordinary_user(here: Elsewhere) -> int:
+    """Run the unit tests as an ordinary user, with the newest Python; the exit code.
+
+    Without Debian's unstable packages, the user takes the system's Python.
+    """
+    if not may_install() or shutil.which("setpriv") is None:
+        return _left_out("only root with setpriv can run something as another user")
+    home = here.space / "user"
+    home.mkdir()
+    python = _find_python_of_user(home / "python")
+    if python is None:
+        return _left_out(f"there is no Python for an ordinary user: {SYSTEM_PYTHON} is none from 3.11 on")
+    _copy_checkout(home / "checkout")
+    here.counts[2].mkdir()
+    variables = {
+        **_network(here.variables),
+        **shared_settings(home / "xdg", *settings_of_person()),
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "FASTINSTALL_BOOTSTRAP_PYTHON": str(python),
+        VARIABLE: str(here.counts[2]),
+    }
+    subprocess.run(("chown", "--recursive", f"{_USER}:{_USER}", home), check=True)
+    for directory in (here.space, here.space.parent):  # a temporary directory of root is closed to others
+        directory.chmod(0o711)
+    user = ("setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups")
+    suite = ("sh", home / "checkout/bootstrap.sh", "test", *_SIDE_BY_SIDE, *_BY_USER, f"--basetemp={home / 't'}")
+    return subprocess.run((*user, *suite), cwd=home, env=variables, check=False).returncode
+
+
+def _find_python_of_user(directory: Path) -> Path | None:
+    try:
+        return unpack_unstable_python(directory)
+    except (NoUnstablePythonError, NoMirrorError, subprocess.CalledProcessError, OSError) as error:
+        _left_out(f"no Python of Debian unstable, so {SYSTEM_PYTHON} is taken: {error}")
+    return SYSTEM_PYTHON if _is_recent(SYSTEM_PYTHON) else None
+
+
+def _is_recent(python: Path) -> bool:
+    return python.exists() and subprocess.run((python, "-c", _OLDEST), check=False).returncode == 0
+
+
 def _make_debian(root: Path, variables: Mapping[str, str]) -> None:
     if not _is_debian_root():
         raise NotHereError("it takes root on Debian")
@@ -129,8 +178,7 @@ def _make_debian(root: Path, variables: Mapping[str, str]) -> None:
 
 def _furnish(root: Path) -> None:
     """Bring the checkout, and how this machine reaches its networks."""
-    caches = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
-    shutil.copytree(ROOT, root / "checkout", symlinks=True, ignore=caches)
+    _copy_checkout(root / "checkout")
     for path in ("etc/resolv.conf", "etc/hosts", "etc/ssl/certs/ca-certificates.crt"):
         if Path("/", path).is_file():
             shutil.copyfile(Path("/", path), root / path)
@@ -140,6 +188,11 @@ def _furnish(root: Path) -> None:
     (root / "etc/apt/apt.conf.d/99host").write_text("\n".join([*kept, ""]), encoding="utf-8")
     for name in ("empty", "counts"):
         (root / name).mkdir()
+
+
+def _copy_checkout(place: Path) -> None:
+    caches = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
+    shutil.copytree(ROOT, place, symlinks=True, ignore=caches)
 
 
 def _is_debian_root() -> bool:

@@ -15,6 +15,7 @@ from fcntl import ioctl
 from pathlib import Path
 
 import pyte
+from support.sandbox import AS_INSTALLED
 
 COLUMNS, ROWS = 80, 24
 ENTER, UP, DOWN, CTRL_C, CTRL_D = "\r", "\x1b[A", "\x1b[B", "\x03", "\x04"
@@ -80,6 +81,12 @@ class Terminal:
         for key in keys:
             os.write(self.master, key.encode())
 
+    def resize(self, columns: int) -> None:
+        """Make the terminal wider or narrower, as a person does by pulling at the window."""
+        ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))  # the kernel sends SIGWINCH
+        self.columns = columns
+        self._screen.resize(ROWS, columns)
+
     def expect(self, words: str, *, after: int = 0) -> int:
         """Wait until these words stand there, behind the first `after` characters; where they end is returned."""
         deadline = time.monotonic() + _SECONDS
@@ -117,7 +124,7 @@ def terminal(
     columns: int = COLUMNS,
 ) -> AbstractContextManager[Terminal]:
     """Run fastinstall in a terminal, like `python_in_terminal`."""
-    words = ("-m", "fastinstall", *arguments)
+    words = (*AS_INSTALLED, "-m", "fastinstall", *arguments)
     return python_in_terminal(*words, variables=variables, directory=directory, stdout=stdout, columns=columns)
 
 

@@ -57,8 +57,10 @@ class Person:
         while time.monotonic() < deadline:
             rows = self.shown.rows
             last = max((number for number, row in enumerate(rows) if row.startswith("? ")), default=0)
-            pointed = [number for number, row in enumerate(rows) if number > last and row.startswith(" > ")]
-            meant = [number for number, row in enumerate(rows) if number > last and row[3:].startswith(label)]
+            # What an answer means may stand on further rows below it, which are indented.
+            answers = [row for row in rows[last + 1 :] if re.match(r" [ >] \S", row)]
+            pointed = [number for number, row in enumerate(answers) if row.startswith(" > ")]
+            meant = [number for number, row in enumerate(answers) if row[3:].startswith(label)]
             if pointed and meant:
                 way = meant[0] - pointed[0]
                 return [DOWN if way > 0 else UP] * abs(way)

@@ -10,7 +10,7 @@ from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.facts import Compiler
 from fastinstall.model.recipe import NativeRequirement, Recipe
 from fastinstall.model.request import LinkMode
-from fastinstall.steps.build import Build
+from fastinstall.setup.steps.build import Build
 from fastinstall.wheelbuild.build_inputs import BuildRequest
 
 JPEG = NativeRequirement(

@@ -6,10 +6,11 @@ Not observed on any machine: captured ones are data below tests/cases/.
 from dataclasses import replace
 from datetime import date
 from functools import cache
-from pathlib import PurePath, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, TypeVar
 
 from fastinstall.core.codec import decode, encode
+from fastinstall.core.file_url import file_url
 from fastinstall.elf.cpu import Cpu
 from fastinstall.elf.description import Binding, Codec, CoreLevel, ImagingCore, Linkage, LoadedFile, LoadedLibrary
 from fastinstall.elf.isa.scan import Confidence, IsaScan
@@ -35,13 +36,13 @@ from fastinstall.model.receipt import BuiltCore, Receipt
 from fastinstall.model.recipe import BenchSpec, Expectation, Level, NativeRequirement, Recipe, SourceOrigin
 from fastinstall.model.request import LinkMode, Request
 
-PREFIX = PurePosixPath("/srv/images/env")
+PREFIX = Path("/srv/images/env")
 SITE_PACKAGES = PREFIX / "lib/python3.11/site-packages"
 SUFFIX = ".cpython-311-x86_64-linux-gnu.so"
 _SITE = "lib/python3.11/site-packages"
 _CONDA_PILLOW = (f"{_SITE}/PIL/Image.py", f"{_SITE}/pillow-12.1.1.dist-info/METADATA")
 COPIES = ("x86-64-v2", "x86-64-v3")
-PYTHON = PurePosixPath("/usr/local/bin/python3.11")
+PYTHON = Path("/usr/local/bin/python3.11")
 LIBC = PurePosixPath("/lib/x86_64-linux-gnu/libc.so.6")
 _CORE = SITE_PACKAGES / f"PIL/_imaging{SUFFIX}"
 _WEBP = SITE_PACKAGES / f"PIL/_webp{SUFFIX}"
@@ -180,7 +181,7 @@ def healthy_conda_facts() -> Facts:
 
 def conda_stack() -> CondaStack:
     """The packages that were made in it."""
-    channel = (PREFIX / "share/fastinstall/channel").as_uri()
+    channel = file_url(PREFIX / "share/fastinstall/channel")
     package = conda_package("pillow 12.1.1 simd_v3_py311_0", channel, constrains=("pillow-simd <0.0.0a",))
     guard = conda_package("fastinstall-guard 1 0123abc_0", channel, constrains=("pillow * simd_*",))
     return CondaStack(package=package, guard=guard, channel=PREFIX / "share/fastinstall/channel")
@@ -441,9 +442,9 @@ def _interpreter() -> Interpreter:
         free_threaded=False,
         extension_suffix=SUFFIX,
         prefix=PREFIX,
-        base_prefix=PurePosixPath("/usr/local"),
+        base_prefix=Path("/usr/local"),
         site_packages=SITE_PACKAGES,
-        include=PurePosixPath("/usr/local/include/python3.11"),
+        include=Path("/usr/local/include/python3.11"),
         has_headers=True,
         pip_version="26.3",
     )

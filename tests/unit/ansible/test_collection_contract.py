@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.ansible.collection_parts import COLLECTION, MODULES, part, read_yaml
+from support.ansible.needs import require_ansible
 
 from fastinstall import __version__
 from fastinstall.cli.options import REQUEST_OPTIONS as OPTIONS
@@ -14,7 +15,7 @@ from fastinstall.cli.options import Option
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.request import LinkMode, Request, Risk, ToolchainSource
 
-WISHES = part("wishes").WISHES
+REQUEST_OPTIONS = part("request_options").REQUEST_OPTIONS
 CHOICES: Mapping[str, list[str]] = {
     "link": [each.value for each in LinkMode],
     "dist_name": ["pillow", "pillow-simd"],
@@ -25,12 +26,14 @@ CHOICES: Mapping[str, list[str]] = {
 
 
 def test_every_request_of_the_command_line_is_a_parameter_and_every_parameter_a_request() -> None:
-    assert {option.field: option.flag for option in OPTIONS} == {name: flag for name, (flag, _) in WISHES.items()}
+    assert {option.field: option.flag for option in OPTIONS} == {
+        name: flag for name, (flag, _) in REQUEST_OPTIONS.items()
+    }
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.field)
 def test_a_parameter_has_default_and_choices_of_its_wish(option: Option) -> None:
-    _, specification = WISHES[option.field]
+    _, specification = REQUEST_OPTIONS[option.field]
     usual = getattr(Request(), option.field)
     assert specification.get("default") == (list(usual) if isinstance(usual, tuple) else usual)
     assert specification.get("choices", []) == CHOICES.get(option.field, [])
@@ -38,9 +41,9 @@ def test_a_parameter_has_default_and_choices_of_its_wish(option: Option) -> None
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.field)
 def test_the_flag_of_a_parameter_is_read_as_the_value_that_it_was_given(option: Option) -> None:
-    _, specification = WISHES[option.field]
+    _, specification = REQUEST_OPTIONS[option.field]
     given = _other_than_default(specification)
-    words = part("wishes").words_of({**_defaults(), option.field: given})
+    words = part("request_options").words_of({**_defaults(), option.field: given})
     assert words[0] == option.flag
     if specification["type"] == "bool":
         assert words == [option.flag]
@@ -53,7 +56,7 @@ def test_the_flag_of_a_parameter_is_read_as_the_value_that_it_was_given(option: 
 
 
 def test_what_is_left_at_its_default_is_left_to_the_settings_of_the_machine() -> None:
-    assert part("wishes").words_of(_defaults()) == []
+    assert part("request_options").words_of(_defaults()) == []
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -97,7 +100,7 @@ def test_all_modules_are_in_the_action_group_that_their_documentation_names() ->
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
     """What each module asks Ansible for; its class is put in the place of Ansible's, as that one reads stdin."""
-    pytest.importorskip("ansible")
+    require_ansible(Path(sys.executable))
     root = tmp_path_factory.mktemp("collections")
     place = root / "ansible_collections" / "fastinstall"
     place.mkdir(parents=True)
@@ -149,7 +152,7 @@ def _imported(node: ast.stmt) -> list[str]:
 
 
 def _defaults() -> dict[str, Any]:
-    return {name: specification.get("default") for name, (_, specification) in WISHES.items()}
+    return {name: specification.get("default") for name, (_, specification) in REQUEST_OPTIONS.items()}
 
 
 def _other_than_default(specification: Mapping[str, Any]) -> Any:

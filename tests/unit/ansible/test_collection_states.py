@@ -11,9 +11,17 @@ from support.ansible.collection_parts import part
 states = part("states")
 ToolError = part("errors").ToolError
 ERROR = {"schema": "fastinstall.error/1", "exit_code": 5, "message": "locked", "hint": "wait", "details": ["by 7"]}
-PLAN = {"environment": {"prefix": "/e"}, "steps": [], "hazards": [], "summary": "nothing to do", "wish": {"allow": []}}
-SWAP = {"kind": "swap", "removes": ["pillow-13.0.0.dist-info"], "records": [], "reason": "it is slow"}
-HAZARD = {"risk": "vulnerable", "summary": "a hole comes back", "items": ["CVE-1"], "allowed": False}
+PLAN: dict[str, Any] = {
+    "environment": {"prefix": "/e"},
+    "swap": None,
+    "verify": None,
+    "risks": [],
+    "summary": "nothing to do",
+    "request": {"allow": []},
+}
+SWAP = {"removes": ["pillow-13.0.0.dist-info"], "records": [], "reason": "it is slow"}
+VERIFY = {"checks": ["swapped"], "reason": "an error undoes it"}
+RISK = {"risk": "vulnerable", "summary": "a hole comes back", "items": ["CVE-1"], "allowed": False}
 
 
 class Played:
@@ -30,7 +38,10 @@ class Played:
 
 
 def request(run: Played, *, changing: bool = True, comparing: bool = False, **given: Any) -> Any:
-    usual = {name: specification.get("default") for name, (_, specification) in part("wishes").WISHES.items()}
+    usual = {
+        name: specification.get("default")
+        for name, (_, specification) in part("request_options").REQUEST_OPTIONS.items()
+    }
     target = {"prefix": None, "python": None, "new_env": None}
     flags = {"examine": False, "checks": [], "quick": False, "fail_on": "error", "redact": False, "dest": None}
     parameters = {**usual, **target, **flags, **given}
@@ -74,12 +85,12 @@ def test_an_environment_that_was_made_already_is_not_made_again(tmp_path: Path) 
 
 
 def test_looking_ahead_only_makes_the_plan() -> None:
-    run = Played({"plan": (0, {**PLAN, "steps": [SWAP], "summary": "summary"})})
+    run = Played({"plan": (0, {**PLAN, "swap": SWAP, "verify": VERIFY, "summary": "summary"})})
     result = states.present(request(run, prefix="/e", changing=False))
     assert [words[0] for words in run.asked] == ["plan"]
     assert result["changed"] is True
     assert result["diff"]["before"] == "pillow-13.0.0.dist-info\n"
-    assert result["diff"]["after"] == f"summary\n{SWAP['kind']}: {SWAP['reason']}\n"
+    assert result["diff"]["after"] == f"summary\nswap: {SWAP['reason']}\nverify: {VERIFY['reason']}\n"
 
 
 def test_a_plan_without_steps_changes_nothing_and_has_no_difference() -> None:
@@ -89,7 +100,7 @@ def test_a_plan_without_steps_changes_nothing_and_has_no_difference() -> None:
 
 
 def test_looking_ahead_refuses_what_setup_would_refuse() -> None:
-    run = Played({"plan": (0, {**PLAN, "steps": [SWAP], "hazards": [HAZARD]})})
+    run = Played({"plan": (0, {**PLAN, "swap": SWAP, "verify": VERIFY, "risks": [RISK]})})
     with pytest.raises(ToolError, match="a hole comes back") as caught:
         states.present(request(run, prefix="/e", changing=False))
     assert caught.value.hint == "accept the risk: allow: [vulnerable]"

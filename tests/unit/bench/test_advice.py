@@ -1,4 +1,4 @@
-"""Advice on loading images: ranked by what was measured, marked where it is no like for like, and silent elsewhere."""
+"""Advice on loading images: ranked by what was measured, marked where pictures differ, silent where nothing helps."""
 
 import shlex
 from dataclasses import replace
@@ -6,307 +6,222 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from support.bench.adapters import adapter_named
-from support.bench.measurements import DISK, WORKLOAD, advice, baseline, context, rate, result, timing, unlike
+from support.bench.adapters import way_named
+from support.bench.measurements import DISK, WORKLOAD, advice, baseline, rate, result, timing, unlike
 from support.suite.golden import Golden
 from support.values.builders import environment
 
-from fastinstall.bench.adoption import ways_of
-from fastinstall.bench.advice import is_worthwhile
-from fastinstall.bench.catalogue import kind_named
-from fastinstall.bench.report import (
-    CONTROL,
-    CandidateKind,
-    CandidateOutcome,
-    CandidateResult,
-    Gain,
-    ImagePipeline,
-    SpeedAdvice,
-)
+from fastinstall.bench.report import CONTROL, CandidateKind, CandidateResult, Gain, ImagePipeline, SpeedAdvice
 from fastinstall.model.facts import EnvironmentKind
 from fastinstall.model.finding import Status
 
 PYTHON = "/srv/images/env/bin/python"
 PRINT_CODE = "fastinstall bench --print-code"
 BUILD = {"kind": CandidateKind.STACK, "stack": "fastinstall"}
+WHEEL = {"kind": CandidateKind.STACK, "stack": "official wheel"}
+STORE = {"kind": CandidateKind.STORAGE, "storage": "lmdb", "stored_ratio": 2.0, "stored_bytes": 1}
+SETTING = {"kind": CandidateKind.SETTING, "variables": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}}
 
 
-def command(told: SpeedAdvice) -> str:
-    assert told.finding.remedy is not None
-    return told.finding.remedy.command or ""
+def command(advised: SpeedAdvice) -> str:
+    assert advised.finding.remedy is not None
+    return advised.finding.remedy.command or ""
 
 
-def recommended(told: tuple[SpeedAdvice, ...]) -> list[str]:
-    return [each.candidate for each in told if each.recommended]
+def names(advised: tuple[SpeedAdvice, ...]) -> list[str]:
+    return [each.candidate for each in advised]
 
 
-def messages(told: tuple[SpeedAdvice, ...]) -> str:
-    """All that is said: each message, what it rests on, and what to do."""
-    return "\n".join(
-        line
-        for each in told
-        for line in (
-            each.finding.message,
-            *(f"  {evidence}" for evidence in each.finding.evidence),
-            *([f"  -> {each.finding.remedy.text}"] if each.finding.remedy else []),
-        )
-    )
+def recommended(advised: tuple[SpeedAdvice, ...]) -> list[str]:
+    return [each.candidate for each in advised if each.recommended]
+
+
+def words(advised: tuple[SpeedAdvice, ...]) -> str:
+    """Each message, its evidence, and what to do."""
+    lines: list[str] = []
+    for each in advised:
+        lines += [each.finding.message, *(f"  {line}" for line in each.finding.evidence)]
+        lines += [f"  -> {each.finding.remedy.text}"] if each.finding.remedy else []
+    return "\n".join(lines)
+
+
+def spread(name: str, ratio: float, width: float, **fields: Any) -> CandidateResult:
+    return result(name, ratio, gain=Gain(ratio=ratio, low=ratio - width, high=ratio + width, rounds=4), **fields)
+
+
+def control(ratio: float, width: float = 0.01) -> CandidateResult:
+    return spread("pillow-draft", ratio, width, adapter="pillow-draft", reason=f"{CONTROL}too small")
 
 
 def test_the_largest_gain_comes_first_and_is_recommended(golden: Golden) -> None:
-    told = advice(baseline(), result("small", 1.2), result("large", 1.9), result("middle", 1.5))
-    assert [each.candidate for each in told] == ["large", "middle", "small"]
-    assert recommended(told) == ["large"]
-    assert all(each.finding.check == "data-loading" and each.finding.status is Status.HINT for each in told)
-    golden(messages(told))
+    advised = advice(baseline(), result("small", 1.2), result("large", 1.9), result("middle", 1.5))
+    assert (names(advised), recommended(advised)) == (["large", "middle", "small"], ["large"])
+    assert all(each.finding.check == "data-loading" and each.finding.status is Status.HINT for each in advised)
+    golden(words(advised))
 
 
 @pytest.mark.parametrize(
-    ("ratio", "low", "is_told"),
+    ("ratio", "low", "is_advised"),
     [(1.06, 1.03, True), (1.04, 1.03, False), (1.5, 1.02, False), (1.05, 1.021, True), (0.9, 0.8, False)],
 )
-def test_a_gain_counts_where_it_is_more_than_noise(ratio: float, low: float, *, is_told: bool) -> None:
+def test_a_gain_counts_if_it_exceeds_the_noise(ratio: float, low: float, *, is_advised: bool) -> None:
     gain = Gain(ratio=ratio, low=low, high=2.0, rounds=5)
-    assert is_worthwhile(result("one", ratio, gain=gain)) is is_told
-    told = advice(baseline(), result("one", ratio, gain=gain))
-    assert ("one" in [each.candidate for each in told]) is is_told
+    assert ("one" in names(advice(baseline(), result("one", ratio, gain=gain)))) is is_advised
 
 
-def control(ratio: float, spread: float = 0.01) -> CandidateResult:
-    gain = Gain(ratio=ratio, low=ratio - spread, high=ratio + spread, rounds=6)
-    return result("pillow-draft", ratio, adapter="pillow-draft", gain=gain, reason=f"{CONTROL}too small")
-
-
-def test_a_control_is_no_advice_and_no_smaller_gain_than_its_noise_is() -> None:
-    told = advice(baseline(), control(1.03, 0.05), result("small", 1.07), result("large", 1.5))
-    assert [each.candidate for each in told] == ["large"]
+def test_a_control_is_no_advice_and_hides_smaller_gains() -> None:
+    assert names(advice(baseline(), control(1.03, 0.05), result("small", 1.07), result("large", 1.5))) == ["large"]
 
 
 @pytest.mark.parametrize("disturbed", [control(3.07, 0.2), control(0.9), control(1.1, 0.3)])
-def test_on_a_busy_machine_nothing_is_recommended(disturbed: CandidateResult, golden: Golden) -> None:
-    told = advice(baseline(), disturbed, result("large", 4.22))
-    assert recommended(told) == []
-    golden(messages(told))
-
-
-def wide(name: str, ratio: float, spread: float, **fields: Any) -> CandidateResult:
-    return result(name, ratio, gain=Gain(ratio=ratio, low=ratio - spread, high=ratio + spread, rounds=4), **fields)
+def test_a_busy_machine_recommends_nothing(disturbed: CandidateResult) -> None:
+    advised = advice(baseline(), disturbed, result("large", 4.22))
+    assert (names(advised), recommended(advised)) == (["", "large"], [])
+    assert "busy machine" in advised[0].finding.message
 
 
 def test_of_overlapping_ranges_the_simplest_is_recommended() -> None:
-    store = wide("lmdb", 4.2, 0.4, kind=CandidateKind.STORAGE, storage="lmdb")
-    build = wide("fastinstall", 4.0, 0.3, **BUILD)
-    setting = wide("huge-pages", 3.6, 0.1, kind=CandidateKind.SETTING, variables={"A": "b"})
-    assert recommended(advice(baseline(), store, build)) == ["fastinstall"]
-    assert recommended(advice(baseline(), store, build, wide("pillow-draft", 3.9, 0.3, adapter="pillow-draft"))) == [
-        "pillow-draft"
-    ]
-    assert recommended(advice(baseline(), store, build, setting)) == ["fastinstall"]
+    store, build = spread("lmdb", 4.2, 0.4, **{**STORE, "stored_ratio": 1.0}), spread("fastinstall", 4.0, 0.3, **BUILD)
+    draft, batches = spread("pillow-draft", 3.9, 0.3, adapter="pillow-draft"), spread("dali", 4.1, 0.3, adapter="dali")
+    assert recommended(advice(baseline(), store, batches, build)) == ["fastinstall"]
+    assert recommended(advice(baseline(), store, build, draft)) == ["pillow-draft"]
+    assert recommended(advice(baseline(), store, build, spread("huge-pages", 3.6, 0.1, **SETTING))) == ["fastinstall"]
+    assert recommended(advice(baseline(), spread("fast", 4.0, 0.2), spread("pillow-draft", 2.0, 3.0))) == ["fast"]
 
 
-def test_a_much_smaller_gain_is_another_gain_whatever_its_range() -> None:
-    assert recommended(advice(baseline(), wide("fast", 4.0, 0.2), wide("pillow-draft", 2.0, 3.0))) == ["fast"]
+def test_the_gain_of_the_present_build_is_named_first() -> None:
+    advised = advice(baseline(), result("official-wheel", 0.59, title="pillow 13", **WHEEL), result("large", 1.5))
+    assert (names(advised), recommended(advised)) == (["official-wheel", "large"], ["large"])
+    assert advised[0].finding.message == "your build is already 1.7x stock (1.67 to 1.72): pillow 13"
 
 
-def test_what_the_build_in_place_has_brought_is_told_first(golden: Golden) -> None:
-    official = result("official-wheel", 0.59, kind=CandidateKind.STACK, stack="official wheel", title="pillow 13.0.0")
-    told = advice(baseline(), official, result("large", 1.5))
-    assert [each.candidate for each in told] == ["official-wheel", "large"]
-    assert recommended(told) == ["large"]
-    golden(told[0].finding.message)
+def test_without_any_gain_it_says_leave_it_alone(golden: Golden) -> None:
+    noisy = Gain(ratio=1.4, low=0.9, high=1.8, rounds=5)
+    for about, results in {
+        "a small gain": (result("one", 1.03), result("two", 0.8)),
+        "all slower": (result("one", 0.7),),
+        "within the noise": (result("one", 1.4, gain=noisy),),
+    }.items():
+        (advised,) = advice(baseline(), *results)
+        assert advised.finding.status is Status.OK
+        golden(words((advised,)), about)
+    (advised,) = advice(baseline(rate(2, 890)), result("one", 1.9), target=400.0)
+    assert advised.finding.status is Status.OK
+    golden(words((advised,)), "fast enough")
 
 
-def test_candidates_that_were_not_measured_are_no_advice() -> None:
-    missing = result("missing", 3.0, outcome=CandidateOutcome.MISSING, timing=None, gain=None)
-    assert advice(baseline(), missing) == ()
-
-
-def test_where_nothing_helps_it_says_leave_it_alone(golden: Golden) -> None:
-    (told,) = advice(baseline(), result("one", 1.03), result("two", 0.8))
-    assert told.finding.status is Status.OK
-    golden(messages((told,)))
-
-
-def test_where_all_are_slower_there_is_nothing_to_gain(golden: Golden) -> None:
-    (told,) = advice(baseline(), result("one", 0.7))
-    assert told.finding.status is Status.OK
-    golden(told.finding.message)
-
-
-def test_a_gain_within_the_noise_is_none(golden: Golden) -> None:
-    (told,) = advice(baseline(), result("one", 1.4, gain=Gain(ratio=1.4, low=0.9, high=1.8, rounds=5)))
-    assert told.finding.status is Status.OK
-    golden(told.finding.message)
-
-
-def test_where_it_is_fast_enough_the_rest_is_not_told(golden: Golden) -> None:
-    (told,) = advice(baseline(rate(2, 890)), result("one", 1.9), target=400.0)
-    assert told.finding.status is Status.OK
-    golden(messages((told,)))
-
-
-def test_another_picture_is_marked_and_never_recommended(golden: Golden) -> None:
-    aliased = result("skipping", 2.2, aliased=True, difference=unlike(6.1))
-    told = advice(baseline(), aliased, result("plain", 1.3))
-    assert [each.candidate for each in told] == ["skipping", "plain"]
-    assert recommended(told) == ["plain"]
-    golden(told[0].finding.message)
+def test_other_pictures_are_marked_and_not_recommended(golden: Golden) -> None:
+    skipping = result("skipping", 2.2, aliased=True, difference=unlike(6.1))
+    advised = advice(baseline(), skipping, result("plain", 1.3))
+    assert (names(advised), recommended(advised)) == (["skipping", "plain"], ["plain"])
+    golden(advised[0].finding.message, "aliased")
+    advised = advice(baseline(), skipping, result("plain", 1.02))
+    assert names(advised) == ["", "skipping"]
+    golden(advised[0].finding.message, "nothing else is faster")
+    advised = advice(baseline(), result("other", 1.9, difference=replace(unlike(0.0), same_shape=False)))
+    assert (recommended(advised), "another size" in words(advised)) == ([], True)
 
 
 @pytest.mark.parametrize(("mean", "is_alike"), [(1.0, True), (1.01, False)])
-def test_pictures_that_differ_by_more_than_a_level_are_others(mean: float, *, is_alike: bool) -> None:
-    told = advice(baseline(), result("other", 1.9, difference=unlike(mean)))
-    assert (recommended(told) == ["other"]) is is_alike
-    assert ("not the same picture" in messages(told)) is not is_alike
+def test_pictures_may_differ_by_one_level(mean: float, *, is_alike: bool) -> None:
+    advised = advice(baseline(), result("other", 1.9, difference=unlike(mean)))
+    assert (recommended(advised) == ["other"]) is is_alike
 
 
-def test_pictures_of_another_size_are_others() -> None:
-    told = advice(baseline(), result("other", 1.9, difference=replace(unlike(0.0), same_shape=False)))
-    assert recommended(told) == []
-    assert "another size" in messages(told)
+def test_images_that_cannot_be_loaded_are_named() -> None:
+    advised = advice(baseline(), result("picky", 1.9, left_out=3))
+    assert (recommended(advised), "3 images cannot be loaded" in words(advised)) == ([], True)
 
 
-def test_where_only_other_pictures_are_faster_it_says_so_first(golden: Golden) -> None:
-    told = advice(baseline(), result("skipping", 2.2, aliased=True), result("plain", 1.02))
-    assert [(each.candidate, each.finding.status) for each in told] == [("", Status.OK), ("skipping", Status.HINT)]
-    golden(told[0].finding.message)
+@pytest.mark.parametrize(
+    ("fields", "context", "expected"),
+    [
+        (BUILD, {}, "fastinstall setup --prefix /srv/images/env"),
+        (WHEEL, {}, f"{PYTHON} -m pip install --upgrade pillow"),
+        (WHEEL, {"pillow": "pillow<13"}, f"{PYTHON} -m pip install --upgrade 'pillow<13'"),
+        ({"adapter": "pillow-draft"}, {}, f"{PRINT_CODE} pillow-draft > loader.py"),
+        (
+            {"adapter": "pillow-draft"},
+            {"pipeline": ImagePipeline(shorter=320, crop=0, filter="lanczos")},
+            "fastinstall bench --size 320 --crop 0 --filter lanczos --print-code pillow-draft > loader.py",
+        ),
+        (
+            {"adapter": "pyvips", "stack": "its own"},
+            {},
+            f"{PYTHON} -m pip install 'pyvips[binary]>=2.2.3' numpy && {PRINT_CODE} pyvips > loader.py",
+        ),
+        (
+            {"adapter": "pyvips", "stack": "its own"},
+            {"has_pip": False},
+            f"uv pip install --python {PYTHON} 'pyvips[binary]>=2.2.3' numpy && {PRINT_CODE} pyvips > loader.py",
+        ),
+        (SETTING, {}, "export GLIBC_TUNABLES=glibc.malloc.hugetlb=1"),
+        (
+            STORE,
+            {"workload": replace(WORKLOAD, directory=PurePosixPath("/data/my photos"))},
+            f"{PRINT_CODE} lmdb > prepare.py && {PYTHON} prepare.py '/data/my photos' './my photos-lmdb'",
+        ),
+        (
+            STORE,
+            {"workload": replace(WORKLOAD, generated=True)},
+            f"{PRINT_CODE} lmdb > prepare.py && {PYTHON} prepare.py DIR OUT",
+        ),
+    ],
+)
+def test_each_advice_has_its_command(fields: dict[str, Any], context: dict[str, Any], expected: str) -> None:
+    (advised,) = advice(baseline(), result("one", 1.9, **fields), **context)
+    assert shlex.split(command(advised)) == shlex.split(expected)
 
 
-def test_images_that_it_cannot_load_are_named(golden: Golden) -> None:
-    told = advice(baseline(), result("picky", 1.9, left_out=3))
-    assert recommended(told) == []
-    golden(messages(told))
-
-
-def test_the_build_is_set_up_in_the_environment() -> None:
-    (told,) = advice(baseline(), result("fastinstall", 1.9, **BUILD))
-    assert command(told) == "fastinstall setup --prefix /srv/images/env"
-
-
-def test_the_operating_system_s_python_is_left_alone() -> None:
+def test_the_system_python_is_left_alone() -> None:
     place = replace(environment(), kind=EnvironmentKind.SYSTEM)
-    (way,) = ways_of(result("fastinstall", 1.9, **BUILD), replace(context(baseline()), environment=place))
-    assert way.command == "fastinstall setup --new-env ./fast-env"
+    (advised,) = advice(baseline(), result("fastinstall", 1.9, **BUILD), environment=place)
+    assert command(advised) == "fastinstall setup --new-env ./fast-env"
 
 
-def test_the_official_wheel_comes_by_the_environment_s_own_pip() -> None:
-    (told,) = advice(baseline(), result("official-wheel", 1.2, kind=CandidateKind.STACK, stack="official wheel"))
-    assert command(told) == f"{PYTHON} -m pip install --upgrade pillow"
-    (told,) = advice(
-        baseline(), result("official-wheel", 1.2, kind=CandidateKind.STACK, stack="official wheel"), pillow="pillow<13"
-    )
-    assert command(told) == f"{PYTHON} -m pip install --upgrade 'pillow<13'"
+def test_advice_names_code_and_cost(golden: Golden) -> None:
+    (draft,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"))
+    assert draft.code == way_named("pillow-draft").code
+    (setting,) = advice(baseline(), result("huge-pages", 1.8, **SETTING))
+    assert setting.code == "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 python train.py"
+    golden(words((setting,)), "setting")
+    golden(words(advice(baseline(), result("dali", 1.9, adapter="dali"))), "batches")
+    golden(words(advice(baseline(), result("lmdb", 1.9, **STORE))), "store")
 
 
-def test_a_decoder_is_printed_and_its_line_of_code_told() -> None:
-    (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"))
-    assert command(told) == f"{PRINT_CODE} pillow-draft > loader.py"
-    assert told.code == adapter_named("pillow-draft").code
+def test_a_store_needs_no_other_loader() -> None:
+    (advised,) = advice(baseline(adapter="own loader"), result("lmdb", 1.9, **STORE))
+    assert "loader.py" not in command(advised)
 
 
-def test_a_pipeline_of_batches_takes_the_place_of_the_data_loader(golden: Golden) -> None:
-    (told,) = advice(baseline(), result("dali", 1.9, adapter="dali"))
-    golden(messages((told,)))
-    assert recommended(
-        advice(baseline(), result("dali", 1.92, adapter="dali"), result("fastinstall", 1.9, **BUILD))
-    ) == ["fastinstall"]
-
-
-def test_a_decoder_that_was_fetched_for_the_measurement_is_installed_first() -> None:
-    own = result("pyvips", 1.9, adapter="pyvips", stack="its own")
-    (told,) = advice(baseline(), own)
-    installed, printed = command(told).split(" && ")
-    assert installed == f"{PYTHON} -m pip install 'pyvips[binary]>=2.2.3' numpy"
-    assert printed == f"{PRINT_CODE} pyvips > loader.py"
-    (told,) = advice(baseline(), own, has_pip=False)
-    assert command(told).startswith(f"uv pip install --python {PYTHON} 'pyvips[binary]>=2.2.3'")
-
-
-def test_printed_code_does_what_was_measured() -> None:
-    pipeline = ImagePipeline(shorter=320, crop=0, filter="lanczos")
-    (told,) = advice(baseline(), result("pillow-draft", 1.9, adapter="pillow-draft"), pipeline=pipeline)
-    assert command(told).split(" > ")[0].split()[1:-2] == [
-        *("bench", "--size", "320", "--crop", "0", "--filter", "lanczos")
-    ]
-
-
-def test_variables_go_before_the_training() -> None:
-    setting = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-    (told,) = advice(baseline(), result("huge-pages", 1.8, kind=CandidateKind.SETTING, variables=setting))
-    assert command(told) == "export GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
-    assert told.code == "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 python train.py"
-    assert told.finding.remedy is not None
-    assert "costs some memory" in told.finding.remedy.text
-
-
-STORE = {"kind": CandidateKind.STORAGE, "storage": "lmdb", "stored_ratio": 2.0, "stored_bytes": 1}
-
-
-def test_a_store_is_prepared_by_a_printed_script_with_its_need_of_disk(golden: Golden) -> None:
-    odd = replace(WORKLOAD, directory=PurePosixPath("/data/my photos"))
-    (told,) = advice(baseline(), result("lmdb", 1.9, **STORE), workload=odd)
-    printed, run = command(told).split(" && ")
-    assert printed == f"{PRINT_CODE} lmdb > prepare.py"
-    assert shlex.split(run) == [PYTHON, "prepare.py", "/data/my photos", "./my photos-lmdb"]
-    assert told.recommended
-    golden(messages((told,)))
-
-
-def test_a_store_in_place_of_a_loader_of_one_piece_needs_no_other_loader() -> None:
-    (told,) = advice(baseline(adapter="own loader"), result("lmdb", 1.9, **STORE))
-    assert "loader.py" not in command(told)
-
-
-def test_the_caveat_of_a_store_is_told() -> None:
-    (told,) = advice(baseline(), result("lmdb", 1.9, **STORE))
-    assert told.finding.remedy is not None
-    assert f"{kind_named('lmdb').caveat}; it takes 2.0 GB" in told.finding.remedy.text
-
-
-def test_of_generated_images_nobody_needs_the_space(golden: Golden) -> None:
-    told = advice(baseline(), result("lmdb", 1.9, **STORE), workload=replace(WORKLOAD, generated=True))
-    assert command(told[0]).endswith("prepare.py DIR OUT")
-    golden(messages(told))
-
-
-def test_a_store_that_does_not_fit_on_the_disk_is_not_recommended(golden: Golden) -> None:
+def test_a_store_that_is_too_large_is_not_recommended() -> None:
     small = replace(WORKLOAD, filesystem=replace(DISK, free_bytes=2_100_000_000))
-    told = advice(baseline(), result("lmdb", 1.9, **STORE), workload=small)
-    assert recommended(told) == []
-    golden(messages(told))
+    advised = advice(baseline(), result("lmdb", 1.9, **STORE), workload=small)
+    assert (recommended(advised), "needs 2.0 GB, but only 2.1 GB are free" in words(advised)) == ([], True)
+    for ratio, is_recommended in ((4.0, True), (4.1, False)):
+        advised = advice(baseline(), result("bmp", 1.9, **{**STORE, "stored_ratio": ratio}))
+        assert (recommended(advised) == ["bmp"]) is is_recommended
 
 
-@pytest.mark.parametrize(("ratio", "is_recommended"), [(4.0, True), (4.1, False)])
-def test_a_store_of_many_times_the_size_is_not_recommended(ratio: float, *, is_recommended: bool) -> None:
-    told = advice(baseline(), result("bmp", 1.9, **{**STORE, "stored_ratio": ratio}))
-    assert (recommended(told) == ["bmp"]) is is_recommended
-    assert ("takes 4.1 times the space" in messages(told)) is not is_recommended
-
-
-def test_a_gain_in_memory_is_told_as_what_is_left_of_it_from_disk() -> None:
+def test_a_gain_in_memory_is_converted_to_one_from_disk() -> None:
     many = replace(WORKLOAD, files=100_000)
-    told = advice(baseline(measured=timing(cold_read_ms=2.1)), result("one", 2.0), workload=many)
-    assert any("about 1.33 times as fast" in line for line in told[0].finding.evidence)
+    advised = advice(baseline(measured=timing(cold_read_ms=2.1)), result("one", 2.0), workload=many)
+    assert any("about 1.33 times as fast" in line for line in advised[0].finding.evidence)
 
 
-def test_the_number_of_workers_is_the_smallest_that_pays(golden: Golden) -> None:
-    rates = (rate(0, 500), rate(1, 480), rate(2, 900), rate(3, 910), rate(4, 905))
-    (told,) = advice(baseline(*rates))
-    assert told.code == "num_workers=2"
-    golden(messages((told,)))
-    assert told.gain is not None
-    assert told.gain.ratio == pytest.approx(1.8)
-    assert not told.recommended
+@pytest.mark.parametrize(
+    ("rates", "workers"),
+    [
+        ({0: 500, 1: 480, 2: 900, 3: 910, 4: 905}, 2),
+        ({0: 500, 2: 600, 4: 900}, 4),
+        ({0: 500, 1: 480, 2: 510}, 0),
+    ],
+)
+def test_the_fewest_workers_that_pay_are_advised(rates: dict[int, float], workers: int) -> None:
+    advised = advice(baseline(*(rate(count, speed) for count, speed in rates.items())))
+    assert [each.code for each in advised] == ([f"num_workers={workers}"] if workers else [])
+    assert not recommended(advised)
 
 
-def test_more_workers_than_cpus_are_told_where_they_help() -> None:
-    (told,) = advice(baseline(rate(0, 500), rate(2, 600), rate(4, 900)))
-    assert told.code == "num_workers=4"
-
-
-def test_where_workers_bring_nothing_their_number_is_not_told() -> None:
-    assert advice(baseline(rate(0, 500), rate(1, 480), rate(2, 510))) == ()
-
-
-def test_where_nothing_was_measured_there_is_no_advice() -> None:
+def test_without_a_baseline_there_is_no_advice() -> None:
     assert advice(replace(baseline(), timing=None), result("one", 1.9)) == ()

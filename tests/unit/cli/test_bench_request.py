@@ -76,7 +76,7 @@ def test_images_are_told_by_absolute_paths(tmp_path: Path, monkeypatch: pytest.M
     ],
     ids=" ".join,
 )
-def test_a_value_that_cannot_be_read_is_refused_and_its_flag_named(words: tuple[str, str]) -> None:
+def test_a_value_that_cannot_be_read_names_its_flag(words: tuple[str, str]) -> None:
     with pytest.raises(UsageError, match=f"^{words[0]} ") as caught:
         _wish(*words)
     assert caught.value.hint

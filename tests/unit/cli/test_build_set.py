@@ -51,7 +51,7 @@ def test_pythons_that_are_missing_fail_nothing_where_a_wheel_is_there(
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "fastinstall.set/1"
     outcomes = {wheel["abi"]: wheel["outcome"] for wheel in document["wheels"]}
-    assert outcomes.pop(ABI) == "there"
+    assert outcomes.pop(ABI) == "available"
     assert set(outcomes.values()) == {"no-interpreter"}
 
 
@@ -61,7 +61,7 @@ def test_a_build_that_fails_is_a_failure_whatever_else_is_there(
     _put_wheel(tmp_path, "cp310" if ABI != "cp310" else "cp311")
     assert _run(tmp_path) == ExitCode.FAILED_UNCHANGED
     outcomes = [wheel["outcome"] for wheel in json.loads(capsys.readouterr().out)["wheels"]]
-    assert (outcomes.count("there"), outcomes.count("failed")) == (1, 1)
+    assert (outcomes.count("available"), outcomes.count("failed")) == (1, 1)
 
 
 def test_where_no_python_is_here_nothing_is_made(

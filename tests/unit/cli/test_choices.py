@@ -25,7 +25,7 @@ from fastinstall.model.request import Request
 from fastinstall.model.speed import SpeedTable
 from fastinstall.observe.environments import NamedTarget
 from fastinstall.observe.session import Session
-from fastinstall.plan.versions import VersionChoice
+from fastinstall.setup.decide.versions import VersionChoice
 from fastinstall.verbs.recipe_comparison import RecipePreview
 
 
@@ -142,7 +142,7 @@ def test_recipes_stand_side_by_side_with_version_advisories_and_speed(golden: Go
     known = (advisory("CVE-1", "<13", Severity.CRITICAL), advisory("CVE-2", "<13"), advisory("CVE-3", "<13"))
     offers = (
         replace(_offer(FAST, "13.0.0"), speed=SPEED),
-        replace(_offer(FORK, "12.1.1.post0"), advisories=known),
+        replace(_offer(FORK, "12.1.1.post0"), advisories=known, speed=SPEED),
         _offer(STOCK, "13.0.0"),
     )
     assert offer_answers(offers) == {
@@ -153,6 +153,14 @@ def test_recipes_stand_side_by_side_with_version_advisories_and_speed(golden: Go
     meanings = offer_meanings(offers, "x86_64")
     assert list(meanings) == ["pillow-fast", "pillow-simd", "pillow"]
     golden("\n".join(meanings.values()))
+
+
+@pytest.mark.parametrize("other", [None, replace(SPEED, baseline="pillow 12.3.0 (in place)")])
+def test_figures_of_two_machines_or_two_pillows_are_never_compared(other: SpeedTable | None) -> None:
+    offers = (replace(_offer(FAST, "13.0.0"), speed=SPEED), replace(_offer(FORK, "12.1.1.post0"), speed=other))
+    meanings = offer_meanings(offers, "x86_64")
+    assert [name for name, text in meanings.items() if f"measured elsewhere: {FIGURE}" in text] == list(meanings)
+    assert not any("measured here" in text for text in meanings.values())
 
 
 @pytest.mark.parametrize("used", [FAST, FORK])

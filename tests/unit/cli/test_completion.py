@@ -3,17 +3,15 @@
 import argparse
 import json
 import os
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import jsonschema
 import pytest
-from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCompleter
 from published_schemas import SCHEMAS
 
 from fastinstall.cli.commands.completion import Shell
-from fastinstall.cli.completion import WordsCompleter, add_completers, completion_script
+from fastinstall.cli.completion import add_completers, completion_script
 from fastinstall.cli.help import verb_of
 from fastinstall.cli.main import main
 from fastinstall.cli.options import read_request
@@ -21,6 +19,7 @@ from fastinstall.cli.parser import build_parser, parse, verbs_of
 from fastinstall.core.errors import ExitCode
 
 SHELLS = tuple(Shell)
+Completer = Callable[..., Mapping[str, str]]
 NEEDED = {"apply": ("plan.json",), "build": ("-o", "wheels"), "guard": ("status",), "recipes": ("list",)}
 
 
@@ -37,11 +36,11 @@ ACTIONS = {
 }
 
 
-def _completer(verb: str, name: str) -> BaseCompleter | WordsCompleter | None:
+def _completer(verb: str, name: str) -> Completer | None:
     return getattr(ACTIONS[verb, name], "completer", None)
 
 
-def _offered(completer: BaseCompleter | WordsCompleter | None, typed: str = "") -> Iterable[str]:
+def _offered(completer: Completer | None, typed: str = "") -> Iterable[str]:
     assert completer is not None
     action, given = argparse.Action([], "unused"), argparse.Namespace()
     return completer(prefix=typed, action=action, parser=argparse.ArgumentParser(), parsed_args=given)
@@ -50,7 +49,7 @@ def _offered(completer: BaseCompleter | WordsCompleter | None, typed: str = "") 
 OFFERED = [
     (verb, name, tuple(_offered(completer)))
     for verb, name in ACTIONS
-    if isinstance(completer := _completer(verb, name), WordsCompleter) and completer.besides is None and name[0] == "-"
+    if (completer := _completer(verb, name)) is not None and name[0] == "-" and name != "--prefix"
 ]
 
 
@@ -77,44 +76,13 @@ def test_a_word_that_is_offered_is_taken(verb: str, flag: str, words: tuple[str,
             read_request(arguments, sources)
 
 
-@pytest.mark.parametrize(
-    ("verb", "flag", "kind"),
-    [
-        ("setup", "--prefix", WordsCompleter),
-        ("setup", "--new-env", DirectoriesCompleter),
-        ("setup", "--python", FilesCompleter),
-        ("setup", "--recipe", WordsCompleter),
-        ("setup", "--jobs", type(None)),
-        ("setup", "--yes", type(None)),
-        ("plan", "--output", FilesCompleter),
-        ("build", "--output", DirectoriesCompleter),
-        ("bench", "--loader", FilesCompleter),
-        ("doctor", "checks", WordsCompleter),
-        ("guard", "files", FilesCompleter),
-        ("recipes", "names", WordsCompleter),
-        ("cache", "names", WordsCompleter),
-    ],
-)
-def test_what_stands_behind_a_flag(verb: str, flag: str, kind: type) -> None:
-    assert type(_completer(verb, flag)) is kind
-
-
-def test_every_name_of_a_path_is_known_as_one() -> None:
-    named = [name for name, action in ACTIONS.items() if re.search(r"DIR|FILE|EXE", str(action.metavar))]
-    completers = {name: _completer(*name) for name in named}
-    of_paths = {name: getattr(found, "besides", found) for name, found in completers.items()}
-    assert [name for name in named if not isinstance(of_paths[name], FilesCompleter | DirectoriesCompleter)] == []
-
-
 def test_of_several_words_none_is_offered_twice() -> None:
     offered = list(_offered(_completer("setup", "--allow"), "downgrade,vul"))
     assert "downgrade,vulnerable" in offered
     assert "downgrade,downgrade" not in offered
 
 
-def test_environments_that_are_known_are_offered_with_directories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_known_environments_and_files_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known, state = tmp_path / "known", tmp_path / "state/fastinstall"
     for directory in (known, state, tmp_path / "here/below"):
         directory.mkdir(parents=True)
@@ -125,6 +93,7 @@ def test_environments_that_are_known_are_offered_with_directories(
     (setup,) = [verb for verb in verbs_of(parser) if verb_of(verb) == "setup"]
     (completer,) = [getattr(action, "completer", None) for action in setup._actions if action.dest == "prefix"]
     assert list(_offered(completer)) == [str(known), f"below{os.sep}"]
+    assert list(_offered(completer, "below/x")) == []
 
 
 def test_each_verb_offers_its_own_names() -> None:

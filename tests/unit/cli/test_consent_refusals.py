@@ -1,18 +1,23 @@
 """What a refusal tells to do: about a risk, without a terminal, without an environment."""
 
 from argparse import Namespace
+from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from support.values.builders import environment
 
-from fastinstall.cli.consent import refuse_unaccepted, refuse_without_yes
-from fastinstall.cli.console import Console
-from fastinstall.cli.main import main
+from fastinstall.cli.consent import consent, equivalent_command, refuse_unaccepted, refuse_without_yes
+from fastinstall.cli.console import Console, Page
+from fastinstall.cli.main import Context, main
+from fastinstall.cli.options import Settings, Sources
+from fastinstall.cli.run_log import RunLog
+from fastinstall.cli.text.reports import error_text
 from fastinstall.core.errors import ExitCode, RefusedError
 from fastinstall.model.request import PlanRisk, Request, Risk
-from fastinstall.plan.plan import Plan
+from fastinstall.setup.plan import Plan
+from fastinstall.setup.steps.create_environment import CreateEnvironment
 
 VULNERABLE = PlanRisk(
     risk=Risk.VULNERABLE,
@@ -25,7 +30,7 @@ DOWNGRADE = PlanRisk(risk=Risk.DOWNGRADE, summary="it is older")
 
 def _plan(*risks: PlanRisk) -> Plan:
     request = Request(recipe="pillow-simd")
-    return Plan(environment=environment(), facts_digest="0", request=request, steps=(), risks=risks, summary="a test")
+    return Plan(environment=environment(), facts_digest="0", request=request, risks=risks, summary="a test")
 
 
 def _refusal(plan: Plan) -> RefusedError:
@@ -51,6 +56,25 @@ def test_what_is_allowed_is_not_refused() -> None:
     refuse_unaccepted(_plan(replace(VULNERABLE, allowed=True)))
 
 
+@pytest.mark.parametrize("console", [Console(), Console(quiet=True), Console(json=True)], ids=["", "quiet", "json"])
+def test_what_a_risk_brings_is_listed_once_for_all_risks(capsys: pytest.CaptureFixture[str], console: Console) -> None:
+    item = "CVE-2026-1000 (high): something is read out of bounds."
+    again = "CVE-2026-1000 (affects <13): something is read out of bounds."
+    plan = _plan(replace(DOWNGRADE, items=(item,)), replace(VULNERABLE, items=(again, "another thing")))
+    context = Context(
+        variables={},
+        sources=Sources(variables={}, settings=Settings(values={})),
+        console=console,
+        log=RunLog(None, None, "/nowhere"),
+        closing=ExitStack(),
+    )
+    with pytest.raises(RefusedError) as refused:
+        consent(plan, Namespace(yes=True), context, "")
+    told = capsys.readouterr().err + error_text(refused.value, Page())
+    assert told.count("something is read out of bounds") == 1
+    assert told.count("another thing") == 1
+
+
 @pytest.mark.parametrize(
     ("console", "message"),
     [
@@ -63,6 +87,14 @@ def test_without_a_person_the_equivalent_command_is_given(console: Console, mess
         refuse_without_yes(Namespace(yes=False), console, "fastinstall setup --yes")
     assert (caught.value.message, caught.value.hint) == (message, "fastinstall setup --yes")
     refuse_without_yes(Namespace(yes=True), console, "")
+
+
+@pytest.mark.parametrize(("names_python", "words"), [(False, ()), (True, ("--python", "/usr/bin/python3"))])
+def test_the_same_command_names_python_only_if_the_user_did(*, names_python: bool, words: tuple[str, ...]) -> None:
+    made = CreateEnvironment(prefix=PurePosixPath("/srv/env"), python=PurePosixPath("/usr/bin/python3"), reason="")
+    plan = replace(_plan(), request=Request(), create=made)
+    command = equivalent_command(plan, names_python=names_python)
+    assert command.split() == ["fastinstall", "setup", "--yes", "--new-env", "/srv/env", *words]
 
 
 @pytest.fixture

@@ -39,6 +39,21 @@ def test_a_command_at_the_end_stays_on_one_line() -> None:
     assert lines == [f"  hint: {words}", f"    {command}"]
 
 
+def test_a_command_alone_stays_on_one_line() -> None:
+    command = "fastinstall rollback --to 20261129T232631Z-5e3f87 --yes --allow force-remove --prefix /srv/env"
+    assert list(Page(width=60).advice(command, first="  hint: ", rest="    ")) == [f"  hint: {command}"]
+
+
+def test_each_of_two_commands_has_a_line_of_its_own() -> None:
+    hint = "name it: fastinstall doctor --prefix /srv/env; or examine all: fastinstall doctor --all"
+    lines = list(Page(width=60).advice(hint, first="  hint: ", rest="    "))
+    assert lines == [
+        "  hint: name it:",
+        "    fastinstall doctor --prefix /srv/env",
+        "    or examine all: fastinstall doctor --all",
+    ]
+
+
 def test_advice_that_fits_is_one_line() -> None:
     assert list(Page(width=80).advice("look: fastinstall doctor")) == ["look: fastinstall doctor"]
 

@@ -1,7 +1,7 @@
 """What `doctor --fix` does not try to mend: a GPU's driver is none of the image stack's business."""
 
 import pytest
-from support.values.builders import environment
+from support.values.builders import environment, healthy_facts
 
 from fastinstall.cli.commands.doctor import _is_repairable
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
@@ -15,10 +15,10 @@ def report(check: str, status: Status, command: str | None = None) -> Environmen
 
 @pytest.mark.parametrize("status", [Status.ERROR, Status.CRASHED])
 def test_an_error_of_the_stack_is_repaired_and_one_of_the_gpu_is_not(status: Status) -> None:
-    assert _is_repairable(report("pillow-files", status))
-    assert not _is_repairable(report("cuda", status))
+    assert _is_repairable(report("pillow-files", status), healthy_facts())
+    assert not _is_repairable(report("cuda", status), healthy_facts())
 
 
 def test_what_offers_the_repair_itself_is_repaired() -> None:
-    assert _is_repairable(report("cuda", Status.WARNING, "fastinstall doctor --fix"))
-    assert not _is_repairable(report("pillow-files", Status.WARNING))
+    assert _is_repairable(report("cuda", Status.WARNING, "fastinstall doctor --fix"), healthy_facts())
+    assert not _is_repairable(report("pillow-files", Status.WARNING), healthy_facts())

@@ -29,9 +29,33 @@ def test_the_copies_of_a_core_are_told_with_what_is_wrong_with_them(golden: Gold
     golden("\n".join(row for row in rows if row.startswith(("core for ", "running core ", "level "))))
 
 
+@pytest.mark.parametrize(
+    ("executed", "verdict"),
+    [
+        (None, None),
+        (("popcnt", "avx2"), "the same 2 features"),
+        (("popcnt", "avx2", "fma"), "also has fma, hidden by the kernel"),
+        (("popcnt",), "lacks avx2, which the kernel shows"),
+    ],
+)
+def test_what_the_cpuid_instruction_reports_is_compared_with_the_kernel(
+    executed: tuple[str, ...] | None, verdict: str | None
+) -> None:
+    facts = changed(healthy_facts(), {"cpu": {"flags": ["lm", "popcnt", "avx2", "sha_ni"], "executed": executed}})
+    rows = [line for line in facts_text(facts, Page(width=500)).splitlines() if line.startswith("cpuid ")]
+    assert len(rows) == (verdict is not None)
+    assert (verdict or "") in "".join(rows)
+
+
+def test_another_pil_that_programs_import_is_told(golden: Golden) -> None:
+    shadow = {"location": "/srv/x/PIL/__init__.py", "source": "PYTHONPATH", "entry": "/srv/x", "version": "9.4.0"}
+    text = facts_text(changed(healthy_facts(), {"interpreter": {"shadows": [shadow]}}), Page())
+    golden(next(line for line in text.splitlines() if line.startswith("not used")))
+
+
 def test_what_binaries_are_and_ask_for_is_told() -> None:
-    making = {"compilers": ["GCC: 12.2.0"], "glibc": "2.14", "stripped": True, "package": {"name": "pillow"}}
-    rows = [" ".join(line.split()) for line in facts_text(_with_making(making), FULL).splitlines()]
+    traces = {"compilers": ["GCC: 12.2.0"], "glibc": "2.14", "stripped": True, "package": {"name": "pillow"}}
+    rows = [" ".join(line.split()) for line in facts_text(_with_traces(traces), FULL).splitlines()]
     assert {"compiled by GCC: 12.2.0", "packaged as name pillow"} <= set(rows)
     (loads,) = [row for row in rows if row.startswith("loads with ")]
     assert "glibc 2.14" in loads
@@ -41,5 +65,5 @@ def test_what_binaries_are_and_ask_for_is_told() -> None:
     assert any(row.startswith("CPU needed ") and "avx2" in row for row in rows)
 
 
-def _with_making(making: dict[str, Any]) -> Facts:
-    return changed(healthy_facts(), {"stack": {"core": {"making": making}}})
+def _with_traces(traces: dict[str, Any]) -> Facts:
+    return changed(healthy_facts(), {"stack": {"core": {"build_traces": traces}}})

@@ -8,6 +8,7 @@ from support.suite.golden import Golden
 from support.values.fleet_cases import facts_document
 
 from fastinstall.cli.commands import build, doctor, plan
+from fastinstall.cli.common import read_max_age
 from fastinstall.cli.console import Console
 from fastinstall.cli.main import Context
 from fastinstall.cli.options import Settings, Sources
@@ -42,6 +43,8 @@ def _run(*words: str) -> int:
         ("build", "--set", "-o", "WHEELS", "--prefix", "/x"),
         ("build", "--set", "-o", "WHEELS", "--hosts", "DIR"),
         ("build", "--set", "-o", "WHEELS", "--format", "conda"),
+        ("build", "--tool-only", "-o", "WHEELS", "--hosts", "DIR"),
+        ("build", "--tool-only", "-o", "WHEELS", "--set"),
         ("doctor", "--collect", "DIR", "--prefix", "/x"),
         ("doctor", "--collect", "DIR", "--all"),
         ("doctor", "--collect", "DIR", "--fix"),
@@ -66,9 +69,8 @@ def test_an_age_that_is_none_is_refused(verb: tuple[str, ...], age: str) -> None
 
 @pytest.mark.parametrize(("age", "days"), [("any", None), ("0.5", 0.5), ("90", 90.0)])
 def test_an_age_is_a_number_of_days_or_any(age: str, days: float | None) -> None:
-    assert parse(("plan", "--hosts", "DIR", "--max-age", age), {}, [])[0].max_age == days
-    assert parse(("plan",), {}, [])[0].max_age == 30.0
-    assert parse(("doctor",), {}, [])[0].max_age == 7.0
+    assert read_max_age(parse(("plan", "--hosts", "DIR", "--max-age", age), {}, [])[0], usual=30) == days
+    assert read_max_age(parse(("plan",), {}, [])[0], usual=30) == 30
 
 
 def test_a_directory_without_facts_is_refused(tmp_path: Path) -> None:

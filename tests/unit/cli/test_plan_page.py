@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from support.suite.golden import Golden
 from support.values.builders import conda_stack, environment, healthy_facts
+from support.values.plans import parts_of
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.facts_page import facts_text
@@ -16,14 +17,14 @@ from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
-from fastinstall.plan.plan import Plan, Skipped
-from fastinstall.steps.build import Build
-from fastinstall.steps.install_guard import InstallGuard
-from fastinstall.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.steps.prove import Prove
-from fastinstall.steps.swap import Swap
-from fastinstall.steps.system_packages import SystemPackages
-from fastinstall.steps.verify import Verify
+from fastinstall.setup.plan import Plan, Skipped
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.install_guard import InstallGuard
+from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.swap import Swap
+from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.verify import Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()
@@ -35,11 +36,11 @@ def _plan() -> Plan:
         environment=environment(),
         facts_digest="0",
         request=Request(),
-        steps=(
+        prepare=(
             SystemPackages(manager="apt", packages=("libtiff-dev", "libopenjp2-7-dev"), reason="missing: headers"),
-            InstallGuard(reason="to notice when another tool replaces it"),
-            Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
         ),
+        guard=InstallGuard(reason="to notice when another tool replaces it"),
+        verify=Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
         skipped=(Skipped(step="create-environment", reason="it exists"),),
         risks=(PlanRisk(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
         warnings=("pillow-simd 12.1.1.post0 has 20 known advisories: fastinstall recipes show pillow-simd",),
@@ -56,7 +57,7 @@ def _build() -> Build:
     return Build(
         recipe="pillow-fast",
         source=_artefact("pillow", "13.0.0"),
-        without=("blur", "filter"),
+        left_out=("blur", "filter"),
         statics={"zlib": _artefact("zlib-ng", "1.1.0")},
         base_wheel=None,
         distribution="pillow",
@@ -90,12 +91,13 @@ def _report() -> EnvironmentReport:
 
 def test_a_plan_tells_every_step_and_every_skip_with_its_reason(golden: Golden) -> None:
     text = plan_text(_plan(), FULL)
-    assert all(step.reason in text for step in (*_plan().steps, *_plan().skipped))
+    reasons = [*(step.reason for step in _plan().steps), *(skip.reason for skip in _plan().skipped)]
+    assert all(reason in text for reason in reasons)
     golden(text)
 
 
 def test_a_build_tells_what_is_linked_in_and_left_out_and_how_each_level_is_compiled(golden: Golden) -> None:
-    text = plan_text(replace(_plan(), steps=(_build(),), risks=(), warnings=()), FULL)
+    text = plan_text(replace(_plan(), **parts_of(_build()), risks=(), warnings=()), FULL)
     for level in ("x86-64-v2", "x86-64-v3"):
         assert f"     {level}: CFLAGS='-O3 -march={level}'" in text.splitlines()
     golden(text)
@@ -104,16 +106,18 @@ def test_a_build_tells_what_is_linked_in_and_left_out_and_how_each_level_is_comp
 @pytest.mark.parametrize(("verb", "head"), [("setup", "Set up "), ("doctor --fix", "Put ")])
 def test_a_setup_sets_up_and_a_repair_says_what_it_puts_back(verb: str, head: str) -> None:
     summary = "Put pillow 13.0.0+simd.v2.v3 back in /srv/images/env, from the cache for x86-64-v3"
-    assert plan_text(replace(_plan(), steps=(_build(),), summary=summary, verb=verb), WIDE).startswith(head)
+    assert plan_text(replace(_plan(), **parts_of(_build()), summary=summary, verb=verb), WIDE).startswith(head)
 
 
 def test_a_wheel_that_is_taken_as_it_is_tells_its_name_alone(golden: Golden) -> None:
     step = replace(_build(), source=None, statics={}, prebuilt=_artefact("pillow", "13.0.0"))
-    golden(plan_text(replace(_plan(), steps=(step,), risks=(), warnings=()), FULL))
+    golden(plan_text(replace(_plan(), **parts_of(step), risks=(), warnings=()), FULL))
 
 
 def test_a_wheel_of_the_cache_is_told_as_such() -> None:
-    _, step, source, *_ = plan_text(replace(_plan(), steps=(replace(_build(), cached="5d" * 32),)), FULL).splitlines()
+    _, step, source, *_ = plan_text(
+        replace(_plan(), **parts_of(replace(_build(), cached="5d" * 32))), FULL
+    ).splitlines()
     assert "from the cache" in step
     assert "x86-64-v2 and x86-64-v3" in step
     assert source.endswith("pillow-13.0.0.tar.gz")
@@ -124,18 +128,18 @@ def test_unless_more_is_asked_for_a_plan_is_a_few_lines_without_flags_and_file_n
     swap = Swap(
         removes=("pillow-12.0.0.dist-info",), entries=(), installs="pillow-13.0.0+simd.v2.v3.dist-info", reason="r"
     )
-    plan = replace(_plan(), steps=(_build(), prove, swap, *_plan().steps[1:]), risks=(), warnings=())
+    plan = replace(_plan(), **parts_of(_build(), prove, swap, *_plan().steps[1:]), risks=(), warnings=())
     golden(plan_text(plan, WIDE, ("2.9 times as fast", "takes about 60 s")))
 
 
 @pytest.mark.parametrize("page", [WIDE, FULL], ids=["few-lines", "verbose"])
 def test_a_plan_with_the_guard_package_says_what_brings_security_updates_then(page: Page) -> None:
-    told = plan_text(replace(_plan(), steps=(_build(), _packages())), page).splitlines()
+    told = plan_text(replace(_plan(), **parts_of(_build(), _packages())), page).splitlines()
     (line,) = [line for line in told if "`fastinstall setup --upgrade`" in line]
     assert "conda" in line
     assert "security updates" in line
     declined = replace(_packages(), guard=None)
-    assert "setup --upgrade" not in plan_text(replace(_plan(), steps=(_build(), declined)), page)
+    assert "setup --upgrade" not in plan_text(replace(_plan(), **parts_of(_build(), declined)), page)
 
 
 def _packages() -> MakeCondaPackages:
@@ -148,7 +152,7 @@ def _packages() -> MakeCondaPackages:
 def test_a_plan_says_why_it_is_not_the_newest_version() -> None:
     why = "not 13.0.0: it needs Python >=3.11"
     build = replace(_build(), reason=f"12.3.0 is the newest that fits; {why}")
-    assert f"  {why}" in plan_text(replace(_plan(), steps=(build,)), WIDE).splitlines()
+    assert f"  {why}" in plan_text(replace(_plan(), **parts_of(build)), WIDE).splitlines()
 
 
 def test_what_costs_something_is_told_with_its_reason() -> None:

@@ -7,8 +7,8 @@ from support.values.builders import changed, environment, request
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.plan_page import plan_text
 from fastinstall.observe.pip_pins import insertion
-from fastinstall.plan.plan import Plan
-from fastinstall.steps.pin_for_pip import PinForPip
+from fastinstall.setup.plan import Plan
+from fastinstall.setup.steps.pin_for_pip import PinForPip
 
 
 def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> None:
@@ -24,7 +24,7 @@ def test_a_plan_shows_the_lines_and_that_they_hold_back_security_updates() -> No
         environment=environment(),
         facts_digest="",
         request=changed(request(), {"pin": True}),
-        steps=(step,),
+        pin=step,
         summary="pin it",
     )
     assert "including security updates" in plan_text(plan, Page())

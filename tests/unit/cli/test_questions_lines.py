@@ -5,15 +5,15 @@ import io
 import pytest
 from support.suite.golden import Golden
 
-from fastinstall.cli.console import Page
-from fastinstall.cli.questions import Lines, ask_text_or_go_back, choose_or_go_back, shorten_label
+from fastinstall.cli.console import Console, Page
+from fastinstall.cli.questions import Lines, ask_text_or_go_back, choose_or_go_back
 
 ANSWERS = {"a": "first", "b": "second"}
 
 
 def _lines(monkeypatch: pytest.MonkeyPatch, typed: str, known: tuple[str, ...] = ()) -> Lines:
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    return Lines(Page(width=40), known)
+    return Lines(Console(make_stderr_page=lambda: Page(width=40), known=known))
 
 
 def test_an_answer_is_given_by_its_number_and_what_is_none_is_asked_again(
@@ -44,9 +44,22 @@ def test_enter_gives_what_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _lines(monkeypatch, "what\nYES\n").confirm("Well?", default=False) is True
 
 
-def test_the_end_of_the_input_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_the_input_interrupts_and_ends_the_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(KeyboardInterrupt):
         _lines(monkeypatch, "").ask_text("Where?")
+    assert capsys.readouterr().err == "Where? \n"
+
+
+def test_each_answer_and_its_meaning_are_printed_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], golden: Golden
+) -> None:
+    place = "/srv/images/of/a/project/with/a/long/name/env"
+    meanings = {place: "Python 3.12.1, pillow 13.0.0", "other": "type a directory"}
+    answers = {place: place, "other": "Other", "cancel": "Cancel"}
+    assert _lines(monkeypatch, "1\n").choose("Which?", answers, meanings=meanings) == place
+    golden(capsys.readouterr().err)
 
 
 def test_no_secret_and_nothing_that_steers_a_terminal_gets_out(
@@ -67,8 +80,3 @@ def test_a_text_that_makes_no_sense_is_explained_and_asked_for_again(monkeypatch
     assert ask_text_or_go_back(_lines(monkeypatch, "x\n7\n"), "How many?", int, complaints.append, default="1") == "7"
     assert len(complaints) == 1
     assert ask_text_or_go_back(_lines(monkeypatch, "-\n"), "How many?", int, complaints.append, default="1") == ""
-
-
-@pytest.mark.parametrize(("room", "label"), [(20, "a label of words"), (12, "a label ..."), (3, "a ...")])
-def test_a_label_is_shortened_at_its_end(room: int, label: str) -> None:
-    assert shorten_label("a label of words", room) == label

@@ -3,13 +3,14 @@
 import re
 from dataclasses import replace
 
+import pytest
 from support.suite.golden import Golden
 from support.values.builders import environment, levelled_facts
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import error_text, list_stack, render_speed_table, report_text
-from fastinstall.core.errors import RefusedError
-from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
+from fastinstall.core.errors import DeclinedError, ExitCode, RefusedError
+from fastinstall.model.finding import COLUMN, EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.speed import SpeedRow, SpeedTable
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
@@ -66,7 +67,7 @@ def test_a_healthy_report_has_three_lines() -> None:
 
 
 def test_with_verbose_a_report_gives_one_line_to_what_is_well_and_details_to_what_is_not(golden: Golden) -> None:
-    told = report_text(_report(), FULL)
+    told = report_text(_report(), FULL, ())
     assert set(ADVISORIES) <= {line.strip() for line in told.splitlines()}
     golden(told)
 
@@ -130,6 +131,30 @@ def test_a_speed_table_that_was_measured_earlier_says_when_and_where(golden: Gol
         prefix="/srv/first",
         reused=True,
     )
-    golden(render_speed_table(table, WIDE).splitlines()[1], "by this version")
-    golden(render_speed_table(replace(table, python="", prefix=""), WIDE).splitlines()[1], "by an earlier version")
+    golden(render_speed_table(table, WIDE).splitlines()[1], "recorded")
+    golden(render_speed_table(replace(table, python="", prefix=""), WIDE).splitlines()[1], "not recorded")
     assert "earlier" not in render_speed_table(replace(table, reused=False), WIDE)
+
+
+TABLE = (
+    COLUMN.join(("jpeg", "libjpeg-turbo 3.2.0", "SIMD", "pillow.libs of pillow 13.0.0", "lib/libjpeg-6dc8d115.so.62")),
+    COLUMN.join(("zlib", "zlib 1.2.13", "-", "the operating system's", "/lib/x86_64-linux-gnu/libz.so.1")),
+    "what is no row of it",
+)
+
+
+@pytest.mark.parametrize("width", [None, 80, 60])
+def test_an_ok_check_that_was_named_shows_its_table_at_any_width(width: int | None, golden: Golden) -> None:
+    found = Finding(check="libraries-resolve", status=Status.OK, message="all are found", evidence=TABLE)
+    report = replace(_report(), status=Status.OK, findings=(found,))
+    page = Page(width=width, verbose=True)
+    told = report_text(report, page)
+    golden(told, f"in {width or 'any'} columns")
+    assert width is None or max(map(len, told.splitlines())) <= width
+    assert "libz" not in report_text(report, page, ()), "nobody asked for this check"
+
+
+@pytest.mark.parametrize(("error", "first"), [(DeclinedError("no"), "no"), (RefusedError("no"), "error: no")])
+def test_a_persons_choice_is_not_called_an_error(error: RefusedError, first: str) -> None:
+    assert error_text(error, WIDE) == f"{first}\n"
+    assert error.exit_code is ExitCode.REFUSED

@@ -1,7 +1,7 @@
 """Where the results of doctor go: what is printed, and the exit code."""
 
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import pytest
 from support.values.builders import healthy_facts
@@ -16,7 +16,7 @@ QUIET = Console(quiet=True)
 
 def _report(status: Status) -> EnvironmentReport:
     finding = Finding(check="swapped", status=status, message="it is so")
-    environment = replace(healthy_facts().environment, prefix=PurePath("/srv/env"))
+    environment = replace(healthy_facts().environment, prefix=Path("/srv/env"))
     return EnvironmentReport(environment=environment, status=status, findings=(finding,))
 
 

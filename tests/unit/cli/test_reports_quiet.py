@@ -1,7 +1,7 @@
 """What --quiet says: nothing, or a line for each environment, whose command repairs."""
 
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from support.values.builders import healthy_facts
 
@@ -13,7 +13,7 @@ FIX = Remedy(text="put it back", command="fastinstall doctor --fix --prefix '/sr
 
 
 def _report(*findings: Finding) -> EnvironmentReport:
-    environment = replace(healthy_facts().environment, prefix=PurePath("/srv/my env"))
+    environment = replace(healthy_facts().environment, prefix=Path("/srv/my env"))
     return EnvironmentReport(
         environment=environment,
         status=select_gravest_status([finding.status for finding in findings]),

@@ -1,7 +1,7 @@
 """The reports on all environments, as text: a line for each, details where something is wrong."""
 
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from support.suite.golden import Golden
 from support.values.builders import healthy_facts
@@ -13,7 +13,7 @@ from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 
 
 def _report(prefix: str, *statuses: Status) -> EnvironmentReport:
-    environment: Environment = replace(healthy_facts().environment, prefix=PurePath(prefix))
+    environment: Environment = replace(healthy_facts().environment, prefix=Path(prefix))
     remedy = Remedy(text="mend it", command="fastinstall doctor --fix")
     findings = tuple(
         Finding(check="swapped", status=status, message=f"is {status}", remedy=remedy) for status in statuses
@@ -26,7 +26,7 @@ SURVEY = Survey(
     status=Status.ERROR,
     reports=(_report("/a", Status.OK, Status.HINT), _report("/b", Status.ERROR, Status.OK)),
     unobservable=(Unobservable(prefix=PurePath("/c"), problem="/c/bin/python: no such file"),),
-    without=3,
+    without_pil=3,
 )
 
 

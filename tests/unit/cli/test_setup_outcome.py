@@ -5,19 +5,20 @@ from dataclasses import replace
 import pytest
 from support.suite.golden import Golden
 from support.values.builders import conda_receipt, conda_stack, environment, receipt
+from support.values.plans import parts_of
 
-from fastinstall.cli.commands.setup import outcome_text
+from fastinstall.cli.commands.setup import outcome_text, render_wizard_ending
 from fastinstall.cli.console import Page
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.model.speed import SpeedRow, SpeedTable
-from fastinstall.plan.plan import Plan, Skipped
-from fastinstall.steps.build import Build
-from fastinstall.steps.install_guard import InstallGuard
-from fastinstall.steps.pin_for_pip import PinForPip
-from fastinstall.steps.system_packages import SystemPackages
-from fastinstall.steps.verify import Verify
+from fastinstall.setup.plan import Plan, Skipped
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.install_guard import InstallGuard
+from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.verify import Verify
 
 ADVISORIES = tuple(f"CVE-2026-{number} (high): something is read out of bounds." for number in range(1000, 1020))
 WIDE = Page()
@@ -28,11 +29,11 @@ def _plan() -> Plan:
         environment=environment(),
         facts_digest="0",
         request=Request(),
-        steps=(
+        prepare=(
             SystemPackages(manager="apt", packages=("libtiff-dev", "libopenjp2-7-dev"), reason="missing: headers"),
-            InstallGuard(reason="to notice when another tool replaces it"),
-            Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
         ),
+        guard=InstallGuard(reason="to notice when another tool replaces it"),
+        verify=Verify(checks=("pillow-importable", "swapped"), reason="an error undoes the swap"),
         skipped=(Skipped(step="create-environment", reason="it exists"),),
         risks=(PlanRisk(risk=Risk.DOWNGRADE, summary="20 known advisories come back (20 high)", items=ADVISORIES),),
         warnings=("pillow-simd 12.1.1.post0 has 20 known advisories: fastinstall recipes show pillow-simd",),
@@ -49,7 +50,7 @@ def _build() -> Build:
     return Build(
         recipe="pillow-fast",
         source=_artefact("pillow", "13.0.0"),
-        without=("blur", "filter"),
+        left_out=("blur", "filter"),
         statics={"zlib": _artefact("zlib-ng", "1.1.0")},
         base_wheel=None,
         distribution="pillow",
@@ -97,12 +98,41 @@ def test_a_setup_ends_with_the_gain_what_is_slower_the_guard_and_the_way_back(go
         ),
     )
     done = replace(receipt(), distribution="pillow", version="12.1.1+simd.v3", speed=table)
-    plan = replace(_plan(), steps=(_build(),))
+    plan = replace(_plan(), **parts_of(_build()))
     well = replace(_report(), findings=_report().findings[:1])
     golden(outcome_text(plan, done, well, WIDE))
     told = outcome_text(_plan(), done, _report(), WIDE)
     assert told.startswith("done: pillow 12.1.1+simd.v3 from pillow-simd"), "nothing was built"
     assert ["error", "swapped"] in [line.split()[:2] for line in told.splitlines()]
+
+
+def test_what_was_gained_and_how_to_undo_it_stand_before_warnings() -> None:
+    row = SpeedRow(operation="resize 1080p-256 RGB bilinear", before_ms=9.0, after_ms=1.0)
+    table = SpeedTable(
+        baseline="pillow 13.0.0 (wheel)", candidate="p", cpu="c", measured_at="2026-11-29", geomean=9.0, rows=(row,)
+    )
+    done = replace(receipt(), speed=table)
+    lines = outcome_text(replace(_plan(), **parts_of(_build())), done, _report(), WIDE).splitlines()
+    gained, undone, warned = (
+        next(number for number, line in enumerate(lines) if word in line)
+        for word in ("times as fast", "undo: ", "has taken the place")
+    )
+    assert gained < undone < warned
+
+
+@pytest.mark.parametrize("width", [44, 60, 80])
+def test_no_line_of_the_last_screen_but_a_command_is_wider_than_the_terminal(width: int) -> None:
+    rows = tuple(
+        SpeedRow(operation=name, before_ms=9.0, after_ms=1.0, low=8.0, high=10.0)
+        for name in ("decode-256-224 500 px", "decode-256-224 1080p", "resize 1080p-256 RGB bilinear")
+    )
+    table = SpeedTable(
+        baseline="pillow 13.0.0 (wheel)", candidate="p", cpu="c", measured_at="2026-11-29", geomean=9.0, rows=rows
+    )
+    plan = replace(_plan(), **parts_of(_build()))
+    told = outcome_text(plan, replace(receipt(), speed=table), None, Page(width=width))
+    wide = [line for line in told.splitlines() if len(line) > width]
+    assert [line.partition(":")[0] for line in wide] in ([], ["undo"])
 
 
 @pytest.mark.parametrize(("guarded", "word"), [(True, "`fastinstall setup --upgrade`"), (False, "start-up hook")])
@@ -117,8 +147,15 @@ def test_a_setup_in_a_conda_environment_ends_with_what_keeps_it_and_what_updates
     assert ("conda" in line) is guarded
 
 
+@pytest.mark.parametrize("plugin", ["/opt/conda/bin/python -m pip install /srv/fastinstall", ""])
+def test_the_wizard_ends_with_an_offer_of_condas_plugin(plugin: str) -> None:
+    done = replace(conda_receipt(), conda=conda_stack())
+    lines = render_wizard_ending(_plan(), done, None, WIDE, same="fastinstall setup", plugin=plugin).splitlines()
+    assert [line.endswith(plugin) for line in lines if "have conda warn" in line] == ([True] if plugin else [])
+
+
 def test_a_setup_with_a_pin_ends_with_what_uv_needs_to_obey_it() -> None:
     pin = PinForPip(file="pip.conf", directory="share/fastinstall/pin", requirement="pillow==13", text="", reason="r")
-    told = outcome_text(replace(_plan(), steps=(_build(), pin)), receipt(), None, WIDE)
+    told = outcome_text(replace(_plan(), **parts_of(_build(), pin)), receipt(), None, WIDE)
     assert ". /srv/images/env/share/fastinstall/pin/environment.sh\n" in told
     assert "environment.sh" not in outcome_text(_plan(), receipt(), None, WIDE)

@@ -1,6 +1,8 @@
 """The first screen names what was found in a line each, and whatever a plan changes outside of the cache."""
 
-from pathlib import PurePosixPath
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
 
 import pytest
 from support.suite.golden import Golden
@@ -13,29 +15,34 @@ from support.values.builders import (
     request,
     stock_facts,
 )
+from support.values.plans import parts_of
+from support.values.sessions import a_session
 
-from fastinstall.cli.wizard.wizard import list_found, list_outside_changes
+from fastinstall.cli.console import Console
+from fastinstall.cli.wizard import wizard
+from fastinstall.cli.wizard.wizard import ask_for_plan, list_found, list_outside_changes
 from fastinstall.model.artefact import LevelTarget
 from fastinstall.model.conda import CondaInstaller
 from fastinstall.model.facts import Facts
-from fastinstall.model.request import LinkMode
-from fastinstall.plan.plan import Plan
-from fastinstall.steps.build import Build
-from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.install_guard import InstallGuard
-from fastinstall.steps.kinds import Step
-from fastinstall.steps.make_conda_packages import MakeCondaPackages
-from fastinstall.steps.pin_for_pip import PinForPip
-from fastinstall.steps.private_headers import PrivateHeaders
-from fastinstall.steps.prove import Prove
-from fastinstall.steps.swap import Swap
-from fastinstall.steps.system_packages import SystemPackages
-from fastinstall.steps.verify import Verify
+from fastinstall.model.request import LinkMode, Request
+from fastinstall.observe.environments import NamedTarget
+from fastinstall.setup.plan import Plan
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.create_environment import CreateEnvironment
+from fastinstall.setup.steps.install_guard import InstallGuard
+from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.swap import Swap
+from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.verify import Verify
 
-STEPS: tuple[Step, ...] = (
+STEPS: tuple[SetupStep, ...] = (
     CreateEnvironment(prefix=PurePosixPath("/srv/env"), python=PurePosixPath("/usr/bin/python3"), reason=""),
     SystemPackages(manager="apt", packages=("gcc",), reason="missing: compiler"),
-    PrivateHeaders(manager="apt", packages=("libtiff-dev",), libraries=("tiff",), reason=""),
+    PrivateHeaders(packages=("libtiff-dev",), libraries=("tiff",), artefacts=(), reason=""),
     Build(
         recipe="pillow-fast",
         source=None,
@@ -56,9 +63,13 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def _plan(*steps: Step) -> Plan:
+def _plan(*steps: SetupStep) -> Plan:
     return Plan(
-        environment=environment(), facts_digest="", request=request(), steps=steps, summary="renew the start-up guard"
+        environment=environment(),
+        facts_digest="",
+        request=request(),
+        summary="renew the start-up guard",
+        **parts_of(*steps),
     )
 
 
@@ -80,6 +91,12 @@ def test_what_was_found_is_told_in_four_lines(facts: Facts, pillow: str, place: 
     assert found["CPU"].endswith("cores, x86-64-v3 (AVX2)")
 
 
+def test_one_core_is_told_as_one() -> None:
+    facts = healthy_facts()
+    found = dict(list_found(replace(facts, cpu=replace(facts.cpu, cores=1)), "./env"))
+    assert ", 1 core," in found["CPU"]
+
+
 def test_every_step_that_changes_something_is_named_and_what_only_the_cache_gets_is_not(golden: Golden) -> None:
     changes = list(list_outside_changes(_plan(*STEPS)))
     assert len(changes) == 5
@@ -97,3 +114,18 @@ def test_the_guard_package_is_named_with_what_brings_security_updates_then() -> 
 
 def test_a_plan_without_a_build_is_told_by_its_summary() -> None:
     assert list(list_outside_changes(_plan(InstallGuard(reason="")))) == ["renew the start-up guard"]
+
+
+def test_where_nothing_is_to_do_a_quiet_wizard_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, seen = SimpleNamespace(steps=()), healthy_facts()
+    answers = {"recover_first": None, "recipe_named": None, "observe_facts": seen, "plan_setup": plan}
+    for name, answer in answers.items():
+        monkeypatch.setattr(wizard, name, lambda *_, answer=answer: answer)
+    session, target = a_session(tmp_path), NamedTarget(prefix=Path(seen.environment.prefix))
+    agreed: object = ask_for_plan(session, target, Request(), Console(interactive=True))
+    assert agreed is plan
+    assert "Environment" in capsys.readouterr().err
+    ask_for_plan(session, target, Request(), Console(interactive=True, quiet=True))
+    assert capsys.readouterr().err == ""

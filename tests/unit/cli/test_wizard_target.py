@@ -10,7 +10,7 @@ from support.values.sessions import a_session
 
 from fastinstall.cli.console import Console
 from fastinstall.cli.wizard.wizard import EnvironmentChooser, is_left_open
-from fastinstall.core.errors import RefusedError
+from fastinstall.core.errors import DeclinedError, RefusedError
 from fastinstall.observe.environments import NamedTarget
 
 
@@ -26,9 +26,9 @@ def work(tmp_path: Path) -> Path:
 
 
 def test_an_environment_of_the_directory_is_offered_by_its_short_name_with_what_is_in_it(work: Path) -> None:
-    person = AskedPerson()
+    person = AskedPerson(str(work / "env"))
     assert _chooser(work.parent, person).choose() == NamedTarget(prefix=work / "env")
-    assert list(person.offered.values()) == ["./env", "./fast-env", "Other", "Cancel"]
+    assert list(person.offered.values()) == ["./fast-env", "./env", "Other", "Cancel"]
     assert person.meanings[str(work / "env")] == "Python 3.12.1, pillow 13.0.0"
     (question,) = person.questions
     assert "No environment is active" in question
@@ -42,6 +42,22 @@ def test_the_usual_names_come_first_and_what_is_there_is_not_made_anew(work: Pat
     offered = ["./fast-env", "./.venv", "./venv", "./env", "./another", "Other", "Cancel"]
     assert list(person.offered.values()) == offered
     assert person.meanings[str(work / "fast-env")] == "Python 3.12.1, no Pillow"
+
+
+def test_enter_alone_never_takes_an_environment_that_nobody_named(work: Path) -> None:
+    elsewhere = venv_by_hand(work.parent / "other-project" / "env", "3.12.1", "pillow-13.0.0")
+    listed = work.parent / ".conda" / "environments.txt"
+    listed.parent.mkdir()
+    listed.write_text(f"{elsewhere}\n", encoding="utf-8")
+    empty, person = work.parent / "empty", AskedPerson()
+    empty.mkdir()
+    chooser = replace(_chooser(work.parent, person), directory=empty)
+    assert chooser.choose() == NamedTarget(new=empty / "fast-env")
+    assert str(elsewhere) in person.offered
+    (empty / "fast-env").write_text("a file")
+    assert chooser.choose() == NamedTarget(new=empty / "fast-env-2")
+    refused = venv_by_hand(work / "fast-env", "3.12.1")
+    assert _chooser(work.parent, AskedPerson()).choose(refused) == NamedTarget(new=work / "fast-env-2")
 
 
 def test_an_environment_is_made_at_the_usual_place_or_where_nothing_is(work: Path) -> None:
@@ -58,7 +74,7 @@ def test_an_environment_can_be_named_by_its_directory(work: Path) -> None:
 
 
 def test_cancel_is_a_refusal(work: Path) -> None:
-    with pytest.raises(RefusedError, match="cancelled; nothing was changed"):
+    with pytest.raises(DeclinedError, match="cancelled; nothing was changed"):
         _chooser(work.parent, AskedPerson("cancel")).choose()
 
 

@@ -36,7 +36,7 @@ def test_what_sounds_like_them_is_not(name: str) -> None:
     assert not is_protected(name)
 
 
-def test_a_change_without_risk_has_no_hazard() -> None:
+def test_a_change_without_risk_is_none_of_a_plan() -> None:
     assert find_change_risks(change(come=("a 2 h_0", "b 1 h_0"), go=("a 1 h_0",))) == ()
     assert find_change_risks(CondaChange()) == ()
 

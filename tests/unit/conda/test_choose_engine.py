@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.conda.engines.choose import CondaTools, open_engine
+from fastinstall.conda.engines.choose import open_engine
 from fastinstall.conda.engines.command import make_conda_variables
+from fastinstall.conda.engines.means import CondaTools
 from fastinstall.core.errors import RefusedError
 from fastinstall.model.conda import CondaInstaller, CondaTool
 

@@ -104,6 +104,16 @@ def test_an_archive_that_is_no_package_is_named(tmp_path: Path) -> None:
         write_repodata(tmp_path)
 
 
+@pytest.mark.parametrize("index", ["[]", "null", '"text"', "5"])
+def test_a_package_whose_index_is_no_object_is_named(tmp_path: Path, index: str) -> None:
+    (tmp_path / "noarch").mkdir()
+    (tmp_path / "index.json").write_text(index)
+    with tarfile.open(tmp_path / "noarch/other-1.0-0.tar.bz2", "w:bz2") as archive:
+        archive.add(tmp_path / "index.json", "info/index.json")
+    with pytest.raises(FailedError, match=r"other-1\.0-0\.tar\.bz2: .*is not an object"):
+        write_repodata(tmp_path)
+
+
 def test_the_guards_build_string_follows_what_is_in_it(tmp_path: Path) -> None:
     guard = pack_guard(GUARD, tmp_path)
     other = pack_guard(CondaPackage(**{**_fields(GUARD), "constrains": ("pillow * opt_*",)}), tmp_path)

@@ -36,3 +36,16 @@ def test_a_noarch_package_needs_a_python() -> None:
 def test_a_damaged_list_is_named() -> None:
     with pytest.raises(FailedError, match="cannot be read"):
         resolve_linked_paths("{", "", "3.11")
+
+
+@pytest.mark.parametrize("shape", [None, True, 5, 1.5, "text", [], [None], [{}], {"type": "python", "entry_points": 5}])
+def test_a_list_with_another_type_of_value_is_damaged(shape: object) -> None:
+    for paths, link in (
+        ({"paths": []}, {"noarch": shape}),
+        *((shape, {}), ({"paths": shape}, {}), ({"paths": []}, shape)),
+    ):
+        try:
+            listed = resolve_linked_paths(json.dumps(paths), json.dumps(link), "3.11")
+        except FailedError:
+            continue
+        assert listed == ()

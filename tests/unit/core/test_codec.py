@@ -15,33 +15,34 @@ from support.values.builders import (
     recipe,
     stock_facts,
 )
+from support.values.plans import parts_of
 
 from fastinstall.core.codec import decode, digest, document, dump, encode, open_document
 from fastinstall.core.errors import DocumentError
 from fastinstall.core.events import Finished, Noted, Progressed, Started
-from fastinstall.core.values import immutable, published_as, tag_of, tagged
+from fastinstall.core.values import immutable, tagged
 from fastinstall.model.artefact import Artefact, LevelTarget
 from fastinstall.model.finding import EnvironmentReport, Finding, Remedy, Status
 from fastinstall.model.receipt import Receipt
 from fastinstall.model.recipe import Recipe
 from fastinstall.model.request import LinkMode, PlanRisk, Request, Risk
 from fastinstall.model.speed import SpeedRow, SpeedTable
-from fastinstall.plan.plan import Plan, Skipped
-from fastinstall.steps.build import Build
-from fastinstall.steps.create_environment import CreateEnvironment
-from fastinstall.steps.install_guard import InstallGuard
-from fastinstall.steps.kinds import Step
-from fastinstall.steps.private_headers import PrivateHeaders
-from fastinstall.steps.prove import Prove
-from fastinstall.steps.swap import Swap
-from fastinstall.steps.system_packages import SystemPackages
-from fastinstall.steps.verify import Verify
+from fastinstall.setup.plan import Plan, Skipped
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.create_environment import CreateEnvironment
+from fastinstall.setup.steps.install_guard import InstallGuard
+from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.swap import Swap
+from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.verify import Verify
 
 ARTEFACT = Artefact(name="pillow", version="12.1.1", filename="p.whl", url="https://example.org/p.whl", sha256="e" * 64)
-STEPS: tuple[Step, ...] = (
+STEPS: tuple[SetupStep, ...] = (
     CreateEnvironment(prefix=PurePosixPath("/srv/a b"), python=PurePosixPath("/usr/bin/python3"), reason="asked for"),
     SystemPackages(manager="apt", packages=("gcc",), reason="missing: compiler"),
-    PrivateHeaders(manager="apt", packages=("libtiff-dev",), libraries=("tiff",), reason="missing: headers"),
+    PrivateHeaders(packages=("libtiff-dev",), libraries=("tiff",), artefacts=(), reason="missing: headers"),
     Build(
         recipe="pillow-simd",
         source=ARTEFACT,
@@ -66,7 +67,7 @@ def _plan() -> Plan:
         environment=environment(),
         facts_digest="0" * 64,
         request=Request(jobs=2, wheelhouse=PurePosixPath("/srv/wheels"), allow=(Risk.DOWNGRADE,)),
-        steps=STEPS,
+        **parts_of(*STEPS),
         skipped=(Skipped(step="system-packages", reason="they are there"),),
         risks=(PlanRisk(risk=Risk.DOWNGRADE, summary="older", items=("CVE",), allowed=True),),
         warnings=("ünïcode",),
@@ -117,10 +118,10 @@ def test_a_document_is_opened_by_its_schema(name: str, value: Any) -> None:
     assert open_document(type(value), name, json.loads(dump(document(name, value))), file="f") == value
 
 
-def test_every_kind_of_step_bears_its_tag_and_comes_back_as_itself() -> None:
-    encoded = encode(_plan())["steps"]
-    assert [step["kind"] for step in encoded] == [tag_of(type(step)) for step in STEPS]
-    assert encoded[1]["kind"] == "system-packages"
+def test_one_of_several_kinds_bears_its_tag_and_comes_back_as_itself() -> None:
+    encoded = encode(_plan())
+    assert [step["kind"] for step in encoded["prepare"]] == ["system-packages", "private-headers"]
+    assert "kind" not in encoded["build"]
     assert decode(Plan, encode(_plan()), file="f").steps == STEPS
 
 
@@ -155,17 +156,17 @@ def _broken(value: Any, path: str, replacement: Any) -> Any:
         (_plan(), "environment.prefix", ..., "environment.prefix", "missing"),
         (_plan(), "environment.prefix", 3, "environment.prefix", "found an integer"),
         (_plan(), "environment.kind", "docker", "environment.kind", "'docker' is not one of venv, conda, system"),
-        (_plan(), "steps", "none", "steps", "expected a list, found a string"),
-        (_plan(), "steps.3.kind", "bild", "steps[3].kind", "expected one of build, change-conda-packages"),
-        (_plan(), "steps.3.kind", ..., "steps[3].kind", "expected one of"),
-        (_plan(), "steps.3.kind", [1, "a", []], "steps[3].kind", "expected one of build, change-conda-packages"),
+        (_plan(), "prepare", "none", "prepare", "expected a list, found a string"),
+        (_plan(), "prepare.1.kind", "bild", "prepare[1].kind", "expected one of conda-toolchain, private-headers"),
+        (_plan(), "prepare.1.kind", ..., "prepare[1].kind", "expected one of"),
+        (_plan(), "prepare.1.kind", [1, "a", []], "prepare[1].kind", "expected one of conda-toolchain"),
         (_plan(), "environment.kind", {"a": []}, "environment.kind", "{'a': []} is not one of venv, conda, system"),
-        (_plan(), "steps.3.jobs", "two", "steps[3].jobs", "expected an integer, found a string"),
-        (_plan(), "steps.3.jobs", True, "steps[3].jobs", "expected an integer, found true or false"),
-        (_plan(), "steps.3.source.sha256", ..., "steps[3].source.sha256", "missing"),
-        (_plan(), "steps.6.reason", ..., "steps[6].reason", "missing"),
-        (_plan(), "wish", None, "wish", "expected a table, found nothing"),
-        (_plan(), "hazards.0.allowed", "yes", "hazards[0].allowed", "expected true or false, found a string"),
+        (_plan(), "build.jobs", "two", "build.jobs", "expected an integer, found a string"),
+        (_plan(), "build.jobs", True, "build.jobs", "expected an integer, found true or false"),
+        (_plan(), "build.source.sha256", ..., "build.source.sha256", "missing"),
+        (_plan(), "guard.reason", ..., "guard.reason", "missing"),
+        (_plan(), "request", None, "request", "expected a table, found nothing"),
+        (_plan(), "risks.0.allowed", "yes", "risks[0].allowed", "expected true or false, found a string"),
         (healthy_facts(), "cpu.flags", ["avx2", 3], "cpu.flags[1]", "expected a string, found an integer"),
         (healthy_facts(), "runtime.features", [], "runtime.features", "expected a table, found a list"),
         (
@@ -207,7 +208,7 @@ def test_another_schema_is_refused(schema: object) -> None:
 
 
 def test_a_field_with_a_default_may_be_left_out() -> None:
-    data = _broken(_plan(), "hazards", ...)
+    data = _broken(_plan(), "risks", ...)
     assert decode(Plan, data, file="f").risks == ()
 
 
@@ -243,18 +244,17 @@ class _Moved:
     weight: int
 
 
-@published_as("Garden")
 @immutable
-class _Holding:
+class _Garden:
     things: tuple[_Renamed | _Moved, ...]
 
 
-def test_what_a_class_is_called_stands_in_no_document_and_no_schema() -> None:
-    garden = _Holding(things=(_Renamed(height=3), _Moved(weight=9)))
+def test_a_document_has_tags_and_no_names_of_classes() -> None:
+    garden = _Garden(things=(_Renamed(height=3), _Moved(weight=9)))
 
     assert encode(garden) == {"things": [{"kind": "tree", "height": 3}, {"kind": "stone", "weight": 9}]}
-    assert decode(_Holding, encode(garden), file="f") == garden
-    schema = json_schema(_Holding, name="garden")
-    assert schema["$ref"] == "#/$defs/Garden"
-    assert schema["$defs"]["Garden"]["required"] == ["schema", "things"]
+    assert decode(_Garden, encode(garden), file="f") == garden
+    schema = json_schema(_Garden, name="garden")
+    assert schema["$ref"] == "#/$defs/_Garden"
+    assert schema["$defs"]["_Garden"]["required"] == ["schema", "things"]
     assert schema["$defs"]["_Moved"]["properties"]["kind"] == {"const": "stone"}

@@ -84,12 +84,12 @@ def test_a_receipt_or_journal_that_is_none_is_named(tmp_path: Path, kind: str) -
     with pytest.raises(DocumentError, match=r"receipt\.json: ") as caught:
         read_receipt(tmp_path)
     assert caught.value.hint is not None
-    past: EnvironmentHistory = read_environment_history(tmp_path, sized=True)
-    assert {each.file.name for each in past.unreadable} == {"journal.jsonl", "receipt.json"}
+    history: EnvironmentHistory = read_environment_history(tmp_path, sized=True)
+    assert {each.file.name for each in history.unreadable} == {"journal.jsonl", "receipt.json"}
 
 
 OWN = {
-    "apply/wheel_only.py": "a wheel that was built just now",
+    "setup/wheel.py": "a wheel that was built just now",
     "fleet/tool_wheels.py": "wheels that were found sound",
     "bench": "images, and what its own workers say",
     "wheelbuild": "trees that were unpacked here, without links or devices",
@@ -103,6 +103,7 @@ OWN = {
     "observe/_gpu_nvml.py": "in a process of its own, with a time limit",
     "observe/_inside.py": "in the target",
     "observe/_operations.py": "likewise",
+    "observe/running_programs.py": "the kernel's",
     "fleet/hosts.py": "line by line, by the same rules",
     "proof": "what its own runs wrote",
     "core": "the kernel's, and the reader",

@@ -1,11 +1,14 @@
-"""What a process has mapped, held against the simulation."""
+"""What a process has mapped, held against the simulation, and the libraries as a table."""
 
+from datetime import date
 from pathlib import PurePath, PurePosixPath
 
-from support.values.builders import SITE_PACKAGES, SUFFIX, linkage
+from support.values.builders import SITE_PACKAGES, SUFFIX, healthy_facts, linkage, receipt, recipe
 
-from fastinstall.doctor.checks.libraries_resolve import find_disagreements
+from fastinstall.doctor.check_context import CheckContext
+from fastinstall.doctor.checks.libraries_resolve import check, find_disagreements
 from fastinstall.elf.description import Linkage, LoadedFile, MissingLibrary
+from fastinstall.model.finding import COLUMN
 
 CORE = SITE_PACKAGES / f"PIL/_imaging{SUFFIX}"
 WEBP = SITE_PACKAGES / f"PIL/_webp{SUFFIX}"
@@ -68,3 +71,17 @@ def test_nothing_is_said_where_names_cannot_be_compared() -> None:
     assert disagreements(SIMULATED, elsewhere) == []
     assert disagreements(SIMULATED, ()) == []
     assert disagreements(Linkage(problem="a script"), EVERYTHING) == []
+
+
+def test_each_codec_is_a_row_with_version_simd_owner_and_path() -> None:
+    context = CheckContext(
+        facts=healthy_facts(), receipt=receipt(), recipe=recipe(), today=date(2026, 11, 22), tool_version="0.1.0"
+    )
+    (finding,) = check(context)
+    rows = {line.split(COLUMN)[0]: line.split(COLUMN)[1:] for line in finding.evidence if COLUMN in line}
+    assert list(rows) == ["jpeg", "zlib", "tiff", "webp"]
+    name, simd, owner, path = rows["jpeg"]
+    assert name.startswith("libjpeg-turbo 3.")
+    assert (simd, owner) == ("SIMD", "pillow.libs of pillow 12.1.1+simd.v3")
+    assert path.startswith("lib/python3.11/site-packages/pillow.libs/libjpeg-")
+    assert rows["zlib"][:2] == ["zlib-ng compat 2.2.4 (linked in)", "-"]

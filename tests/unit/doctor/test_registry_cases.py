@@ -35,7 +35,7 @@ def test_every_check_has_one_case_that_its_page_shows() -> None:
 
 
 def _fits(finding: Finding, wanted: dict[str, Any]) -> bool:
-    assert set(wanted) <= {"check", "status", "message", "evidence", "remedy", "command", "verify"}
+    assert set(wanted) <= {"check", "status", "message", "evidence", "remedy", "command", "link", "verify"}
     command = (finding.remedy.command if finding.remedy is not None else None) or ""
     advice = finding.remedy.text if finding.remedy is not None else ""
     return (
@@ -43,6 +43,7 @@ def _fits(finding: Finding, wanted: dict[str, Any]) -> bool:
         and finding.status == wanted["status"]
         and wanted.get("message", "") in finding.message
         and wanted.get("evidence", "") in "\n".join(finding.evidence)
+        and wanted.get("link", "") in finding.link
         and wanted.get("remedy", "") in advice
         and (wanted.get("command", "") in command if wanted.get("command", "") is not None else not command)
         and wanted.get("verify", "") in finding.verify

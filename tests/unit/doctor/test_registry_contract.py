@@ -52,7 +52,7 @@ def files_of_checks() -> set[str]:
 def test_a_check_introduces_itself(name: str) -> None:
     module = import_module(f"fastinstall.doctor.checks.{name.replace('-', '_')}")
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
-    assert re.fullmatch(r"[A-Z][^.]*\.", load_check(name).SUMMARY)
+    assert re.fullmatch(r"[A-Z][^.]*\.", load_check(name).summary)
     assert isinstance(module.ORDER, int)
     for word in ("NEEDS_RUNTIME", "VERIFIES_SETUP"):
         assert getattr(module, word, True) is True, "what is not declared is false"
@@ -63,7 +63,7 @@ def test_a_check_introduces_itself(name: str) -> None:
 @pytest.mark.parametrize("name", check_names())
 def test_a_check_says_what_it_finds_why_that_matters_and_how_to_fix_it(name: str) -> None:
     page = render_checks({name: "an example"}).partition(f"\n## {name}\n\n")[2].partition("\n## ")[0]
-    assert load_check(name).SUMMARY in page
+    assert load_check(name).summary in page
     assert "```text\nan example\n```" in page
     for part in ("Why it matters", "How to fix it"):
         assert re.search(rf"^\*\*{part}\.\*\* \S", page, re.MULTILINE), f"no {part!r} in the docstring of {name}"
@@ -75,14 +75,14 @@ def test_a_check_says_what_it_finds_why_that_matters_and_how_to_fix_it(name: str
 def test_every_file_is_a_check_and_has_its_own_place_in_the_order() -> None:
     names = check_names()
     assert set(names) == files_of_checks()
-    places = [load_check(name).ORDER for name in names]
+    places = [load_check(name).order for name in names]
     assert places == sorted(set(places))
 
 
 def test_setup_is_verified_by_what_is_wrong_with_the_stack_itself() -> None:
     assert {"pillow-importable", "pillow-owner", "simd-active", "operations", "swapped"} <= set(verifying_checks())
     assert not {"cuda", "data-loading", "advisories", "guards"} & set(verifying_checks())
-    assert not load_check("cuda").SETUP_REPAIRS
+    assert not load_check("cuda").setup_repairs
 
 
 @pytest.mark.parametrize("name", check_names())

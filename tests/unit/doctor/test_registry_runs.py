@@ -6,7 +6,7 @@ from datetime import date
 from types import ModuleType
 
 import pytest
-from support.values.builders import environment, healthy_facts, receipt, recipe
+from support.values.builders import healthy_facts, receipt, recipe
 
 from fastinstall.core.errors import ExitCode, UsageError
 from fastinstall.doctor.check_context import CheckContext
@@ -76,8 +76,8 @@ def test_a_crash_becomes_a_finding_and_the_others_still_speak(crashing_check: st
 
 def test_a_crash_weighs_as_an_error(crashing_check: str) -> None:
     findings = run_checks(context(), (crashing_check,))
-    assert report(environment(), findings).status is Status.CRASHED
-    assert report(environment(), (*findings, finding(Status.ERROR))).status is Status.ERROR
+    assert report(healthy_facts(), findings).status is Status.CRASHED
+    assert report(healthy_facts(), (*findings, finding(Status.ERROR))).status is Status.ERROR
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_crash_weighs_as_an_error(crashing_check: str) -> None:
     ],
 )
 def test_a_report_is_as_grave_as_its_gravest_finding(statuses: tuple[Status, ...], gravest: Status) -> None:
-    summed = report(environment(), map(finding, statuses))
+    summed = report(healthy_facts(), map(finding, statuses))
     assert summed.status is gravest
     assert tuple(found.status for found in summed.findings) == statuses
 

@@ -21,7 +21,7 @@ _CASES = Path(__file__).parents[2] / "cases" / "fleet"
 def _planned(case: dict[str, Any]) -> Fleet:
     documents = [facts_document(name, host) for name, host in case["hosts"].items()]
     hosts = [host for host in map(read_host_facts, documents) if isinstance(host, FleetHost)]
-    request = decode(Request, case.get("wish", {}), file="case")
+    request = decode(Request, case.get("request", {}), file="case")
     recipe = load_recipe(request.recipe, (recipes_directory(),))
     return plan_fleet(hosts, (), recipe, request, Limits(now=NOW, max_age=case.get("max_age")))
 

@@ -36,7 +36,7 @@ def test_a_host_with_an_older_glibc_is_left_out_and_the_others_keep_the_wheel(go
         _fleet({"old": "2.9", "edge": "2.27", "later": "2.36", "untold": ""}), {"cp311-v3": "2.27"}
     )
     assert [artefact.hosts for artefact in fleet.artefacts] == [("edge", "later", "untold")]
-    assert [(each.host, each.cause) for each in fleet.left_out] == [("old", Cause.REACH)]
+    assert [(each.host, each.cause) for each in fleet.left_out] == [("old", Cause.MINIMUM_GLIBC)]
     assert sorted(name for group in fleet.groups for name in group.hosts) == ["edge", "later", "untold"]
     golden(f"{fleet.summary}\n{fleet.left_out[0].reason}")
 

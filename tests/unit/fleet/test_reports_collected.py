@@ -29,7 +29,7 @@ def _report(prefix: str, *statuses: Status) -> EnvironmentReport:
         )
         for status in statuses
     )
-    environment = replace(healthy_facts().environment, prefix=PurePath(prefix))
+    environment = replace(healthy_facts().environment, prefix=Path(prefix))
     return EnvironmentReport(
         environment=environment, status=max(statuses, key=lambda each: each.gravity), findings=findings
     )
@@ -167,3 +167,24 @@ def test_reports_lie_in_files(tmp_path: Path) -> None:
     assert [each.host for each in found if isinstance(each, HostReport)] == ["a"]
     unread = [(each.host, each.absence) for each in found if isinstance(each, Unreported)]
     assert unread == [("b", Absence.UNREADABLE)]
+
+
+def _host_with(name: str, *versions: str) -> HostReport:
+    reports = tuple(replace(_report("/env", Status.OK), pillow=version) for version in versions)
+    host = read_report(_document(name, document("doctor-all", Survey(status=Status.OK, reports=reports))))
+    assert isinstance(host, HostReport)
+    return host
+
+
+def test_pillow_12_beside_13_in_one_fleet_is_named() -> None:
+    hosts = (_host_with("a", "12.3.0"), _host_with("b", "13.0.0+simd.v3"), _host_with("c", "13.0.0", "12.1.1.post0"))
+    (finding,) = _summed(*hosts, _host_with("d", "", "?")).findings
+    assert (finding.check, finding.status, finding.hosts) == ("data-loading", Status.HINT, ("a", "b", "c"))
+    assert finding.link == "docs/explanation/surprises.md#the-same-file-other-pixels"
+    assert "13.0.0 and later (2 hosts)" in finding.message
+    assert "earlier ones (2 hosts)" in finding.message
+
+
+@pytest.mark.parametrize("versions", [("12.3.0", "10.4.0"), ("13.0.0", "13.1.0+simd.v3")])
+def test_pillows_that_resize_alike_are_not_named(versions: tuple[str, ...]) -> None:
+    assert not _summed(*(_host_with(f"web{place}", each) for place, each in enumerate(versions))).findings

@@ -100,7 +100,7 @@ def test_a_wheel_that_is_there_is_not_built_again_even_without_its_python(sessio
     made = build_set(session, tuple(replace(each, builder=None) for each in wanted), Request(), tmp_path / "set")
 
     there, missing = made.wheels
-    assert (there.outcome, there.wheel, there.sha256) == (WheelOutcome.THERE, wheel.name, sha256(wheel))
+    assert (there.outcome, there.wheel, there.sha256) == (WheelOutcome.AVAILABLE, wheel.name, sha256(wheel))
     assert (missing.outcome, missing.wheel) == (WheelOutcome.NO_INTERPRETER, None)
 
 
@@ -112,7 +112,7 @@ def test_a_build_that_fails_keeps_no_other_from_being_made(session: Session, tmp
 
     failed, there = build_set(session, (nowhere, wanted[1]), Request(offline=True), tmp_path / "set").wheels
 
-    assert (failed.outcome, there.outcome) == (WheelOutcome.FAILED, WheelOutcome.THERE)
+    assert (failed.outcome, there.outcome) == (WheelOutcome.FAILED, WheelOutcome.AVAILABLE)
     assert "/nowhere/python" in failed.problem
 
 
@@ -128,7 +128,7 @@ def test_the_text_names_each_wheel_and_what_is_missing(golden: Golden) -> None:
         python="3.11",
         abi="cp311",
         levels=levels,
-        outcome=WheelOutcome.THERE,
+        outcome=WheelOutcome.AVAILABLE,
         wheel=f"pillow-13.0.0+simd.v2.v3-cp311-cp311-{TAG}.whl",
         sha256=64 * "a",
     )

@@ -1,5 +1,5 @@
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -98,7 +98,7 @@ def test_a_target_without_pip_is_served_by_the_tools_own() -> None:
 
 
 def test_a_target_too_old_for_the_tools_pip_is_served_by_its_own() -> None:
-    old = replace(INTERPRETER, version="3.6.15", pip_version="18.1", executable=PurePosixPath("/old/bin/python"))
+    old = replace(INTERPRETER, version="3.6.15", pip_version="18.1", executable=Path("/old/bin/python"))
 
     assert argv_for(old) == ("/old/bin/python", "-I", "-m", "pip")
 

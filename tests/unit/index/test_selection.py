@@ -4,7 +4,7 @@ import pytest
 from packaging.tags import Tag
 from support.values.builders import changed, healthy_facts, recipe
 
-from fastinstall.index.selection import list_supported_tags, make_choice, parse_filename, select
+from fastinstall.index.selection import is_installable, list_supported_tags, make_choice, parse_filename, select
 from fastinstall.model.artefact import Artefact, Releases
 from fastinstall.model.facts import Interpreter
 from fastinstall.model.recipe import Recipe
@@ -205,3 +205,18 @@ def test_a_compiler_is_one_that_the_machine_runs_which_builds_not_the_target() -
     assert built_there.is_wanted(theirs)
     assert built_here.is_wanted("pillow-12.1.1-cp311-cp311-manylinux_2_28_aarch64.whl")
     assert not built_here.is_wanted("pillow-12.1.1-cp311-cp311-manylinux_2_28_x86_64.whl")
+
+
+@pytest.mark.parametrize(
+    ("changes", "fits"),
+    [
+        ({}, True),
+        ({"version": "3.12.4", "abi": "cp312"}, False),
+        ({"platform": "linux-aarch64"}, False),
+        ({"libc_version": "2.17"}, False),
+        ({"libc": "musl", "libc_version": "1.2"}, False),
+    ],
+)
+def test_a_wheel_fits_a_python_a_machine_and_a_c_library(changes: dict[str, str], fits: bool) -> None:  # noqa: FBT001
+    interpreter = changed(healthy_facts().interpreter, {"libc": "glibc", "libc_version": "2.36", **changes})
+    assert is_installable("pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl", interpreter) is fits

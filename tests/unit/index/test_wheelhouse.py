@@ -1,4 +1,3 @@
-import gzip
 import hashlib
 import io
 import tarfile
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fastinstall.core.archive_members import ArchiveError
+from fastinstall.core.archives import ArchiveError
 from fastinstall.core.errors import DocumentError, FailedError
 from fastinstall.index.wheelhouse import describe_file, read_sums, read_wheelhouse, require_stack_alone
 
@@ -22,7 +21,7 @@ def write_wheel(directory: Path, name: str = WHEEL) -> Path:
     path, information = directory / name, "pillow-12.1.1.dist-info"
     contents = {"PIL/__init__.py": b"x = 1\n" * 100, f"{information}/METADATA": METADATA}
     digests = {name: urlsafe_b64encode(hashlib.sha256(content).digest()) for name, content in contents.items()}
-    rows = [f"{member},sha256={digest.rstrip(b'=').decode()},\n" for member, digest in digests.items()]
+    rows = [f"{name},sha256={digests[name].rstrip(b'=').decode()},{len(contents[name])}\n" for name in contents]
     contents[f"{information}/RECORD"] = "".join([*rows, f"{information}/RECORD,,\n"]).encode()
     with zipfile.ZipFile(path, "w") as archive:
         for member, content in contents.items():
@@ -74,9 +73,7 @@ def test_a_file_that_differs_from_its_sum_is_named_with_both_hashes(tmp_path: Pa
 
 def test_an_sdist_whose_sum_is_known_is_read_as_far_as_its_metadata(tmp_path: Path) -> None:
     sdist = write_sdist(tmp_path)
-    with gzip.open(sdist) as packed:
-        whole = packed.read()
-    sdist.write_bytes(gzip.compress(whole[: 4 * 512]))  # no end of the archive behind the second member
+    sdist.write_bytes(sdist.read_bytes()[:-8])  # without the checksum of the compression
 
     with pytest.raises(ArchiveError):
         describe_file(sdist)
@@ -125,7 +122,7 @@ def test_what_is_inside_is_not_held_against_its_sums_where_the_wheel_has_one_of_
     (tmp_path / "SHA256SUMS").write_text(f"{hashlib.sha256(content).hexdigest()}  {WHEEL}\n")
 
     assert [each.filename for each in read_wheelhouse(tmp_path, everything)] == [WHEEL]
-    with pytest.raises(ArchiveError, match=r"PIL/__init__\.py' is damaged"):
+    with pytest.raises(ArchiveError, match="Bad CRC-32"):
         require_stack_alone(wheel)
 
 

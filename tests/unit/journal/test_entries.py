@@ -16,11 +16,11 @@ from fastinstall.journal.entries import (
     ExternalChangeBegun,
     ExternalChangeEnded,
     Moved,
+    MovedTree,
     Moving,
-    Spread,
-    SpreadDirectory,
-    Spreading,
+    MovingTree,
     TransactionBegun,
+    TreeDirectory,
     Undoing,
     format_entry_line,
 )
@@ -36,7 +36,10 @@ BEGUN = TransactionBegun(
     sequence=2,
     work="share/fastinstall/tx/20261121T101500Z-3fa2c1",
     created=("share",),
-    directories=(Directory(path=".", mtime_ns=17, names="ab"),),
+    directories=(Directory(path=".", mtime_ns=17, names="ab", mode=0o755),),
+    verb="setup",
+    tool_version="0.1.0",
+    home="2f656e76",
 )
 MOVING = Moving(
     moves=(Move(kind=MoveKind.OUT, live="site/Wörter \udcff", kept="aside/x"),),
@@ -45,11 +48,9 @@ MOVING = Moving(
     directories=(),
     manifest={"site/x.py": "sha256:00"},
 )
-SPREADING = Spreading(
-    source="site/PIL", target="aside/PIL", directories=(SpreadDirectory(path=".", mode=0o755, mtime_ns=1),)
-)
-ENGAGING = ExternalChangeBegun(
-    area="aside/stretch-0",
+TREE = MovingTree(source="site/PIL", target="aside/PIL", directories=(TreeDirectory(path=".", mode=0o755, mtime_ns=1),))
+EXTERNAL = ExternalChangeBegun(
+    area="aside/external-change-0",
     copies=(Copied(path="lib/x.so", digest="sha256:00", mode=0o644, mtime_ns=1),),
     appearing=("lib/y.so",),
     own_places=(".condatmp",),
@@ -57,18 +58,18 @@ ENGAGING = ExternalChangeBegun(
     created=("include",),
     directories=(Directory(path="lib", mtime_ns=3, names="cd", mode=0o755),),
 )
-ENGAGED = ExternalChangeEnded(
+ENDED = ExternalChangeEnded(
     manifest={"lib/y.so": "sha256:01"}, untouched=("conda-meta/pinned",), removed=("share/doc",)
 )
 ADDING = Adding(path="conda-meta/pinned", text="x\n", size=-1, sha256="", mtime_ns=0, draft="conda-meta/.x")
 EVERY: tuple[Entry, ...] = (
     BEGUN,
-    ENGAGING,
-    ENGAGED,
+    EXTERNAL,
+    ENDED,
     MOVING,
     ADDING,
-    SPREADING,
-    Spread(),
+    TREE,
+    MovedTree(),
     Moved(window_ns=90_000),
     Committing(replaces=True),
     Committed(at="2026-11-21T10:16:00Z"),
@@ -106,9 +107,9 @@ def test_the_last_word_decides_the_state(entries: tuple[Entry, ...], state: Phas
     assert parse_journal(journal(*entries), file=FILE).state is state
 
 
-def test_only_a_spread_without_its_end_is_unfinished() -> None:
-    assert parse_journal(journal(BEGUN, SPREADING, Spread()), file=FILE).unfinished_spread is None
-    assert parse_journal(journal(BEGUN, SPREADING, Spread(), SPREADING), file=FILE).unfinished_spread == SPREADING
+def test_only_a_tree_without_its_end_is_unfinished() -> None:
+    assert parse_journal(journal(BEGUN, TREE, MovedTree()), file=FILE).unfinished_tree_move is None
+    assert parse_journal(journal(BEGUN, TREE, MovedTree(), TREE), file=FILE).unfinished_tree_move == TREE
 
 
 @pytest.mark.parametrize(
@@ -135,16 +136,16 @@ def test_a_batch_has_happened_once_its_own_end_is_written_and_undoing_has_not_be
     assert not parse_journal(journal(BEGUN, MOVING, moved, Undoing(reason="failed")), file=FILE).happened(MOVING)
 
 
-def test_a_stretch_has_an_outcome_unless_the_process_died_in_it() -> None:
-    assert parse_journal(journal(BEGUN, ENGAGING, ENGAGED, MOVING), file=FILE).outcome(ENGAGING) == ENGAGED
-    assert parse_journal(journal(BEGUN, ENGAGING, Undoing(reason="interrupted")), file=FILE).outcome(ENGAGING) is None
+def test_an_external_change_has_an_outcome_unless_the_process_died_in_it() -> None:
+    assert parse_journal(journal(BEGUN, EXTERNAL, ENDED, MOVING), file=FILE).outcome(EXTERNAL) == ENDED
+    assert parse_journal(journal(BEGUN, EXTERNAL, Undoing(reason="interrupted")), file=FILE).outcome(EXTERNAL) is None
 
 
 def test_what_a_dead_stretch_was_about_may_hold_anything_and_nothing_else_may() -> None:
-    noted = parse_journal(journal(BEGUN, ENGAGING, ENGAGED), file=FILE).known
+    noted = parse_journal(journal(BEGUN, EXTERNAL, ENDED), file=FILE).known
     assert noted.of("lib/x.so") == {"sha256:00"}
     assert (noted.has("lib/y.so", "sha256:01"), noted.has("lib/y.so", "sha256:02")) == (True, False)
-    dead = parse_journal(journal(BEGUN, ENGAGING), file=FILE).known
+    dead = parse_journal(journal(BEGUN, EXTERNAL), file=FILE).known
     assert (dead.has("lib/y.so", "sha256:02"), dead.has("lib/z.so", "sha256:02")) == (True, False)
 
 
@@ -155,21 +156,16 @@ def test_of_several_batches_each_content_counts() -> None:
 
 
 def test_acts_are_told_in_their_order() -> None:
-    assert parse_journal(journal(*EVERY), file=FILE).acts == (ENGAGING, MOVING, ADDING)
+    assert parse_journal(journal(*EVERY), file=FILE).acts == (EXTERNAL, MOVING, ADDING)
 
 
 def test_a_directory_is_as_it_was_the_first_time_and_what_was_brought_in_does_not_count() -> None:
-    early, late = Directory(path="lib", mtime_ns=1, names="a"), Directory(path="lib", mtime_ns=2, names="a")
-    ours = Directory(path="site/PIL/sub", mtime_ns=3, names="b")
+    early = Directory(path="lib", mtime_ns=1, names="a", mode=0o755)
+    late = dataclasses.replace(early, mtime_ns=2)
+    ours = Directory(path="site/PIL/sub", mtime_ns=3, names="b", mode=0o755)
     first = dataclasses.replace(
         MOVING, directories=(early,), moves=(Move(kind=MoveKind.EXCHANGE, live="site/PIL", kept="stage/PIL"),)
     )
     second = dataclasses.replace(MOVING, directories=(late, ours))
     log = parse_journal(journal(BEGUN, first, second), file=FILE)
     assert log.directories == (*BEGUN.directories, early)
-
-
-def test_a_journal_that_noted_no_modes_is_read() -> None:
-    line = format_entry_line(BEGUN).replace(',"mode":0', "")
-    assert "mode" not in line
-    assert parse_journal(f"{line}\n", file=FILE).begun == BEGUN

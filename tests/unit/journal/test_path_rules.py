@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 import pytest
 
 from fastinstall.core.errors import DocumentError
-from fastinstall.core.values import get_key
 from fastinstall.journal.entries import (
     Adding,
     Conceding,
@@ -16,9 +15,9 @@ from fastinstall.journal.entries import (
     ExternalChangeBegun,
     ExternalChangeEnded,
     Moving,
-    SpreadDirectory,
-    Spreading,
+    MovingTree,
     TransactionBegun,
+    TreeDirectory,
 )
 from fastinstall.journal.log import Log
 from fastinstall.journal.path_rules import list_entry_paths, refuse_escapes
@@ -27,21 +26,31 @@ from fastinstall.model.move import Move, MoveKind
 
 ID = "20261121T101500Z-3fa2c1"
 FILE = PurePosixPath(f"/env/share/fastinstall/tx/{ID}/journal.jsonl")
-BEGUN = TransactionBegun(id=ID, at="", sequence=1, work=f"share/fastinstall/tx/{ID}", created=(), directories=())
-MOVING = Moving(moves=(), inodes=(), created=(), directories=(), manifest={})
-ENGAGING = ExternalChangeBegun(
-    area="aside/stretch-0", copies=(), appearing=(), own_places=(), records=(), created=(), directories=()
+BEGUN = TransactionBegun(
+    id=ID,
+    at="",
+    sequence=1,
+    work=f"share/fastinstall/tx/{ID}",
+    created=(),
+    directories=(),
+    verb="setup",
+    tool_version="0.1.0",
+    home="",
 )
-ENGAGED = ExternalChangeEnded(manifest={}, untouched=(), removed=())
-SPREADING = Spreading(source="a", target="b", directories=())
+MOVING = Moving(moves=(), inodes=(), created=(), directories=(), manifest={})
+EXTERNAL_BEGUN = ExternalChangeBegun(
+    area="aside/external-change-0", copies=(), appearing=(), own_places=(), records=(), created=(), directories=()
+)
+EXTERNAL_ENDED = ExternalChangeEnded(manifest={}, untouched=(), removed=())
+MOVING_TREE = MovingTree(source="a", target="b", directories=())
 ADDING = Adding(path="pip.conf", text="", size=0, sha256="", mtime_ns=0, draft=".draft")
-YIELDING = Conceding(paths=(), areas=())
-HARMLESS = (BEGUN, MOVING, ENGAGING, ENGAGED, SPREADING, ADDING, YIELDING)
+CONCEDING = Conceding(paths=(), areas=())
+HARMLESS = (BEGUN, MOVING, EXTERNAL_BEGUN, EXTERNAL_ENDED, MOVING_TREE, ADDING, CONCEDING)
 OUT = ("../x", "/etc/passwd", "lib/../../x", "", "a\0b")
 NO_PATHS = {
     "TransactionBegun": {"id", "at", "verb", "tool_version", "home", "schema"},
     "Moved": set(),
-    "Spread": set(),
+    "MovedTree": set(),
     "Committing": set(),
     "Committed": {"at"},
     "Undoing": {"reason"},
@@ -51,7 +60,7 @@ WORKPLACES = {"area", "areas"}
 
 
 def _directory(path: str) -> Directory:
-    return Directory(path=path, mtime_ns=0, names="")
+    return Directory(path=path, mtime_ns=0, names="", mode=0o755)
 
 
 def _moving(live: str, kept: str) -> Moving:
@@ -68,23 +77,23 @@ def _everywhere(path: str) -> list[Entry]:
         dataclasses.replace(MOVING, created=(path,)),
         dataclasses.replace(MOVING, directories=(_directory(path),)),
         dataclasses.replace(MOVING, manifest={path: "sha256:00"}),
-        dataclasses.replace(ENGAGING, copies=(copied,)),
-        dataclasses.replace(ENGAGING, appearing=(path,)),
-        dataclasses.replace(ENGAGING, own_places=(path,)),
-        dataclasses.replace(ENGAGING, records=(path,)),
-        dataclasses.replace(ENGAGING, created=(path,)),
-        dataclasses.replace(ENGAGING, directories=(_directory(path),)),
-        dataclasses.replace(ENGAGED, manifest={path: "sha256:00"}),
-        dataclasses.replace(ENGAGED, removed=(path,)),
-        dataclasses.replace(ENGAGED, untouched=(path,)),
-        dataclasses.replace(SPREADING, source=path),
-        dataclasses.replace(SPREADING, target=path),
-        dataclasses.replace(SPREADING, directories=(SpreadDirectory(path=path, mode=0, mtime_ns=0),)),
+        dataclasses.replace(EXTERNAL_BEGUN, copies=(copied,)),
+        dataclasses.replace(EXTERNAL_BEGUN, appearing=(path,)),
+        dataclasses.replace(EXTERNAL_BEGUN, own_places=(path,)),
+        dataclasses.replace(EXTERNAL_BEGUN, records=(path,)),
+        dataclasses.replace(EXTERNAL_BEGUN, created=(path,)),
+        dataclasses.replace(EXTERNAL_BEGUN, directories=(_directory(path),)),
+        dataclasses.replace(EXTERNAL_ENDED, manifest={path: "sha256:00"}),
+        dataclasses.replace(EXTERNAL_ENDED, removed=(path,)),
+        dataclasses.replace(EXTERNAL_ENDED, untouched=(path,)),
+        dataclasses.replace(MOVING_TREE, source=path),
+        dataclasses.replace(MOVING_TREE, target=path),
+        dataclasses.replace(MOVING_TREE, directories=(TreeDirectory(path=path, mode=0, mtime_ns=0),)),
         dataclasses.replace(ADDING, path=path),
         dataclasses.replace(ADDING, draft=path),
         dataclasses.replace(ADDING, directories=(_directory(path),)),
-        dataclasses.replace(YIELDING, paths=(path,)),
-        dataclasses.replace(YIELDING, dropped=(path,)),
+        dataclasses.replace(CONCEDING, paths=(path,)),
+        dataclasses.replace(CONCEDING, dropped=(path,)),
     ]
 
 
@@ -100,7 +109,7 @@ def test_no_path_leads_out_wherever_it_stands(path: str) -> None:
 
 @pytest.mark.parametrize("kept", ["x", "aside", "stage/../../x", "/x", "journal.jsonl", "aside/", ""])
 def test_what_is_kept_is_kept_in_the_workplace(kept: str) -> None:
-    for entry in (_moving("lib/x", kept), dataclasses.replace(ENGAGING, area=kept)):
+    for entry in (_moving("lib/x", kept), dataclasses.replace(EXTERNAL_BEGUN, area=kept)):
         with pytest.raises(DocumentError, match=r"not inside a transaction|leads outside"):
             refuse_escapes(Log(entries=(BEGUN, entry)), FILE)
 
@@ -136,6 +145,5 @@ def test_every_text_of_every_entry_is_a_path_that_is_checked_or_known_to_be_none
         checked[type(entry)] |= {key.partition("[")[0] for key, _ in list_entry_paths(entry)}
     for kind, keys in checked.items():
         hints = typing.get_type_hints(kind)
-        keys_of = {each.name: get_key(each) for each in dataclasses.fields(kind)}
-        texts = {keys_of[name] for name, hint in hints.items() if hint not in (int, bool, tuple[int, ...])}
+        texts = {name for name, hint in hints.items() if hint not in (int, bool, tuple[int, ...])}
         assert texts - keys - WORKPLACES - NO_PATHS.get(kind.__name__, set()) == set(), kind

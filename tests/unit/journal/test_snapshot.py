@@ -23,7 +23,17 @@ from fastinstall.journal.layout import JOURNAL, TRANSACTIONS
 from fastinstall.journal.snapshot import EVENTS, find_unfinished_transaction, read_environment_history
 from fastinstall.journal.store import JournalStore
 
-BEGUN = TransactionBegun(id="", at="2026-11-21T10:15:00Z", sequence=1, work="work", created=(), directories=())
+BEGUN = TransactionBegun(
+    id="",
+    at="2026-11-21T10:15:00Z",
+    sequence=1,
+    work="work",
+    created=(),
+    directories=(),
+    verb="setup",
+    tool_version="0.1.0",
+    home="",
+)
 LATER: tuple[Entry, ...] = (
     Moved(window_ns=9),
     Committing(replaces=False),
@@ -86,9 +96,9 @@ def test_a_malformed_journal_is_named_by_both(tmp_path: Path, text: str) -> None
     with pytest.raises(DocumentError, match=JOURNAL) as caught:
         JournalStore(tmp_path).unfinished()
     assert "rollback --forget one" in str(caught.value.hint)
-    past = read_environment_history(tmp_path, sized=False)
-    assert [(each.transaction, each.is_later) for each in past.unreadable] == [("one", False)]
-    assert past.interruptions == ()
+    history = read_environment_history(tmp_path, sized=False)
+    assert [(each.transaction, each.is_later) for each in history.unreadable] == [("one", False)]
+    assert history.interruptions == ()
 
 
 @pytest.mark.parametrize(
@@ -100,7 +110,7 @@ def test_what_a_later_version_has_written_is_known_as_such_by_both(tmp_path: Pat
     with pytest.raises(LaterDocumentError, match="which this version cannot read"):
         JournalStore(tmp_path).unfinished()
     (found,) = read_environment_history(tmp_path, sized=False).unreadable
-    assert (found.is_later, found.writer) == (True, "7.1" if first else "")
+    assert (found.is_later, found.writer) == (True, "7.1" if first else "0.1.0")
 
 
 def test_a_key_that_nobody_knows_is_passed_over_by_both(tmp_path: Path) -> None:
@@ -113,6 +123,7 @@ def test_a_transaction_without_its_journal_is_told_unless_nothing_is_in_it(tmp_p
     for name in ("emptied", "torn"):
         (tmp_path / TRANSACTIONS / name).mkdir(parents=True)
     (tmp_path / TRANSACTIONS / "torn" / "aside").mkdir()
+    (tmp_path / TRANSACTIONS / "torn" / "aside" / "PIL.py").touch()
     assert [each.transaction for each in read_environment_history(tmp_path, sized=False).unreadable] == ["torn"]
     assert [each.transaction for each in JournalStore(tmp_path).unreadable()] == ["torn"]
 

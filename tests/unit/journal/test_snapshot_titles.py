@@ -8,19 +8,19 @@ import pytest
 from fastinstall.journal.layout import PLAN
 from fastinstall.journal.snapshot import Title, title_of
 
-BUILD = {"kind": "build", "distribution": "pillow", "version": "13.0.0+simd.v3"}
+BUILD = {"distribution": "pillow", "version": "13.0.0+simd.v3"}
 
 
 @pytest.mark.parametrize(
     ("plan", "title"),
     [
         (
-            {"verb": "doctor --fix", "steps": [{"kind": "prove"}, BUILD]},
+            {"verb": "doctor --fix", "prove": {}, "build": BUILD},
             Title(verb="doctor --fix", stack="pillow 13.0.0+simd.v3"),
         ),
-        ({"summary": "pillow and so on", "steps": [BUILD]}, Title(verb="setup", stack="pillow 13.0.0+simd.v3")),
-        ({"summary": "guard install"}, Title(verb="guard install")),
-        ({"steps": "none"}, Title(verb="setup")),
+        ({"verb": "guard install"}, Title(verb="guard install")),
+        ({"verb": 3, "build": BUILD}, Title(stack="pillow 13.0.0+simd.v3")),
+        ({"build": "none"}, Title()),
         ([], Title()),
     ],
 )

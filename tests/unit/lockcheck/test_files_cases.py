@@ -30,7 +30,7 @@ def test_what_is_found(file: Path, found: list[dict[str, Any]], monkeypatch: pyt
     monkeypatch.chdir(file.parent)
     report = check_locks([Path(file.name)])
     told = [
-        {"line": each.line, "status": each.status.value, "says": each.says, "command": each.remedy.command}
+        {"line": each.line, "status": each.status.value, "excerpt": each.excerpt, "command": each.remedy.command}
         for each in report.findings
     ]
     assert told == found

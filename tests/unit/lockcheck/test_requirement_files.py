@@ -149,7 +149,7 @@ def test_a_file_that_is_named_and_included_is_told_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["https://example.org/base.txt", "${BASE}/base.txt"])
 def test_what_cannot_be_seen_from_here_is_told(check: Check, place: str) -> None:
     (finding,) = check(f"-r {place}")
-    assert (finding.status.value, finding.says) == ("hint", place)
+    assert (finding.status.value, finding.excerpt) == ("hint", place)
 
 
 def test_an_include_that_is_not_there_is_told_with_its_line(check: Check, golden: Golden) -> None:
@@ -171,7 +171,7 @@ def test_a_line_that_pip_could_not_read_is_a_finding(check: Check, tmp_path: Pat
         (tmp_path / "requirements.txt", 3, "error"),
         (tmp_path / "requirements.txt", 2, "error"),
     ]
-    assert text.startswith(found[1].says)
+    assert text.startswith(found[1].excerpt)
     assert "pip rejects" in found[1].message
 
 

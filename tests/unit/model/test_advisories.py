@@ -16,7 +16,7 @@ from fastinstall.model.advisories import (
     select_library_advisories,
 )
 from fastinstall.model.request import Risk
-from fastinstall.plan.risks import find_vulnerability_risk
+from fastinstall.setup.decide.risks import find_vulnerability_risk
 
 
 def _advisory(name: str, affects: str, severity: Severity = Severity.HIGH, *, kernels_only: bool = False) -> Advisory:

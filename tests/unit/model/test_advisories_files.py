@@ -5,7 +5,7 @@ from fastinstall.doctor.checks.advisories import FEATURES, JPEG
 from fastinstall.model.advisories import Advisory, Severity, select_applicable_advisories, select_library_advisories
 from fastinstall.model.recipe import Recipe
 from fastinstall.observe.recipes import load_recipe, load_recipes
-from fastinstall.plan.risks import find_vulnerability_risk
+from fastinstall.setup.decide.risks import find_vulnerability_risk
 
 SHIPPED = recipes_directory()
 DEFECTS = {

@@ -18,7 +18,7 @@ from fastinstall.model.conda_packages import (
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement
 from fastinstall.model.request import LinkMode
-from fastinstall.steps.build import Build
+from fastinstall.setup.steps.build import Build
 
 CPUS = {"x86-64-v2": ("x86_64_v2", "x86_64_v3", "nehalem"), "x86-64-v3": ("x86_64_v3",), "native": ("zen3", "zen4")}
 LIBRARIES = {

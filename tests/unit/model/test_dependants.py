@@ -3,7 +3,13 @@ from support.values.builders import conda_package
 
 from fastinstall.core.version_numbers import contains
 from fastinstall.model.conda import Conda
-from fastinstall.model.dependants import all_dependants, build_asked, conda_dependants, version_asked
+from fastinstall.model.dependants import (
+    all_dependants,
+    build_asked,
+    conda_dependants,
+    translate_conda_spec,
+    version_asked,
+)
 from fastinstall.model.facts import Dependant
 
 NAMES = frozenset({"pillow", "pil", "pillow-simd"})
@@ -36,36 +42,37 @@ TRANSLATED = {
 
 @pytest.mark.parametrize(("spec", "specifier"), TRANSLATED.items())
 def test_what_a_match_spec_asks_is_said_as_a_version_specifier(spec: str, specifier: str) -> None:
-    assert version_asked(spec) == ("pillow", specifier)
+    assert translate_conda_spec(version_asked(spec)) == specifier
 
 
 @pytest.mark.parametrize(
-    "spec",
+    ("spec", "version"),
     [
-        "pillow",
-        "pillow *",
-        "pillow >8|<7",
-        "pillow ==9.5.*",
-        "pillow <10.*",
-        "pillow ^9.*$",
-        "pillow ~=9",
-        "pillow * simd_*",
+        ("pillow >8|<7", ">8|<7"),
+        ("pillow ==9.5.*", "==9.5.*"),
+        ("pillow <10.*", "<10.*"),
+        ("pillow ^9.*$", "^9.*$"),
+        ("pillow ~=9", "~=9"),
+        ("pillow =13.0.0rc1", "=13.0.0rc1"),
+        ("pillow >=9,==9.5.*", ">=9,==9.5.*"),
+        ("pillow[version='>=9|8.*',build=py*]", ">=9|8.*"),
     ],
 )
-def test_what_cannot_be_said_or_asks_nothing_is_left_to_the_solver(spec: str) -> None:
-    assert version_asked(spec) == ("pillow", "")
+def test_what_python_cannot_express_stays_as_conda_writes_it(spec: str, version: str) -> None:
+    assert version_asked(spec) == version
+    assert translate_conda_spec(version) == ""
 
 
-@pytest.mark.parametrize("spec", ["pillow[version='>=9']", "", "@"])
-def test_what_is_no_plain_match_spec_asks_nothing(spec: str) -> None:
-    assert version_asked(spec)[1] == ""
+@pytest.mark.parametrize("spec", ["pillow", "pillow *", "pillow * simd_*", "pillow[build=simd_*]", "", "@"])
+def test_a_match_spec_may_ask_for_no_version(spec: str) -> None:
+    assert version_asked(spec) == ""
 
 
 @pytest.mark.parametrize("spec", [spec for spec in TRANSLATED if "=py" not in spec])
 def test_py_rattler_takes_the_same_versions(spec: str) -> None:
     from rattler import Version, VersionSpec
 
-    _, specifier = version_asked(spec)
+    specifier = translate_conda_spec(version_asked(spec))
     asked = spec.partition("illow")[2].removesuffix(" py311_0").replace(" ", "")
     theirs = VersionSpec(asked)
     for version in VERSIONS:
@@ -92,6 +99,7 @@ def test_dependants_are_who_bounds_the_version_and_pins_by_their_file() -> None:
         conda_package("imageio 2.37.0 py_0", depends=("pillow",)),
         conda_package("cautious 1.0 py_0", constrains=("pillow <13",)),
         conda_package("old 1.0 py_0", depends=("pil 1.1.7",)),
+        conda_package("either 1.0 py_0", depends=("pillow 10.*|12.*",)),
         conda_package("pillow 12.1.1 py311_0", constrains=("pillow-simd <0.0.0a",)),
         conda_package("fastinstall-guard 1 abc_0", constrains=("pillow 12.* simd_*",)),
     )
@@ -101,6 +109,7 @@ def test_dependants_are_who_bounds_the_version_and_pins_by_their_file() -> None:
         ("torchvision", "pillow>=5.3.0,!=8.3.*"),
         ("cautious", "pillow<13"),
         ("old", "pil==1.1.7"),
+        ("either", "pillow 10.*|12.*"),
     ]
 
 

@@ -93,7 +93,7 @@ def test_a_source_build_of_what_it_replaces_needs_no_symbols() -> None:
 
 
 def test_shared_advisories_are_read() -> None:
-    (advisory,) = parse_advisories(ADVISORIES, "pillow.toml")
+    (advisory,) = parse_advisories(ADVISORIES, "pillow.toml").advisories
     assert (advisory.id, advisory.severity) == ("CVE-1", Severity.HIGH)
 
 

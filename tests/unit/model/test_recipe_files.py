@@ -8,7 +8,7 @@ from fastinstall.core.directories import recipes_directory
 from fastinstall.core.errors import DocumentError, UsageError
 from fastinstall.elf.cpu import list_level_features
 from fastinstall.model.advisories import Severity, count_by_severity, select_applicable_advisories
-from fastinstall.model.recipe import FORMER, LIBRARIES, PROVIDERS
+from fastinstall.model.recipe import LIBRARIES, PROVIDERS
 from fastinstall.model.request import DIST_NAMES
 from fastinstall.observe.recipes import load_recipe, load_recipe_file, load_recipes
 from fastinstall.proof.cases import operation_of
@@ -58,14 +58,9 @@ def test_what_our_own_code_builds_is_exact_and_the_fork_is_not() -> None:
 
 
 def test_kernels_speak_of_operations_that_are_proven() -> None:
-    proven = {operation_of(case) for case in matrix_cases()} | {"decode-jpeg"}
+    proven = {operation_of(case) for case in matrix_cases()} | {"decode-jpeg", "decode-png", "round-trip-png"}
     named = {operation for kernel in load_recipe("pillow-fast", (SHIPPED,)).kernels for operation in kernel.operations}
     assert [name for name in named if not any(each.startswith(name) for each in proven)] == []
-
-
-def test_a_recipe_is_found_by_its_former_name() -> None:
-    assert load_recipe("pillow-merged", (SHIPPED,)).name == "pillow-fast"
-    assert not FORMER.keys() & load_recipes((SHIPPED,)).keys()
 
 
 def test_the_levels_ask_for_every_feature_that_the_psabi_names() -> None:

@@ -71,3 +71,11 @@ def test_slower_is_what_was_slower_in_each_round_and_beyond_the_noise() -> None:
 def test_a_ratio_is_told_with_those_of_its_rounds() -> None:
     assert LOADING.range == "2.5x (2.3 to 2.6)"
     assert replace(LOADING, low=None, high=None).range == "2.5x"
+
+
+def test_a_figure_within_the_noise_is_given_with_its_reason() -> None:
+    loading = replace(LOADING, before_ms=14.0, after_ms=10.0, low=1.2, high=2.1)
+    gain = replace(TABLE, rows=(loading,), noise=0.3).gain
+    assert gain.endswith("a 1080p photo, within this machine's noise: 1.4x (1.2 to 2.1)")
+    same = replace(loading, before_ms=10.2, low=0.98, high=1.05)
+    assert replace(TABLE, rows=(same,)).gain.endswith("a 1080p photo")

@@ -1,7 +1,5 @@
 """Documents that a fastinstall of another version has written."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,30 +8,11 @@ from support.values.builders import receipt
 from fastinstall.core.codec import document, encode
 from fastinstall.core.errors import DocumentError, LaterDocumentError
 from fastinstall.model.receipt import Receipt
-from fastinstall.model.stored_documents import keep_unknown_keys, migrate_fields, open_stored
-
-CAPTURED = sorted((Path(__file__).parents[2] / "cases" / "stored").glob("receipt-*.json"))
-"""Receipts as earlier versions wrote them, each by the code of its commit."""
+from fastinstall.model.stored_documents import keep_unknown_keys, open_stored
 
 
 def _opened(data: object) -> Receipt:
     return open_stored(Receipt, "receipt", data, file="receipt.json")
-
-
-@pytest.mark.parametrize("file", CAPTURED, ids=lambda file: file.stem)
-def test_a_receipt_of_an_earlier_version_is_read(file: Path) -> None:
-    found = _opened(json.loads(file.read_text("utf-8")))
-    assert (found.levels, found.request.pin, found.conda) == (("x86-64-v3",), False, None)
-    assert found.core == receipt().core
-
-
-def test_there_are_receipts_of_earlier_versions() -> None:
-    assert [file.stem for file in CAPTURED] == ["receipt-before-conda", "receipt-of-one-level"]
-
-
-def test_a_step_gives_back_what_is_not_of_its_form_as_it_is() -> None:
-    for fields in ({"levels": ["x86-64-v2"]}, {"level": "x86-64-v2", "levels": ["x86-64-v3"]}, {}):
-        assert migrate_fields("receipt", fields) is fields
 
 
 def _with_unknown_keys() -> dict[str, Any]:

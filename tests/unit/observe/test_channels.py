@@ -36,7 +36,6 @@ def _channels(root: Path, files: Mapping[str, str], **variables: str) -> tuple[s
         "channel:\n  - one\n  - two\n",
         "custom_channels:\n  channels: https://conda.example\nchannels:\n  - one\n  - two\n",
         "x: &x one\nchannels: [*x,\n  !!str two]\n",
-        "base: &base\n  channels:\n  - one\n  - two\n<<: *base\n",
         "channels:\n  - >-\n    one\n  - |-\n    two\n",
         '{"channels": ["o\\x6ee", "two"]}',
     ],
@@ -98,15 +97,6 @@ def test_a_variable_ranks_above_every_file(tmp_path: Path) -> None:
     assert found == ("one", "two", "file")
 
 
-def test_flags_move_words_to_the_top_and_the_bottom_and_end_the_search(tmp_path: Path) -> None:
-    files = {
-        f"{ROOT}/.condarc": "channels:\n  - a #!bottom\n  - b #!top\n",
-        f"{HOME}/.condarc": "channels:  #!final\n  - c\n  - d\n",
-        f"{PREFIX}/.condarc": "channels: [never]\n",
-    }
-    assert _channels(tmp_path, files) == ("b", "c", "d", "a")
-
-
 def test_credentials_are_left_out_and_variables_put_in(tmp_path: Path) -> None:
     lines = "channels:\n  - https://$USER:${PASSWORD}@conda.example/t/tk-1/forge\n  - https://$UNKNOWN/x\n"
     found = _channels(tmp_path, {f"{HOME}/.condarc": lines}, USER="me", PASSWORD="secret")  # noqa: S106 (none)
@@ -148,18 +138,8 @@ def test_settings_of_several_files_are_put_together(tmp_path: Path) -> None:
     assert (changed.alias, changed.default) == ("https://v.example.org", ("e", "f", "d"))
 
 
-def test_a_final_word_outranks_later_files(tmp_path: Path) -> None:
-    files = {
-        f"{ROOT}/.condarc": "channel_alias: https://root.example.org #!final\n"
-        "custom_channels: #!final\n  a: https://one.example.org\n",
-        f"{HOME}/.condarc": "channel_alias: https://home.example.org\ncustom_channels: {a: https://two.example.org}\n",
-    }
-    found = channel_settings(_written(tmp_path, files), tmp_path / PREFIX, tmp_path / ROOT)
-    assert (found.alias, found.custom) == ("https://root.example.org", {"a": "https://one.example.org"})
-
-
 def test_a_file_that_might_name_a_private_channel_has_to_be_readable(tmp_path: Path) -> None:
     known = _written(tmp_path, {f"{HOME}/.condarc": "channel_alias: [\n"})
-    with pytest.raises(DocumentError, match=r"\.condarc: line 2: not YAML") as caught:
+    with pytest.raises(DocumentError, match=r"\.condarc: .*not YAML: .* line 2") as caught:
         channel_settings(known, tmp_path / PREFIX, None)
     assert "conda config --show-sources" in (caught.value.hint or "")

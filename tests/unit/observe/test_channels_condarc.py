@@ -145,7 +145,6 @@ def test_a_conda_that_was_installed_otherwise_says_its_version_itself(tmp_path: 
         ({"root/.condarc": "solver: classic\n"}, {}, "classic"),
         ({"root/.condarc": "experimental_solver: 'rattler'  # fast\n"}, {}, "rattler"),
         ({"root/.condarc": "solver: classic\n", "env/.condarc": "solver: rattler\n"}, {}, "rattler"),
-        ({"root/.condarc": "solver: classic #!final\n", "env/.condarc": "solver: rattler\n"}, {}, "classic"),
         ({"root/.condarc": "solver: classic\n"}, {"CONDA_SOLVER": "rattler"}, "rattler"),
         ({"root/.condarc": "solver:\n  - classic\n"}, {"CONDA_SOLVER": ""}, "libmamba"),
     ],

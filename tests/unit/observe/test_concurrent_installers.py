@@ -62,7 +62,7 @@ class Machine:
     def _mark(self, place: Path, kind: str) -> None:
         (place / "bin").mkdir(parents=True, exist_ok=True)
         for name in ("python", "python3.11"):
-            (place / "bin" / name).touch()
+            (place / "bin" / name).touch(0o755)
         if kind == "conda":
             (place / "conda-meta").mkdir()
         else:

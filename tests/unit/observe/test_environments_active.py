@@ -74,6 +74,33 @@ def test_two_active_environments_that_disagree_are_refused_and_both_shown(prefix
     assert f"--prefix '{prefix}'" in str(caught.value.hint)
 
 
+def test_a_virtual_environment_above_conda_s_base_is_taken(prefix: Path) -> None:
+    base = prefix.parent / "conda"
+    (base / "conda-meta").mkdir(parents=True)
+    variables = {"VIRTUAL_ENV": str(prefix), "CONDA_PREFIX": str(base)}
+    for helper in ("conda-package-handling-2.3.0-pyh1_0.json", "conda-libmamba-solver-24.7.0-pyhd_0.json"):
+        (base / "conda-meta" / helper).touch()
+        with pytest.raises(RefusedError):
+            locate(None, None, variables, TOOL)
+    (base / "conda-meta/conda-24.7.1-py311h06a4308_0.json").touch()
+    assert locate(None, None, variables, TOOL).prefix == prefix
+    assert active_prefixes(variables) == {"VIRTUAL_ENV": prefix}
+    assert active_prefixes({"CONDA_PREFIX": str(base)}) == {"CONDA_PREFIX": base}
+
+
+def test_a_prefix_with_dots_is_written_without(prefix: Path) -> None:
+    elsewhere = prefix.parent / "elsewhere"
+    elsewhere.mkdir()
+    assert locate(elsewhere / ".." / prefix.name, None, {}, TOOL).prefix == prefix
+    (prefix.parent / "deep/er").mkdir(parents=True)
+    link = elsewhere / "link"
+    link.symlink_to(prefix.parent / "deep/er")
+    _environment(prefix.parent / "deep/env")
+    found = locate(link / "../env", None, {}, TOOL)
+    assert (found.prefix, found.python) == (prefix.parent / "deep/env", prefix.parent / "deep/env/bin/python")
+    assert locate(None, link / "../env/bin/python", {}, TOOL).prefix == prefix.parent / "deep/env"
+
+
 def test_nothing_named_and_nothing_active_is_refused_with_the_flag(
     prefix: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,7 @@
 """Environments that were set up are written down once, where `doctor --all` looks."""
 
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from support.values.builders import healthy_facts
 
@@ -36,5 +36,5 @@ def test_a_list_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_no_line_is_not_written(tmp_path: Path) -> None:
-    remember_environment(_session(tmp_path), replace(healthy_facts().environment, prefix=PurePath("/two\nlines")))
+    remember_environment(_session(tmp_path), replace(healthy_facts().environment, prefix=Path("/two\nlines")))
     assert not (tmp_path / ".local").exists()

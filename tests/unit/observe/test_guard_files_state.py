@@ -21,11 +21,31 @@ def state(tmp_path: Path) -> str:
     return render_state(tmp_path, CORE, "12.1.1.post0")
 
 
+@pytest.mark.parametrize(
+    ("program", "kept"),
+    [
+        ("sh /srv/bootstrap.sh", "sh /srv/bootstrap.sh"),
+        ("sh '/srv/my tools/bootstrap.sh'", "sh '/srv/my tools/bootstrap.sh'"),
+        ("sh '/srv/two  blanks/bootstrap.sh'", "fastinstall"),
+        ("$'/srv/a\\011b'", "$'/srv/a\\011b'"),
+        ("/srv/\udcff", "fastinstall"),
+        ("/srv/" + "a" * 4096, "fastinstall"),
+    ],
+)
+def test_the_program_is_kept_if_a_shell_would_read_it_back(tmp_path: Path, program: str, kept: str) -> None:
+    (tmp_path / "PIL").mkdir()
+    (tmp_path / "PIL/_version.py").touch()
+    text = render_state(tmp_path, CORE, "12.1.1", program)
+    assert f"\nprogram {kept}\n" in text
+    assert parse_state(text) is not None
+
+
 def test_it_describes_core_and_version(state: str, tmp_path: Path) -> None:
     assert parse_state(state) == (NAME, CORE.sha256)
     data = [line for line in state.splitlines() if not line.startswith("#")]
     time = (tmp_path / "PIL/_version.py").stat().st_mtime_ns
     assert data == [
+        "program fastinstall",
         "1",
         f"core {NAME} 1234567 1795000000123456789 {CORE.sha256}",
         f"version PIL/_version.py 23 {time}",

@@ -16,11 +16,11 @@ from fastinstall.observe.stack import observe_distributions
 REPLACED = ("pillow", "pil", "pillow-simd")
 
 
-def _observe(prefix: Path, *, site_packages: Path | None = None, tool: bool = False) -> Conda:
+def _observe(prefix: Path, *, site_packages: Path | None = None) -> Conda:
     interpreter = replace(healthy_facts().interpreter, site_packages=site_packages or prefix / SITE)
     distributions = tuple(each for each in observe_distributions(prefix / SITE) if each.name in REPLACED)
     variables = {"HOME": str(prefix / "home")}
-    return observe_conda(prefix, interpreter, REPLACED, variables, distributions=distributions, tool=tool)
+    return observe_conda(prefix, interpreter, REPLACED, variables, distributions=distributions)
 
 
 @pytest.fixture
@@ -74,13 +74,12 @@ def test_only_the_distributions_that_are_given_claim_files(prefix: Path) -> None
     assert observe_conda(prefix, interpreter, REPLACED, {}, distributions=known) == _observe(prefix)
 
 
-def test_the_executable_is_told_of_only_where_it_is_asked_for(prefix: Path) -> None:
+def test_the_executable_of_the_environment_is_found(prefix: Path) -> None:
     conda = prefix / "bin/conda"
     conda.parent.mkdir()
     conda.write_text("#!/bin/sh\n")
     conda.chmod(0o755)
-    assert _observe(prefix).tool is None
-    tool = _observe(prefix, tool=True).tool
+    tool = _observe(prefix).tool
     assert tool is not None
     assert (tool.command, tool.root, tool.found_by) == ((str(conda),), prefix, "environment")
 

@@ -53,6 +53,12 @@ def test_revisions_are_told_that_touch_what_matters_to_pil(tmp_path: Path) -> No
     )
 
 
+def test_what_a_revision_removed_besides_and_for_good_is_named(tmp_path: Path) -> None:
+    gone = "-forge::pillow-10.1.0-py311h1_0\n-forge::imageio-2.37.0-py_0\n-forge::zlib-1.3-0\n+forge::zlib-1.3-1\n"
+    (revision,) = _observe(tmp_path, f"==> 2024-03-01 12:00:00 <==\n{gone}")
+    assert (revision.unlinked, revision.dropped) == (("pillow-10.1.0-py311h1_0",), ("imageio-2.37.0-py_0",))
+
+
 @pytest.mark.parametrize(
     "line",
     [

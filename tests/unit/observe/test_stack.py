@@ -9,6 +9,7 @@ import pytest
 from support.environments.site_packages import CORE, PIL_FILES, install, record_line
 from support.values.builders import healthy_facts
 
+from fastinstall.core.errors import UndeterminedError
 from fastinstall.model.facts import InstalledStack
 from fastinstall.observe.stack import observe_distributions, observe_stack
 
@@ -221,3 +222,13 @@ def test_in_passing_a_file_of_its_recorded_size_and_of_before_is_not_read(site_p
     _record_in_the_future(site_packages)
     assert _observe_in_passing(site_packages).owners[0].mismatched == ()
     assert _observe(site_packages).owners[0].mismatched == (CORE,)
+
+
+def test_a_pil_that_this_user_may_not_read_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "PIL").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path / "PIL")  # root may read everything
+    with pytest.raises(UndeterminedError, match="this user may not read it") as caught:
+        _observe(tmp_path)
+    assert f"chmod -R go+rX {tmp_path / 'PIL'}" in (caught.value.hint or "")

@@ -40,6 +40,12 @@ def test_a_lock_is_read_by_names_and_versions() -> None:
     assert parse_locked_versions(LOCK) == _locked(numpy="2.4.6 2.5.5", pillow="13.0.0")
 
 
+@pytest.mark.parametrize("value", ["5", "true", "[]", "[5]", "[[]]", "{}", "{a = []}", '"text"', "1979-05-27"])
+def test_entries_of_another_form_are_left_out(value: str) -> None:
+    for entry in (value, f'[{value}, {{name = {value}, version = "1"}}]', f'[{{name = "a", version = [{value}]}}]'):
+        assert parse_locked_versions(f"package = {entry}").keys() <= {"text"}
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

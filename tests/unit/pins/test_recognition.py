@@ -1,13 +1,10 @@
 """Which project an environment belongs to, and whose it is."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from fastinstall.core.errors import DocumentError, UsageError
-from fastinstall.journal.layout import PROJECT
-from fastinstall.pins.earlier_pins import find_noted_project
 from fastinstall.pins.recognition import project_of
 
 
@@ -78,25 +75,7 @@ def test_an_environment_elsewhere_names_its_project(tmp_path: Path) -> None:
     _project(tmp_path / "project", pyproject_toml="[tool.poetry]\n")
     prefix = tmp_path / "caches" / "venv-1"
     assert project_of(prefix) is None
-    assert (named := project_of(prefix, tmp_path / "project")) is not None
-
-    (prefix / "share" / "fastinstall").mkdir(parents=True)
-    (prefix / "share" / "fastinstall" / "project").write_text(f"{tmp_path / 'project'}\n")
-
-    assert project_of(prefix) is None  # who made the environment may have written anything there
-    _pin(tmp_path / "project", "/somewhere/else")
-    assert project_of(prefix) is None
-    _pin(tmp_path / "project", str(prefix))
-
-    assert project_of(prefix) == named
-
-
-@pytest.mark.parametrize("noted", ["relative", "/a\0b", "/a\n/b", f"/{'x' * 300}", "/x" * 3000, "\x1b[31m"])
-def test_what_is_noted_and_no_path_is_no_project(tmp_path: Path, noted: str) -> None:
-    (tmp_path / PROJECT).parent.mkdir(parents=True)
-    (tmp_path / PROJECT).write_text(noted)
-    assert find_noted_project(tmp_path) is None
-    assert project_of(tmp_path) is None
+    assert project_of(prefix, tmp_path / "project") is not None
 
 
 def test_an_environment_that_merely_lies_beside_a_manifest_is_not_of_it(tmp_path: Path) -> None:
@@ -108,24 +87,6 @@ def test_an_environment_that_merely_lies_beside_a_manifest_is_not_of_it(tmp_path
 def test_a_manifest_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match=r"pyproject\.toml: not TOML"):
         project_of(_project(tmp_path, pyproject_toml="[tool\n"))
-
-
-def _pin(project: Path, prefix: str) -> None:
-    record = {
-        "schema": "fastinstall.project-pin/1",
-        "stage": "pinned",
-        "at": "",
-        "tool_version": "1",
-        "prefix": prefix,
-        "manager": "uv",
-        "requirement": "pillow==1",
-        "payload": {},
-        "files": [],
-        "additions": [],
-        "pieces": [],
-    }
-    (project / ".fastinstall").mkdir(exist_ok=True)
-    (project / ".fastinstall" / "pin.json").write_text(json.dumps(record))
 
 
 @pytest.mark.parametrize(

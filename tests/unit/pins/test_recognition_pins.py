@@ -41,26 +41,6 @@ def test_a_manifest_that_names_the_build_is_a_pin(project: Path) -> None:
     assert read_project_pin(elsewhere, project) == expected
 
 
-def test_a_pin_of_an_earlier_version_is_found_by_what_the_environment_notes(project: Path) -> None:
-    elsewhere = project / "caches/env"
-    _receipt(elsewhere, "13.0.0+simd.v3")
-    (elsewhere / "share/fastinstall/project").write_text(f"{project}\n")
-    record = {
-        "schema": "fastinstall.project-pin/1",
-        "prefix": ".venv",
-        "manager": "uv",
-        "requirement": "pillow==13.0.0+simd.v3",
-        "files": [],
-        "pieces": [],
-    }
-    place = project / ".fastinstall/pin.json"
-    place.parent.mkdir()
-    place.write_text(json.dumps(record))
-    assert read_project_pin(elsewhere) is None  # which a copy notes as well
-    place.write_text(json.dumps({**record, "prefix": str(elsewhere)}))
-    assert read_project_pin(elsewhere) == read_project_pin(project / ".venv")
-
-
 def test_a_lock_without_the_build_and_another_build_in_place_are_problems(project: Path) -> None:
     (project / "uv.lock").write_text('version = "13.0.0"\n')
     assert _problems(project / ".venv") == ("uv.lock does not hold it",)

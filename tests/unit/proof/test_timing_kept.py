@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from support.values.builders import healthy_facts, recipe
+from support.values.sessions import a_session
 
-from fastinstall.core.events import ignore
-from fastinstall.index.execution import ExecutionContext
 from fastinstall.index.offers import PackageIndex
+from fastinstall.index.run import Run
 from fastinstall.model.speed import SpeedRow, SpeedTable
 from fastinstall.proof.timing import MeasuredPil, MeasurementConditions, TimingEffort
-from fastinstall.steps import prove
+from fastinstall.setup.steps import prove
 
 STOCK, OURS = (
     MeasuredPil(label="stock", python=Path("/srv/python")),
@@ -38,22 +38,21 @@ def test_a_table_bears_when_and_where_and_says_so_when_it_is_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prove, "measure", _timed)
-    context = ExecutionContext(
+    session = replace(a_session(tmp_path), now=lambda: datetime(2026, 11, 21, 10, 3, tzinfo=UTC))
+    run = Run(
+        session=session,
         recipe=recipe(),
         index=PackageIndex(settings=pytest.fail, wheelhouse=None, offline=True, cache=tmp_path),
         cache=tmp_path,
-        variables={},
-        emit=ignore,
-        now=datetime(2026, 11, 21, 10, 3, tzinfo=UTC),
         cpu=healthy_facts().cpu,
     )
     facts = healthy_facts()
-    first = prove.measure_speed(STOCK, OURS, "two builds", facts, context)
+    first = prove.measure_speed(STOCK, OURS, "two builds", facts, run)
     assert first is not None
     expected = (facts.interpreter.version, str(facts.environment.prefix), facts.cpu.name, "2026-11-21T10:03:00+00:00")
     assert (first.python, first.prefix, first.cpu, first.measured_at) == expected
     assert not first.reused
     elsewhere = replace(facts, environment=replace(facts.environment, prefix=Path("/srv/second")))
-    later = replace(context, now=datetime(2026, 11, 22, tzinfo=UTC))
+    later = replace(run, session=replace(session, now=lambda: datetime(2026, 11, 22, tzinfo=UTC)))
     again = prove.measure_speed(STOCK, OURS, "two builds", elsewhere, later)
     assert again == replace(first, reused=True)

@@ -110,12 +110,12 @@ GCC = Headers(digest="", versions={}, directories=(), jpeg_abi="", gcc=True)
 TURN = make_kernel("turn_right")
 
 
-def prepared(directory: Path, headers: Headers, *kernels: Kernel, without: tuple[str, ...] = ()) -> tuple[str, ...]:
+def prepared(directory: Path, headers: Headers, *kernels: Kernel, left_out: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The names of the kernels that are put into a tree."""
     (directory / "a.c").write_text(SOURCE)
     (directory / "b.c").write_text("int nothing;\n")
     request = build_request(
-        directory, recipe=replace(build_recipe(), kernels=kernels), step=build_step(without=without)
+        directory, recipe=replace(build_recipe(), kernels=kernels), step=build_step(left_out=left_out)
     )
     return prepare_source(request, headers, directory)
 
@@ -132,7 +132,7 @@ def test_a_build_goes_without_kernels_that_failed_that_are_for_another_compiler_
 ) -> None:
     clang = replace(GCC, gcc=False, clang=True)
     only = replace(TURN, clang_only=True)
-    assert prepared(tmp_path, GCC, TURN, without=("turn",)) == ()
+    assert prepared(tmp_path, GCC, TURN, left_out=("turn",)) == ()
     assert (prepared(tmp_path, GCC, only), prepared(tmp_path, clang, only)) == ((), ("turn",))
     assert prepared(tmp_path, replace(GCC, gcc=False), TURN) == ()
     assert (

@@ -18,7 +18,7 @@ HEADERS = Headers(directories=(), digest="d" * 64, versions={"jpeg": "2.1.5"}, j
 FEATURES = {"JPEG": "", "LIBTIFF": None}
 
 
-def chassis_request(directory: Path) -> BuildRequest:
+def base_wheel_request(directory: Path) -> BuildRequest:
     wheel = directory / "pillow-12.1.1-cp311-cp311-manylinux_2_27_x86_64.whl"
     wheel.write_bytes(b"official")
     artefact = Artefact(name="pillow", version="12.1.1", filename=wheel.name, url=wheel.as_uri(), sha256="")
@@ -26,12 +26,12 @@ def chassis_request(directory: Path) -> BuildRequest:
 
 
 def test_provenance_names_inputs_by_the_digest_of_the_file_on_disk(tmp_path: Path) -> None:
-    request = chassis_request(tmp_path)
+    request = base_wheel_request(tmp_path)
     document = json.loads(provenance_text(provenance(request, HEADERS, FEATURES, (), ("turn",))))
     assert document["schema"] == "fastinstall.provenance/1"
     assert document["source"]["sha256"] == hashlib.sha256(request.source.read_bytes()).hexdigest()
-    assert document["chassis"]["sha256"] == hashlib.sha256(b"official").hexdigest()
-    assert document["chassis"]["version"] == "12.1.1"
+    assert document["base_wheel"]["sha256"] == hashlib.sha256(b"official").hexdigest()
+    assert document["base_wheel"]["version"] == "12.1.1"
     (target,) = document["targets"]
     assert (target["level"], target["cflags"]) == ("x86-64-v3", ["-O3", "-march=x86-64-v3"])
     assert (document["kernels"], document["statics"]) == (["turn"], {})
@@ -39,7 +39,7 @@ def test_provenance_names_inputs_by_the_digest_of_the_file_on_disk(tmp_path: Pat
 
 
 def test_provenance_is_the_same_for_the_same_inputs(tmp_path: Path) -> None:
-    request = chassis_request(tmp_path)
+    request = base_wheel_request(tmp_path)
     texts = {provenance_text(provenance(request, HEADERS, FEATURES, (), ("turn",))) for _ in range(2)}
     assert len(texts) == 1
     assert str(tmp_path) not in texts.pop()
@@ -47,7 +47,7 @@ def test_provenance_is_the_same_for_the_same_inputs(tmp_path: Path) -> None:
 
 def bill(directory: Path) -> dict[str, Any]:
     """Of a wheel with an official wheel around its core and a library inside it."""
-    request = chassis_request(directory)
+    request = base_wheel_request(directory)
     sdist = directory / "zlib_ng-1.1.0.tar.gz"
     sdist.write_bytes(b"zlib")
     artefact = Artefact(name="zlib-ng", version="1.1.0", filename=sdist.name, url=sdist.as_uri(), sha256="")

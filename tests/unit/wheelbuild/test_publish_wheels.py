@@ -56,29 +56,6 @@ def test_a_wheel_comes_with_its_sum_its_metadata_and_its_pages(session: Session,
     assert "pillow/" in (directory / "simple/index.html").read_text()
 
 
-def test_the_page_for_people_has_each_wheel_that_is_there(
-    session: Session, wheel: Path, directory: Path, tmp_path: Path
-) -> None:
-    gone = _publish(session, write_wheel(tmp_path / "built", "pillow", "12.1.1+simd.v3"), directory)
-    assert "12.1.1+simd.v3" in (directory / "index.html").read_text()
-    gone.unlink()
-
-    _publish(session, wheel, directory)
-
-    page = (directory / "index.html").read_text()
-    assert sha256(wheel) in page
-    assert "12.1.1+simd.v3" not in page
-
-
-def test_a_page_of_somebody_else_stays(session: Session, wheel: Path, directory: Path) -> None:
-    directory.mkdir()
-    (directory / "index.html").write_text("<h1>mine</h1>")
-
-    _publish(session, wheel, directory)
-
-    assert (directory / "index.html").read_text() == "<h1>mine</h1>"
-
-
 def test_further_wheels_are_added_and_the_same_one_again_changes_nothing(
     session: Session, wheel: Path, directory: Path, tmp_path: Path
 ) -> None:

@@ -100,7 +100,7 @@ def test_compiler_and_headers_are_those_of_its_making(request_of: Callable[..., 
     [
         {"version": "12.1.1+simd.v2"},
         {"distribution": "pillow-simd"},
-        {"without": ("resize",)},
+        {"left_out": ("resize",)},
         {"libraries": ("jpeg", "zlib", "tiff")},
         {"targets": (replace(V3, cflags=("-O2",)),)},
         {"statics": {}},

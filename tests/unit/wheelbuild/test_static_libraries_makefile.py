@@ -115,6 +115,12 @@ def test_a_directory_with_any_name_is_one_word(tmp_path: Path) -> None:
     assert step.argv == ("cc", "-c", "-o", "x.o", str(directory / "x.c"))
 
 
+def test_a_rule_that_compiles_nothing_does_not_hide_one_that_does(tmp_path: Path) -> None:
+    text = "CC=cc\nall.a: x.o\n\tar\nx.o: x.h\n\ttouch $@\n%.o: %.c\n\t$(CC) -c -o $@ $<\n"
+    (step,) = compile_steps(_makefile(tmp_path / "source", text), "all.a")
+    assert step.argv[:2] == ("cc", "-c")
+
+
 def test_a_stray_quote_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FailedError, match="No closing quotation"):
         compile_steps(

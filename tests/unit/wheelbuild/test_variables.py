@@ -10,9 +10,9 @@ from support.values.build_requests import build_request
 from support.values.builders import healthy_facts
 
 from fastinstall.core.architecture import AARCH64, ARCHITECTURES
-from fastinstall.plan.other_machine import describe_python
+from fastinstall.setup.decide.other_machine import describe_python
 from fastinstall.wheelbuild import variables
-from fastinstall.wheelbuild.variables import Flags, build_variables, remove_stray_variables
+from fastinstall.wheelbuild.variables import build_variables, remove_stray_variables
 
 
 @pytest.mark.parametrize(("there", "told"), [(True, 1), (False, 0)])
@@ -24,8 +24,7 @@ def test_a_build_is_told_of_them_where_they_are(
     if there:
         directory.mkdir()
     request = build_request(tmp_path)
-    flags = Flags(target=request.step.targets[0], jobs=1, preprocessor=(), linker=())
-    assert list(build_variables(request, flags, "ar").values()).count(str(directory)) == told
+    assert list(build_variables(request, request.step.targets[0], "ar").values()).count(str(directory)) == told
 
 
 def test_the_user_s_own_flags_are_dropped_and_named() -> None:
@@ -39,8 +38,8 @@ def test_the_user_s_own_flags_are_dropped_and_named() -> None:
 def test_flags_are_full_and_the_interpreter_s_linker_flags_stay_out(tmp_path: Path) -> None:
     link = ("-L/a b", "-Wl,-rpath,$ORIGIN/../pillow.libs")
     request = build_request(tmp_path)
-    flags = Flags(target=request.step.targets[0], jobs=3, preprocessor=("-I/include",), linker=link)
-    variables = build_variables(request, flags, "/opt/a b/ar")
+    target = request.step.targets[0]
+    variables = build_variables(request, target, "/opt/a b/ar", jobs=3, preprocessor=("-I/include",), linker=link)
     assert variables["CFLAGS"] == "-O3 -march=x86-64-v3"
     assert variables["LDSHARED"] == "cc -pthread -shared"
     assert variables["AR"] == "'/opt/a b/ar'"
@@ -52,8 +51,7 @@ def test_flags_are_full_and_the_interpreter_s_linker_flags_stay_out(tmp_path: Pa
 def test_pip_settings_of_the_user_stay_out(tmp_path: Path) -> None:
     users = {"HOME": "/home/someone", "PIP_FIND_LINKS": "/elsewhere", "PIP_CONSTRAINT": "c.txt"}
     request = replace(build_request(tmp_path), variables=users)
-    flags = Flags(target=request.step.targets[0], jobs=1, preprocessor=(), linker=())
-    made = build_variables(request, flags, "ar")
+    made = build_variables(request, request.step.targets[0], "ar")
     assert made["HOME"] == "/home/someone"
     assert {name: value for name, value in made.items() if name.startswith("PIP_")} == {"PIP_CONFIG_FILE": os.devnull}
 
@@ -66,11 +64,11 @@ def test_a_build_for_another_machine_gets_its_names_and_no_headers_of_this_one(
         (tmp_path / each.target).mkdir()
     python = describe_python(healthy_facts().interpreter, AARCH64)
     request = build_request(tmp_path, interpreter=python, is_foreign=True)
-    made = build_variables(request, Flags(target=request.step.targets[0], jobs=1, preprocessor=(), linker=()), "ar")
+    made = build_variables(request, request.step.targets[0], "ar")
     assert made["_PYTHON_HOST_PLATFORM"] == "linux-aarch64"
     assert made["SETUPTOOLS_EXT_SUFFIX"] == ".cpython-311-aarch64-linux-gnu.so"
     assert "C_INCLUDE_PATH" not in made
     native = build_request(tmp_path)
-    usual = build_variables(native, Flags(target=native.step.targets[0], jobs=1, preprocessor=(), linker=()), "ar")
+    usual = build_variables(native, native.step.targets[0], "ar")
     assert usual.keys() - made.keys() == {"C_INCLUDE_PATH"}
     assert made.keys() - usual.keys() == {"_PYTHON_HOST_PLATFORM", "SETUPTOOLS_EXT_SUFFIX"}

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import FAILED, REFUSED, ToolError
+from .request_options import words_of
 from .tool import run_tool
-from .wishes import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,12 @@ def present(request: Request) -> Result:
     if request.comparing or not request.changing:
         plan = run_tool(request.tool, ["plan", *words], request.run).document
         _refuse_unaccepted(plan)
-        result = {"plan": plan, "changed": bool(plan["steps"]), "msg": plan["summary"], "diff": _difference(plan)}
+        result = {
+            "plan": plan,
+            "changed": plan["verify"] is not None,
+            "msg": plan["summary"],
+            "diff": _difference(plan),
+        }
     if not request.changing:
         return result
     before = _standing(request)
@@ -177,19 +182,20 @@ def _standing(request: Request) -> dict[str, tuple[int, int]]:
 
 def _refuse_unaccepted(plan: Mapping[str, Any]) -> None:
     """Refuse in check mode what setup would refuse."""
-    hazards = [each for each in plan["hazards"] if not each["allowed"]]
-    if hazards:
-        risks = ", ".join([*plan["wish"]["allow"], *(each["risk"] for each in hazards)])
-        items = [item for each in hazards for item in each["items"]]
-        message = "; ".join(each["summary"] for each in hazards)
+    unaccepted = [each for each in plan["risks"] if not each["allowed"]]
+    if unaccepted:
+        risks = ", ".join([*plan["request"]["allow"], *(each["risk"] for each in unaccepted)])
+        items = [item for each in unaccepted for item in each["items"]]
+        message = "; ".join(each["summary"] for each in unaccepted)
         raise ToolError(message, f"accept the risk: allow: [{risks}]", REFUSED, items)
 
 
 def _difference(plan: Mapping[str, Any]) -> dict[str, str]:
     """Return what is removed, and every step with its reason."""
-    steps = plan["steps"]
-    leaving = [name for step in steps if step["kind"] == "swap" for name in (*step["removes"], *step["records"])]
-    coming = [plan["summary"], *(f"{step['kind']}: {step['reason']}" for step in steps)] if steps else []
+    listed = ((name, each if isinstance(each, list) else [each]) for name, each in plan.items() if name != "skipped")
+    steps = [(name, step) for name, each in listed for step in each if isinstance(step, dict) and "reason" in step]
+    leaving = [*plan["swap"]["removes"], *plan["swap"]["records"]] if plan["swap"] is not None else []
+    coming = [plan["summary"], *(f"{name}: {step['reason']}" for name, step in steps)] if steps else []
     before, after = ("".join(f"{line}\n" for line in lines) for lines in (leaving, coming))
     return _compared(plan["environment"]["prefix"], before, after)
 

@@ -205,7 +205,7 @@ receipt:
       description: Speed before and after, if it was measured.
       type: dict
 plan:
-  description: What would be done and why, C(fastinstall.plan/1). Without C(steps) there is nothing to do.
+  description: What would be done and why, C(fastinstall.plan/1). Without C(verify) there is nothing to do.
   returned: with O(state=present), in check mode or diff mode
   type: dict
 rollback:
@@ -242,9 +242,9 @@ details:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.fastinstall.stack.plugins.module_utils.request_options import REQUEST_OPTIONS
 from ansible_collections.fastinstall.stack.plugins.module_utils.running import TARGET, TOOL, conclude, request_of
 from ansible_collections.fastinstall.stack.plugins.module_utils.states import absent, checked, present
-from ansible_collections.fastinstall.stack.plugins.module_utils.wishes import WISHES
 
 _STATES = {"present": present, "absent": absent, "checked": checked}
 
@@ -256,7 +256,7 @@ def main() -> None:
             "state": {"type": "str", "default": "present", "choices": list(_STATES)},
             **TARGET,
             "new_env": {"type": "path"},
-            **{name: specification for name, (_flag, specification) in WISHES.items()},
+            **{name: specification for name, (_flag, specification) in REQUEST_OPTIONS.items()},
             "examine": {"type": "bool", "default": False},
             "checks": {"type": "list", "elements": "str", "default": []},
             "quick": {"type": "bool", "default": False},

@@ -1,0 +1,94 @@
+"""Images in separate files, named after their originals, and made on every CPU."""
+
+import os
+import signal
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from typing import Any, BinaryIO, Callable, Deque, Dict, Iterator, List, Tuple
+
+from ._preparing import Outcome, Source, leave_room, trouble_of, write_file
+
+Encoded = Tuple[int, Callable[[BinaryIO], Any]]  # its size in bytes, and its writer
+
+
+def make_files(
+    images: List[Source], out: str, wanted: Dict[str, Any], named: Callable[[str], str], encode: Callable[..., Encoded]
+) -> Iterator[Outcome]:
+    """Write a file for each image: `named` derives its name from the image's, `encode` reads and encodes it."""
+    return in_parallel(partial(make_file, out, wanted, named, encode), images)
+
+
+def make_file(out: str, wanted: Dict[str, Any], named: Any, encode: Any, source: Source) -> Outcome:
+    name, path = source
+    target = os.path.join(out, named(name))
+    if os.path.exists(target):
+        return name, os.path.getsize(target), ""
+    try:
+        size, write = encode(path, wanted)
+    except ImportError:
+        raise
+    except Exception as error:  # noqa: BLE001 (any problem of an image is reported)
+        return name, 0, trouble_of(error)
+    leave_room(out, size, wanted)
+    write_file(target, write)
+    return name, size, ""
+
+
+def in_parallel(function: Callable[[Source], Any], images: List[Source]) -> Iterator[Any]:
+    """Yield a function's result for each image, in order, only slightly ahead of the consumer, to save memory.
+
+    Where no semaphore can be made (a container without a /dev/shm to write to, sem_open(3)), one process does it all.
+    """
+    processes = len(os.sched_getaffinity(0))
+    ahead: Deque["Future[Any]"] = deque()
+    deaf = (signal.SIGINT, signal.SIG_IGN)  # the parent handles an interruption
+    try:
+        executor = ProcessPoolExecutor(processes, get_context("fork"), signal.signal, deaf)
+    except (OSError, ImportError, NotImplementedError):
+        yield from map(function, images)
+        return
+    with executor as pool:
+        for each in images:
+            ahead.append(pool.submit(function, each))
+            if len(ahead) > 2 * processes:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def opened(path: str, *modes: str) -> Any:
+    """Return an image, decoded and in RGB as in a loader, unless it is in one of these modes."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        if image.mode.startswith(("I", "F")):
+            raise ValueError("more than 8 bits per channel")
+        image.load()
+        return image if image.mode in modes else image.convert("RGB")
+
+
+class FileReader:
+    """The images below a directory, sorted by name."""
+
+    def __init__(self, path: str) -> None:
+        self.root = path
+        paths = (os.path.join(directory, each) for directory, _, files in os.walk(path) for each in files)
+        self.paths = sorted(each for each in paths if not each.endswith((".json", ".partial")))
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def path(self, index: int) -> str:
+        return self.paths[index]
+
+    def name(self, index: int) -> str:
+        return os.path.relpath(self.paths[index], self.root)
+
+    def read(self, index: int) -> bytes:
+        with open(self.paths[index], "rb", buffering=0) as stream:
+            return stream.read()
+
+    def close(self) -> None:
+        """Do nothing: no file is held open."""

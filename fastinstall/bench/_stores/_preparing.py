@@ -1,0 +1,106 @@
+"""What all of these scripts share: find the images, report progress, write complete files, leave free disk space."""
+
+import errno
+import json
+import os
+import sys
+import time
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Set, Tuple
+
+Source = Tuple[str, str]  # its name in the store, its file
+Content = Tuple[str, bytes, str]  # the name, what is stored, why it is left out
+Outcome = Tuple[str, int, str]  # the name, the bytes written, why it was left out
+
+SUFFIXES = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+KEEP_FREE = 1 << 30  # bytes of disk space to leave free
+
+
+def main(make: Callable[[List[Source], str, Dict[str, Any]], Iterator[Outcome]], wanted: Dict[str, Any]) -> None:
+    if len(sys.argv) != 3:  # noqa: PLR2004 (the script, IMAGES and OUT)
+        sys.exit("usage: python %s IMAGES OUT" % sys.argv[0])
+    _, place, out = sys.argv
+    images = images_below(place)
+    if not images:
+        sys.exit("%s: it contains no images" % place)
+    if (os.path.realpath(out) + os.sep).startswith(os.path.realpath(place) + os.sep):
+        sys.exit("%s is inside %s: choose a directory outside it" % (out, place))
+    left_out, reported = 0, time.monotonic()
+    try:
+        claim(out, wanted)
+        for done, (name, _, trouble) in enumerate(make(images, out, wanted), 1):
+            if trouble:
+                left_out += 1
+                print("left out: %s: %s" % (name, trouble), file=sys.stderr)
+            if time.monotonic() - reported > 1:
+                reported = time.monotonic()
+                print("%d of %d" % (done, len(images)), file=sys.stderr)
+    except ImportError as error:
+        package = {"PIL": "pillow"}.get(str(error.name), error.name)
+        sys.exit("%s: %s -m pip install %s" % (error, sys.executable, package))
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (any problem is reported)
+        reason = "interrupted" if isinstance(error, KeyboardInterrupt) else trouble_of(error)
+        sys.exit("\n%s: run the same command to continue" % reason)
+    print("%d images in %s, %d left out" % (len(images) - left_out, out, left_out))
+    sys.exit(left_out == len(images))
+
+
+def images_below(place: str) -> List[Source]:
+    """Return every image: its relative path, which becomes its name, and its file; hidden directories are skipped."""
+    sources: List[Source] = []
+    seen: Set[str] = set()
+    for directory, inner, files in os.walk(place, followlinks=True):
+        here = os.path.realpath(directory)
+        inner[:] = [] if here in seen else sorted(each for each in inner if not each.startswith("."))
+        paths = [
+            os.path.join(directory, each) for each in files if each.lower().endswith(SUFFIXES) and here not in seen
+        ]
+        sources.extend((os.path.relpath(each, place), each) for each in paths)
+        seen.add(here)
+    return sorted(sources)
+
+
+def claim(out: str, wanted: Dict[str, Any]) -> None:
+    """Start a directory, or continue one that the same script started; leave any other alone."""
+    mark = os.path.join(out, "prepared.json")
+    os.makedirs(out, exist_ok=True)
+    if not os.path.exists(mark):
+        if os.listdir(out):
+            sys.exit("%s is not empty, and this script did not make it" % out)
+        write_file(mark, lambda stream: stream.write(json.dumps(wanted).encode()))
+    before = json.loads(content_of(mark))
+    if before != wanted:
+        sys.exit("%s was made with %s, not %s" % (out, before, wanted))
+
+
+def originals(images: List[Source]) -> Iterator[Content]:
+    """Yield the unchanged images: the bytes of their files."""
+    for name, path in images:
+        try:
+            yield name, content_of(path), ""
+        except OSError as error:
+            yield name, b"", trouble_of(error)
+
+
+def content_of(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def leave_room(place: str, count: int, wanted: Dict[str, Any]) -> None:
+    """Raise if writing so many bytes would leave too little free space."""
+    disk = os.statvfs(place)
+    if disk.f_bavail * disk.f_frsize - count < wanted.get("keep_free", KEEP_FREE):
+        raise OSError(errno.ENOSPC, "it would leave too little free disk space", place)
+
+
+def write_file(path: str, write: Callable[[BinaryIO], Any]) -> None:
+    """Write a file completely or not at all."""
+    fresh = path + ".partial"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(fresh, "wb") as stream:
+        write(stream)
+    os.replace(fresh, path)
+
+
+def trouble_of(error: BaseException) -> str:
+    return "%s: %s" % (type(error).__name__, error)

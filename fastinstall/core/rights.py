@@ -1,0 +1,239 @@
+"""Owner, group, permission bits and access lists: what comes into a directory gets them from that directory.
+
+A renamed file keeps those of the place where it was made, and of the umask then. Here it gets what a file would have
+that the directory's owner makes there: set-group-ID and default access lists count, the umask does not. Others never
+get the right to write, unless a default access list says so. Source: acl(5), "Object creation and default ACLs";
+inode(7), set-group-ID.
+
+Only root can give files away. Root does so only with files in directories of its own, because whoever owns the
+directory can put another file there meanwhile.
+"""
+
+import errno
+import itertools
+import os
+import stat
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.core.values import immutable
+
+_ROOT = 0
+_ACCESS = "system.posix_acl_access"
+_DEFAULT = "system.posix_acl_default"
+_USER_OBJ, _GROUP_OBJ, _MASK, _OTHER = 0x01, 0x04, 0x10, 0x20
+_HEADER, _ENTRY = struct.Struct("<I"), struct.Struct("<HHI")
+_UNABLE = (errno.EPERM, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)
+"""Filesystems without owners, modes or access lists; a group that we are not in."""
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@immutable
+class Rights:
+    """What a file or directory gets that is made in a directory.
+
+    Attributes:
+        owner: user ID of the directory's owner; only root can pass it on.
+        group: group ID; None to leave the group as the kernel chose it.
+        bits: permission bits of the directory, with its set-group-ID bit.
+        default: its default access list, as the kernel has it; empty if it has none.
+    """
+
+    owner: int
+    group: int | None
+    bits: int
+    default: bytes = b""
+
+    def find_mode(self, mode: int) -> int:
+        """Return permission bits for what has `mode` (with its file type) now."""
+        bits = self.bits
+        if self.default:
+            told = {tag: permission for tag, permission, _ in _parse(self.find_access_list(mode, bare=True))}
+            group = told[_MASK] if _MASK in told else told[_GROUP_OBJ]
+            return bits & stat.S_ISGID * stat.S_ISDIR(mode) | told[_USER_OBJ] << 6 | group << 3 | told[_OTHER]
+        if stat.S_ISDIR(mode):
+            return stat.S_IRWXU | bits & (stat.S_ISGID | 0o075)
+        execute = 0o011 if mode & stat.S_IXUSR else 0
+        write = 0o020 if mode & stat.S_IWUSR else 0
+        return mode & stat.S_IRWXU | stat.S_IRUSR | bits & (0o044 | execute | write)
+
+    def find_access_list(self, mode: int, *, bare: bool = False) -> bytes:
+        """Return the access list for what has `mode` now; empty if the permission bits say all (`bare`: even then)."""
+        if not self.default:
+            return b""
+        made = 0o777 if stat.S_ISDIR(mode) or mode & stat.S_IXUSR else 0o666
+        entries = _parse(self.default)
+        middle = _MASK if any(tag == _MASK for tag, _, _ in entries) else _GROUP_OBJ
+        limits = {_USER_OBJ: made >> 6, middle: made >> 3 & 7, _OTHER: made & 7}
+        limited = [(tag, permission & limits.get(tag, 7), who) for tag, permission, who in entries]
+        if not bare and {tag for tag, _, _ in entries} == {_USER_OBJ, _GROUP_OBJ, _OTHER}:
+            return b""
+        return _HEADER.pack(2) + b"".join(_ENTRY.pack(*entry) for entry in limited)
+
+
+def read_rights(directory: Path) -> Rights:
+    """Return what is made in a directory should get.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    status = directory.stat()
+    passes_group = os.geteuid() == _ROOT or status.st_mode & stat.S_ISGID
+    return Rights(
+        owner=status.st_uid,
+        group=status.st_gid if passes_group else None,
+        bits=_read_bits(directory, status.st_mode),
+        default=_read_list(directory, _DEFAULT),
+    )
+
+
+def give_tree(path: Path, rights: Rights) -> None:
+    """Give rights to a file or a tree, what is in a directory before itself.
+
+    A file with several links is replaced by a copy of its own, because its other links lie elsewhere. Nothing happens
+    if the directory that holds `path` belongs to another user.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    with _opened(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as directory:
+        _give_tree(directory, path.name, rights)
+
+
+def give_entry(path: Path, rights: Rights) -> None:
+    """Give rights to a file of ours or a directory of ours, and not to what is in it.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    with _opened(path, _OPEN) as descriptor:
+        if os.fstat(descriptor).st_uid == os.geteuid():
+            _give(descriptor, rights)
+
+
+def make_given_directories(directory: Path) -> None:
+    """Make a directory and those above it where they are missing, durably, each with the rights of the one above."""
+    missing = tuple(itertools.takewhile(lambda each: not each.is_dir(), (directory, *directory.parents)))
+    files.make_directories(directory)
+    for path in reversed(missing):
+        give_new_directory(path)
+
+
+def give_new_directory(path: Path) -> None:
+    """Give an empty directory that we have just made the rights of the one above."""
+    with _opened(path, _OPEN | os.O_DIRECTORY) as descriptor:
+        if os.fstat(descriptor).st_uid == os.geteuid() and not os.listdir(descriptor):  # noqa: PTH208 (of a descriptor)
+            _give(descriptor, read_rights(path.parent))
+
+
+def _give_tree(directory: int, name: str, rights: Rights) -> None:
+    if os.fstat(directory).st_uid != os.geteuid():
+        return
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        _chown(status, rights, lambda user, group: os.chown(name, user, group, dir_fd=directory, follow_symlinks=False))
+    elif stat.S_ISDIR(status.st_mode):
+        with _opened(name, _OPEN | os.O_DIRECTORY, directory) as inner:
+            for entry in os.listdir(inner):  # noqa: PTH208 (likewise)
+                _give_tree(inner, entry, rights)
+            _give(inner, rights)
+    elif stat.S_ISREG(status.st_mode):
+        _give_file(directory, name, rights)
+
+
+def _give_file(directory: int, name: str, rights: Rights) -> None:
+    with _opened(name, _OPEN, directory) as descriptor:
+        if os.fstat(descriptor).st_nlink == 1 or _has(descriptor, rights):
+            _give(descriptor, rights)
+            return
+    held = Path(f"/proc/self/fd/{directory}")
+    files.copy_file(held / name, held / f".{name}.fastinstall")
+    os.replace(held / f".{name}.fastinstall", held / name)
+    _give_file(directory, name, rights)
+
+
+def _has(descriptor: int, rights: Rights) -> bool:
+    status = os.fstat(descriptor)
+    return (
+        stat.S_IMODE(status.st_mode) == rights.find_mode(status.st_mode)
+        and _find_owners(status, rights) is None
+        and _read_list(descriptor, _ACCESS) == rights.find_access_list(status.st_mode)
+    )
+
+
+def _give(descriptor: int, rights: Rights) -> None:
+    """Set what differs; the owner last, because after that only root may change the rest."""
+    status = os.fstat(descriptor)
+    if not _has(descriptor, rights):
+        _chown(status, rights, lambda _, group: os.fchown(descriptor, -1, group))
+        _set_list(descriptor, _ACCESS, b"")
+        with _tolerating():
+            os.fchmod(descriptor, rights.find_mode(status.st_mode))
+        _set_list(descriptor, _ACCESS, rights.find_access_list(status.st_mode))
+        _chown(status, rights, lambda user, _: os.fchown(descriptor, user, -1))
+    if stat.S_ISDIR(status.st_mode):
+        _set_list(descriptor, _DEFAULT, rights.default)
+
+
+def _find_owners(status: os.stat_result, rights: Rights) -> tuple[int, int] | None:
+    """Return user and group to be set; None if they are right."""
+    user = rights.owner if os.geteuid() == _ROOT else status.st_uid
+    group = rights.group if rights.group is not None else status.st_gid
+    return (user, group) if (user, group) != (status.st_uid, status.st_gid) else None
+
+
+def _chown(status: os.stat_result, rights: Rights, change: Callable[[int, int], None]) -> None:
+    owners = _find_owners(status, rights)
+    if owners is not None:
+        with _tolerating():
+            change(*owners)
+
+
+def _set_list(descriptor: int, name: str, content: bytes) -> None:
+    if _read_list(descriptor, name) == content:
+        return
+    with _tolerating():
+        if content:
+            os.setxattr(descriptor, name, content)
+        else:
+            os.removexattr(descriptor, name)
+
+
+def _read_bits(directory: Path, mode: int) -> int:
+    """Return permission bits; where an access list hides the group's behind its mask, the group's own."""
+    entries = {tag: permission for tag, permission, _ in _parse(_read_list(directory, _ACCESS))}
+    if _MASK not in entries:
+        return stat.S_IMODE(mode)
+    return stat.S_IMODE(mode) & ~stat.S_IRWXG | (entries[_GROUP_OBJ] & entries[_MASK]) << 3
+
+
+def _read_list(place: Path | int, name: str) -> bytes:
+    with suppress(OSError):  # it has none, or the filesystem knows none
+        return os.getxattr(place, name)
+    return b""
+
+
+def _parse(access_list: bytes) -> list[tuple[int, int, int]]:
+    body = access_list[_HEADER.size :]
+    return list(_ENTRY.iter_unpack(body)) if len(body) % _ENTRY.size == 0 else []
+
+
+@contextmanager
+def _tolerating() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _UNABLE:
+            raise
+
+
+@contextmanager
+def _opened(path: Path | str, flags: int, directory: int | None = None) -> Iterator[int]:
+    descriptor = os.open(path, flags, dir_fd=directory)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,33 @@
+"""Stage the start-up guard, compiled; a transaction renames it into site-packages."""
+
+from pathlib import Path
+
+from fastinstall.core import files, foreign, process
+from fastinstall.core.directories import hooks_directory
+from fastinstall.observe.guard_files import GUARD_PACKAGE, GUARD_STATE, list_entries, list_sources
+
+_COMPILE_SECONDS = 60.0
+
+
+def stage_guard(stage: Path, state: str, python: Path, version: str) -> tuple[str, ...]:
+    """Put the guard's files below `stage`, with bytecode for the interpreter that will run them.
+
+    Args:
+        stage: a directory on the target's filesystem.
+        state: from `render_state`, for the guard to compare at each start.
+        python: the interpreter that will run it.
+        version: of that interpreter, such as "3.12.4".
+
+    Returns:
+        The top-level names below `stage`: `list_entries`.
+
+    Raises:
+        CommandError: the target's interpreter could not compile the guard.
+    """
+    for name in list_sources(version):
+        files.write_bytes(stage / name, foreign.read_bytes(hooks_directory() / name))
+    files.write_text(stage / GUARD_STATE, state)
+    # validated by the source's size and time, which a rename keeps; ignores SOURCE_DATE_EPOCH
+    compiling = ("compileall", "-q", "-d", GUARD_PACKAGE, "--invalidation-mode", "timestamp", stage / GUARD_PACKAGE)
+    process.run((python, "-I", "-S", "-m", *compiling), timeout=_COMPILE_SECONDS, while_working=True)
+    return list_entries(version)

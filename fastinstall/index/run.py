@@ -1,0 +1,43 @@
+"""What one run works with: the outside world, and what its request has opened."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastinstall.core.events import Emit
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import Cpu
+from fastinstall.index.offers import PackageIndex
+from fastinstall.model.conda import CondaEngine
+from fastinstall.model.recipe import Recipe
+from fastinstall.observe.session import Session
+
+
+@immutable
+class Run:
+    """A run that builds, fetches and installs.
+
+    Attributes:
+        session: the outside world.
+        recipe: what is built.
+        index: where files come from.
+        cache: root of our cache.
+        cpu: of this machine, or of the one that is built for.
+        engine: installs conda packages, or None if the plan has none.
+    """
+
+    session: Session
+    recipe: Recipe
+    index: PackageIndex
+    cache: Path
+    cpu: Cpu
+    engine: CondaEngine | None = None
+
+    @property
+    def emit(self) -> Emit:
+        """The listener."""
+        return self.session.emit
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Environment variables for subprocesses."""
+        return self.session.variables

@@ -1,0 +1,70 @@
+"""Directories of transactions that have ended, made again by a process that outlived a killed run.
+
+Python makes the directories on the way to the bytecode that it writes. A transaction's directory without a journal is
+such a stray if it holds bytecode and nothing else: then nothing of anybody's can be lost with it.
+"""
+
+import os
+import re
+from pathlib import Path
+
+from fastinstall.core import files
+from fastinstall.journal.layout import JOURNAL, LOOSE, ROOT, SHARE, TRANSACTIONS
+from fastinstall.journal.remembered_directories import remove_empty
+
+_BYTECODE = re.compile(r"\.pyc(\.\d+)?$")
+"""Also a file that is not renamed yet: `importlib._bootstrap_external._write_atomic`."""
+_BESIDE = LOOSE.removesuffix(r"\.jsonl")
+
+
+def is_stray(directory: Path) -> bool:
+    """Return whether the directory of a transaction has no journal and nothing but directories and bytecode."""
+    if directory.is_symlink() or os.path.lexists(directory / JOURNAL):
+        return False
+    for place, names, others in os.walk(directory):
+        links = any((Path(place) / name).is_symlink() for name in (*names, *others))
+        if links or not all(map(_BYTECODE.search, others)):
+            return False
+    return True
+
+
+def list_strays(prefix: Path) -> tuple[Path, ...]:
+    """List the strays of an environment, except directories that a transaction is making or removing."""
+    directory = prefix / TRANSACTIONS
+    if not directory.is_dir():
+        return ()
+    found = sorted(path for path in directory.iterdir() if path.is_dir() and is_stray(path))
+    loose = _list_loose_identifiers(prefix) if found else set()
+    return tuple(path for path in found if path.name not in loose)
+
+
+def remove_strays(prefix: Path) -> tuple[Path, ...]:
+    """Remove strays, and what is empty after that; return them. The caller holds the environment's lock.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    strays = list_strays(prefix)
+    for path in (*strays, *_list_strays_beside_packages(prefix)):
+        files.discard(path)
+    if strays:
+        remove_empty(prefix, (SHARE, ROOT, TRANSACTIONS))
+    return strays
+
+
+def _list_strays_beside_packages(prefix: Path) -> tuple[Path, ...]:
+    """List strays where site-packages is on another filesystem than our directory."""
+    found = (
+        (path, re.fullmatch(_BESIDE, path.name)) for path in prefix.glob("lib*/python*/site-packages/.fastinstall-*")
+    )
+    return tuple(
+        path
+        for path, match in found
+        if match and path.is_dir() and not (prefix / TRANSACTIONS / match[1]).exists() and is_stray(path)
+    )
+
+
+def _list_loose_identifiers(prefix: Path) -> set[str]:
+    places = (prefix / path for path in (".", SHARE, ROOT))
+    names = (path.name for place in places if place.is_dir() for path in place.iterdir())
+    return {match[1] for match in (re.fullmatch(LOOSE, name) for name in names) if match}

@@ -1,0 +1,39 @@
+"""Changes of the pixels that Pillow computes, by its version: which ones a change of the version brings. Pure."""
+
+from collections.abc import Iterable
+from datetime import date
+
+from fastinstall.core.values import immutable
+from fastinstall.core.version_numbers import base_version, parse_version_number
+
+
+@immutable
+class PixelChange:
+    """An operation whose result Pillow changed.
+
+    Attributes:
+        since: the first version of Pillow with the other result.
+        summary: which operation, and by how much, in half a sentence.
+        source: how it was found: measured between which wheels, or the URL of a page.
+        demonstration: one line of Python that prints another number since then. It may use `Image`, `ImageFilter`,
+            `BytesIO` and `crc32`.
+        dated: the date of the data.
+    """
+
+    since: str
+    summary: str
+    source: str
+    demonstration: str
+    dated: date
+
+
+def select_pixel_changes(changes: Iterable[PixelChange], one: str, other: str) -> tuple[PixelChange, ...]:
+    """Return the changes between two versions, the latest first; empty if both are the same Pillow.
+
+    >>> change = PixelChange(since="13.0.0", summary="", source="", demonstration="", dated=date(2026, 11, 29))
+    >>> [len(select_pixel_changes([change], "12.3.0", other)) for other in ("13.0.0+simd.v3", "12.2.0")]
+    [1, 0]
+    """
+    low, high = sorted(parse_version_number(base_version(each)) for each in (one, other))
+    between = [each for each in changes if low < parse_version_number(each.since) <= high]
+    return tuple(sorted(between, key=lambda each: parse_version_number(each.since), reverse=True))

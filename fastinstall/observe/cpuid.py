@@ -1,0 +1,45 @@
+"""A second opinion on the processor: its CPUID instruction, executed by py-cpuinfo in a process of its own.
+
+/proc/cpuinfo shows what the kernel lets programs use. The instruction answers for itself, so a difference shows that
+the kernel hides features, or that an emulator runs programs on another CPU than the kernel's.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastinstall.core.architecture import architecture_of
+from fastinstall.core.parsing import json_data
+from fastinstall.core.process import CommandError, run
+from fastinstall.elf.cpu import select_level_features
+
+_TIMEOUT = 10.0
+
+# get_cpu_info() would merge in /proc/cpuinfo, and sleeps for a second to measure the clock.
+_SCRIPT = """
+import json
+from cpuinfo.cpuinfo import CPUID
+asked = CPUID()
+print(json.dumps(sorted(asked.get_flags(asked.get_max_extension_support()))))
+"""
+
+
+def execute_cpuid(architecture: str, command: Sequence[str | Path] = (sys.executable, "-I")) -> tuple[str, ...] | None:
+    """Return the features that the CPUID instruction reports, of those that a CPU level above the first requires.
+
+    Args:
+        architecture: of this machine, as the kernel names it.
+        command: a Python that has py-cpuinfo, as it is started.
+
+    Returns:
+        Their names in /proc/cpuinfo; None if the architecture has no such instruction, or it could not be executed:
+        a hardened kernel allows no code in writable memory.
+    """
+    known = architecture_of(architecture)
+    if not known.has_cpuid:
+        return None
+    try:
+        flags = json_data(run((*command, "-c", _SCRIPT), timeout=_TIMEOUT).stdout)
+    except (CommandError, ValueError):
+        return None
+    return select_level_features(known, flags)

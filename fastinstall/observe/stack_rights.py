@@ -1,0 +1,99 @@
+"""Observe who may read and replace PIL, compared with the rest of site-packages, from owners and permission bits."""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from fastinstall.core import foreign
+
+_DEFAULT = "system.posix_acl_default"
+_OF_OTHERS = stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
+
+
+def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
+    """Find what others may not read, though they may read the other packages.
+
+    A file's group counts only if it is that of site-packages: who is in another one is not known.
+
+    Args:
+        names: top-level entries of site-packages.
+
+    Returns:
+        Those of `names` that are hidden, or in which something is.
+    """
+    chosen = dict.fromkeys(names)
+    try:
+        status = site_packages.stat()
+    except OSError:
+        return ()
+    granted = stat.S_IMODE(status.st_mode) & _OF_OTHERS & _find_granted_elsewhere(site_packages, frozenset(chosen))
+    if not granted or _has_default_list(site_packages):  # an access list says more than the bits
+        return ()
+    return tuple(name for name in chosen if _is_hidden(site_packages / name, granted, status.st_gid))
+
+
+def find_entries_of_others(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
+    """Find entries that the owner of site-packages can neither replace nor remove, because they belong to another user.
+
+    Args:
+        names: top-level entries of site-packages.
+    """
+    try:
+        owner = site_packages.stat().st_uid
+    except OSError:
+        return ()
+    return tuple(
+        name for name in dict.fromkeys(names) if owner != 0 and _find_owner(site_packages / name, owner) != owner
+    )
+
+
+def _find_granted_elsewhere(site_packages: Path, names: frozenset[str]) -> int:
+    """Return the bits that at least one directory of another package has; all of them if there is no other package."""
+    found = None
+    for name in foreign.list_names(site_packages):
+        if name in names or name == "__pycache__":
+            continue
+        with suppress(OSError):
+            mode = (site_packages / name).stat().st_mode
+            if stat.S_ISDIR(mode):
+                found = (found or 0) | mode
+                if found & _OF_OTHERS == _OF_OTHERS:
+                    break
+    return _OF_OTHERS if found is None else found
+
+
+def _is_hidden(path: Path, granted: int, group: int) -> bool:
+    return any(_lacks(status, granted, group) for status in _walk(path))
+
+
+def _lacks(status: os.stat_result, granted: int, group: int) -> bool:
+    needed = granted if stat.S_ISDIR(status.st_mode) else granted & 0o044
+    if status.st_gid != group:
+        needed &= stat.S_IRWXO
+    return stat.S_IMODE(status.st_mode) & needed != needed
+
+
+def _find_owner(path: Path, owner: int) -> int:
+    """Return the owner of a path, or the first other one below it."""
+    return next((status.st_uid for status in _walk(path) if status.st_uid != owner), owner)
+
+
+def _walk(path: Path) -> Iterator[os.stat_result]:
+    """Yield the status of a path and of what is below it; links, and what is not there, are left out."""
+    with suppress(OSError):
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            return
+        yield status
+        if stat.S_ISDIR(status.st_mode):
+            for name in foreign.list_names(path):
+                yield from _walk(path / name)
+
+
+def _has_default_list(directory: Path) -> bool:
+    try:
+        return bool(os.getxattr(directory, _DEFAULT))
+    except OSError:
+        return False

@@ -1,0 +1,346 @@
+"""Carry out a plan that was agreed to: prepare, build, prove, stage, swap, verify, commit; undo if anything fails.
+
+The order is the guarantee: the environment is never without a working PIL, and a failure before or after the swap
+leaves it as it was. What each step does is in `steps`; when it does it is here.
+
+The result of the swap is judged by doctor's own checks, and the receipt puts the setup on record.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastinstall import __version__
+from fastinstall.conda.history_file import record_revision
+from fastinstall.core.codec import document
+from fastinstall.core.errors import FailedError, RefusedError
+from fastinstall.core.events import Expected, Noted, Started, ignore
+from fastinstall.core.messages import fix_command, listing
+from fastinstall.core.refused_writes import explain_refusal
+from fastinstall.core.values import immutable
+from fastinstall.doctor.registry import judge_facts
+from fastinstall.guard.staged_files import stage_guard
+from fastinstall.guard.status import renew_guard_files
+from fastinstall.index.run import Run
+from fastinstall.journal.stamp import Stamp, make_stamp
+from fastinstall.journal.store import JournalStore
+from fastinstall.journal.transaction import Transaction, begin
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.facts import Facts, Runtime
+from fastinstall.model.receipt import BuiltCore, Receipt
+from fastinstall.model.request import Risk
+from fastinstall.model.speed import SpeedTable
+from fastinstall.observe.environments import remember_environment
+from fastinstall.observe.guard_files import GUARD_ENTRIES, render_state
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.observation import Binaries, ObservationRequest, facts_of
+from fastinstall.observe.recipes import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.proof.stack_operations import refuse_lost_features
+from fastinstall.proof.timing import MeasuredPil
+from fastinstall.setup.exclusive import ForeignChangeWatch, hold_environment_lock
+from fastinstall.setup.expectations import expect_phases
+from fastinstall.setup.late_interrupts import report_late_interruptions
+from fastinstall.setup.plan import Plan, SetupOutcome
+from fastinstall.setup.proven_wheel import build_and_prove, fetch_sources
+from fastinstall.setup.recovery import lock_recovered_environment
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.swap import Swap
+from fastinstall.setup.steps.verify import refuse_errors
+from fastinstall.setup.tools import open_run
+from fastinstall.wheelbuild.build_inputs import BuildResult
+from fastinstall.wheelbuild.installed_wheels import keep_installed_wheel
+from fastinstall.wheelbuild.staged_tree import describe_core, read_left_out, stack_version
+from fastinstall.wheelbuild.staging import compile_meanwhile, stage_wheel
+
+if TYPE_CHECKING:
+    from fastinstall.conda.stage import LinkedPackages
+
+
+@immutable
+class StagedStack:
+    """What is ready to be swapped in, and what became of it when it was used.
+
+    Attributes:
+        site_packages: its files, laid out as site-packages, outside the environment so far.
+        metadata: the name of its `.dist-info` directory.
+        linked: the conda packages, or None if the stack is a wheel.
+        built: the wheel that it is made of.
+        runtime: what happened when it was imported and used.
+        core: the imaging core in that tree, for the receipt.
+        version: the version that `PIL/_version.py` has.
+        speed: before and after, or None if it was not timed.
+        left_out: kernels that the wheel says it goes without.
+    """
+
+    site_packages: Path
+    metadata: str
+    linked: "LinkedPackages | None"
+    built: BuildResult
+    runtime: Runtime
+    core: BuiltCore
+    version: str
+    speed: SpeedTable | None
+    left_out: tuple[str, ...]
+
+
+def carry_out(session: Session, plan: Plan) -> SetupOutcome:
+    """Carry out a plan; the caller has mended the environment, has consent, and has accepted its risks.
+
+    Raises:
+        FailedError: something failed; the environment is as it was.
+        RefusedError: locked, or something foreign is in the way; as it was.
+        EnvironmentDamagedError: something failed, and could not be undone.
+    """
+    prefix = Path(plan.environment.prefix)
+    session.emit(Expected(phases=expect_phases(plan, session.directories.cache)))
+    with report_late_interruptions(prefix, plan.verb):
+        if plan.build is None and plan.guard is not None:
+            return SetupOutcome(plan=plan, receipt=renew_guard(session, plan))
+        python = plan.create.python if plan.create is not None else plan.environment.python
+        engine = plan.package.engine if plan.package is not None else None
+        run = open_run(session, plan.request, Path(python), engine, prefix)
+        receipt, after = replace_stack(plan, run)
+        remember_environment(session, plan.environment)
+        _keep_ready_made_wheel(plan, run)
+        return SetupOutcome(plan=plan, receipt=receipt, after=after)
+
+
+def replace_stack(plan: Plan, run: Run) -> tuple[Receipt, Facts]:
+    """Carry out a plan that puts a stack in place.
+
+    Args:
+        plan: consented to.
+        run: what builds, fetches and installs, and where the cache lies.
+
+    Returns:
+        The receipt as it was committed, and the target as it was verified, with its transaction still open.
+
+    Raises:
+        FastinstallError: as `carry_out` says; and if the plan lacks a step.
+    """
+    build, prove, swap, verify = plan.build, plan.prove, plan.swap, plan.verify
+    if build is None or prove is None or swap is None or verify is None:
+        raise FailedError("the plan lacks a step", hint="make a new plan: fastinstall plan")
+    prefix, create, emit = Path(plan.environment.prefix), plan.create, run.emit
+    if create is not None:
+        emit(Started(stage="environment", message=f"making the virtual environment {prefix}"))
+    with (
+        _explain_system_errors(prefix, run.cache),
+        create.hold_place() if create is not None else nullcontext(),
+        hold_environment_lock(prefix),
+        create.create(make_stamp().at, partial(fetch_sources, plan.prepare, build, run))
+        if create is not None
+        else nullcontext(),
+    ):
+        # Prepare: build and prove, beside the target.
+        interpreter = observe_interpreter(Path(plan.environment.python))
+        watched = (*swap.entries, swap.installs, *GUARD_ENTRIES)
+        watch = ForeignChangeWatch(prefix, Path(interpreter.site_packages), watched)
+        make_wheel = partial(build_and_prove, plan.prepare, build, prove.reference, interpreter, run)
+        built = None if plan.builds_upon_changes else make_wheel()
+
+        # Observe what will be replaced; only now, because others could change it during minutes of building.
+        observing = ObservationRequest(recipe=run.recipe, runtime=True, interpreter=interpreter)
+        before = facts_of(run.session, plan.environment, observing)
+        watch.refuse_changes()
+        _refuse_other_owners(prefix, swap, before)
+        if plan.pin is not None and built is not None:
+            plan.pin.refuse_harm(built.wheel, before, run)
+
+        stamp, store = make_stamp(), JournalStore(prefix)
+        with (
+            begin(store, document("plan", plan), site_packages=interpreter.site_packages, stamp=stamp) as transaction,
+            _explain_system_errors(prefix, run.cache),  # again: the transaction knows of no place but the prefix
+        ):
+            # Stage: on the target's filesystem, used, compared and timed there.
+            if built is None:
+                _change_other_packages(plan, watch, transaction, run)
+                built = make_wheel()
+            staged = _stage_stack(plan, build, prove, built, before, transaction, run)
+            if plan.guard is not None:
+                state = render_state(staged.site_packages, staged.core, staged.version, run.session.program)
+                stage_guard(staged.site_packages, state, Path(interpreter.executable), interpreter.version)
+            if not plan.builds_upon_changes:
+                _change_other_packages(plan, watch, transaction, run)
+
+            # Swap.
+            emit(Started(stage="swap", message="replacing the files"))
+            linked = staged.linked
+            moves = swap.list_moves(staged.site_packages, linked.root if linked is not None else None, before)
+            watch.refuse_changes()
+            transaction.perform(moves)
+            watch.accept_changes()
+
+            # Verify and commit; an error undoes the swap.
+            with watch.require_unchanged(emit):
+                if linked is not None and before.conda is not None:
+                    record_revision(linked.stack, swap.records, before.conda, run.session.now(), transaction)
+                if plan.pin is not None:
+                    plan.pin.write(built.wheel, prefix, transaction)
+                emit(Started(stage="verify", message="running doctor's checks on it"))
+                after = facts_of(run.session, plan.environment, replace(observing, binaries=Binaries.DECODED))
+                receipt = make_receipt(plan, build, staged, before, stamp, after)
+                refuse_errors(judge_facts(run.session, after, receipt, run.recipe, verify.checks).findings, after)
+            transaction.commit(receipt)
+        emit(Noted(message=f"the files were replaced in {transaction.window_ns / 1e6:.2f} ms", detail=True))
+        return receipt, after
+
+
+def renew_guard(session: Session, plan: Plan) -> Receipt:
+    """Renew the start-up guard, as `decide.nothing_to_do.plan_nothing` has planned it.
+
+    Returns:
+        The receipt of the stack, which stays as it is.
+
+    Raises:
+        RefusedError: the environment is locked, or its stack is not ours any more; nothing has changed.
+        FailedError: something failed; the environment is as it was.
+    """
+    prefix = Path(plan.environment.prefix)
+    checks = plan.verify.checks if plan.verify is not None else ()
+    with lock_recovered_environment(session, plan.environment) as result:
+        store = result.store
+        receipt = store.read_receipt()
+        request = ObservationRequest(recipe=recipe_named(session, plan.request.recipe))
+        facts = facts_of(session, plan.environment, request)
+        core = facts.stack.core
+        if receipt is None or core is None or core.sha256 != receipt.core.sha256:
+            raise RefusedError("PIL has changed since the plan was made", hint=fix_command(prefix))
+        site_packages = facts.interpreter.site_packages
+        with begin(store, document("plan", plan), site_packages=site_packages, stamp=make_stamp()) as transaction:
+            renew_guard_files(store, facts, receipt, transaction, session.program)
+            after = facts_of(session, plan.environment, request)
+            refuse_errors(judge_facts(session, after, receipt, request.recipe, checks).findings, after)
+            transaction.commit(receipt)
+    return receipt
+
+
+def _refuse_other_owners(prefix: Path, swap: Swap, before: Facts) -> None:
+    """Consent was given to replace what the plan names, and nothing else."""
+    planned, found = set(swap.removes), {owner.distribution.metadata for owner in before.stack.owners}
+    if planned != found:
+        there, then = (listing(sorted(names)) or "no Pillow" for names in (found, planned))
+        message = f"{prefix}: {there} is there now, but the plan was made for {then}"
+        raise RefusedError(message, hint="make a new plan: fastinstall plan")
+
+
+def _change_other_packages(plan: Plan, watch: ForeignChangeWatch, transaction: Transaction, run: Run) -> None:
+    """Have other conda packages changed, in the plan's order: it decides who has a file that several claim."""
+    for step in plan.change:
+        watch.refuse_changes()
+        step.change_packages(Path(plan.environment.prefix), transaction, run)
+        watch.accept_changes()
+
+
+def _stage_stack(
+    plan: Plan,
+    build: Build,
+    prove: Prove,
+    built: BuildResult,
+    before: Facts,
+    transaction: Transaction,
+    run: Run,
+) -> StagedStack:
+    """Unpack or link the wheel, run real operations on it, and time it against what is in place.
+
+    Raises:
+        FailedError: it does not work, computes something else than it should, or lacks a feature that is in use.
+    """
+    if plan.package is None:
+        run.emit(Started(stage="stage", message=f"staging {built.wheel.name}"))
+        linked, stage = None, transaction.stage
+        made_here = built.sha256 if build.prebuilt is None else ""
+        metadata = stage_wheel(built.wheel, stage, before.interpreter, made_here)
+    else:
+        linked = plan.package.link(built, before, transaction, run)
+        stage, metadata = linked.site_packages, linked.metadata
+    python, version = Path(before.interpreter.executable), stack_version(stage)
+    with compile_meanwhile(stage, before.interpreter) if linked is None else nullcontext():
+        core = describe_core(stage, before.interpreter, run.recipe.expect.symbols)
+        runtime = prove.run_operations(stage, built, before, run)
+    if before.runtime is not None:
+        allowed = Risk.FEATURE_LOSS in plan.request.allow
+        refuse_lost_features(before.runtime.features, runtime.features, allowed=allowed)
+    ours = MeasuredPil(label=f"{build.distribution} {build.version}", python=python, stage=stage)
+    speed = prove.time(ours, built, before, run)
+    return StagedStack(
+        site_packages=stage,
+        metadata=metadata,
+        linked=linked,
+        built=built,
+        runtime=runtime,
+        core=core,
+        version=version,
+        speed=speed,
+        left_out=read_left_out(stage, metadata),
+    )
+
+
+def make_receipt(plan: Plan, build: Build, staged: StagedStack, before: Facts, stamp: Stamp, after: Facts) -> Receipt:
+    """Make the receipt of a transaction.
+
+    Args:
+        plan: what was carried out.
+        build: its build.
+        staged: the stack that was swapped in.
+        before: the target as it was.
+        stamp: identifier and time of the transaction.
+        after: the target as it is, which says what libjpeg the core loads.
+    """
+    artefact = build.source or build.prebuilt
+    libraries = after.stack.core.libraries if after.stack.core is not None else ()
+    owners = [f"{owner.distribution.name} {owner.distribution.version}" for owner in before.stack.owners]
+    return Receipt(
+        id=stamp.id,
+        created_at=stamp.at,
+        tool_version=__version__,
+        environment=plan.environment,
+        request=replace(plan.request, upgrade=False),  # it has been answered, and a repair must not ask again
+        recipe=build.recipe,
+        source_version=artefact.version if artefact is not None else "",
+        distribution=build.distribution,
+        version=build.version,
+        metadata=staged.metadata,
+        levels=build.levels,
+        left_out=staged.left_out,
+        link=build.link,
+        wheel=staged.built.wheel.name,
+        wheel_sha256=staged.built.sha256,
+        python_version=before.interpreter.version,
+        core=staged.core,
+        stack_version=staged.version,
+        features=staged.runtime.features,
+        speed=staged.speed,
+        previous=", ".join(owners),
+        engine=plan.package.engine if plan.package is not None else CondaInstaller.PIP,
+        conda=staged.linked.stack if staged.linked is not None else None,
+        jpeg=next((library for library in libraries if library.is_called_libjpeg), None),
+    )
+
+
+def _keep_ready_made_wheel(plan: Plan, run: Run) -> None:
+    """Put a downloaded wheel among those kept for repairs; without it a repair would ask for its source."""
+    prebuilt = plan.build.prebuilt if plan.build is not None else None
+    if prebuilt is None:
+        return
+    try:
+        wheel = run.index.fetch(prebuilt, run.cache, ignore)
+        keep_installed_wheel(run.cache, Path(plan.environment.prefix), wheel, prebuilt.sha256)
+    except (OSError, FailedError) as error:
+        run.emit(Noted(message=f"{prebuilt.filename} is not kept for repairs: {error}", warning=True))
+
+
+@contextmanager
+def _explain_system_errors(prefix: Path, cache: Path) -> Iterator[None]:
+    """Turn what the system refuses (a full disk, a quota) into a failure like others, that of the cache no less."""
+    try:
+        yield
+    except BrokenPipeError:  # nobody listens any more: not a matter of disks
+        raise
+    except OSError as error:
+        raise explain_refusal(error, cache, (prefix,)) from error

@@ -1,0 +1,337 @@
+"""The part of a plan that concerns a conda environment. Pure.
+
+- What the solver is asked before there can be a plan.
+- Which packages are installed, what else changes with them, and what is not needed.
+- What the installed packages require of Pillow's version, and which libraries are conda's own.
+- Who installs: an engine for conda packages, or fastinstall's own installation of a wheel ("pip").
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from fastinstall.compilers.conda import make_extra_command
+from fastinstall.conda.changes import apply_conda_change, explain_change, find_change_risks
+from fastinstall.conda.reinstall import list_packages_to_reinstall
+from fastinstall.core.errors import RefusedError, UsageError
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable
+from fastinstall.model import conda_packages, dependants
+from fastinstall.model.conda import Conda, CondaChange, CondaInstaller, CondaPackage, CondaRequest
+from fastinstall.model.facts import EnvironmentKind, Facts
+from fastinstall.model.request import LinkMode, PlanRisk, Request
+from fastinstall.observe.installed_pins import HOLDS_BACK, NAME, is_of_pixi
+from fastinstall.setup.decide import conda_advice
+from fastinstall.setup.decide.build import decide_build, make_build_step
+from fastinstall.setup.decide.protection import refuse_if_protected
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.plan import Plan, Skipped
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.setup.steps.pin import Pin
+
+
+@immutable
+class CondaPart:
+    """What a conda environment adds to a plan; empty otherwise.
+
+    Attributes:
+        change: changes of other packages.
+        package: makes the wheel a conda package.
+        pin: of that package, or why none is needed; None if none is requested.
+        skipped: what is not needed, and why.
+        records: conda packages that are replaced.
+        entries: their top-level names in site-packages.
+        risks: what a solver would change.
+        warnings: what `conda_advice` found weak about the target, for a person.
+        note: a suffix of the plan's summary.
+        guard: why the start-up guard is installed; empty for the usual reason.
+    """
+
+    change: tuple[ChangeCondaPackages, ...] = ()
+    package: MakeCondaPackages | None = None
+    pin: Pin | Skipped | None = None
+    skipped: tuple[Skipped, ...] = ()
+    records: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    risks: tuple[PlanRisk, ...] = ()
+    warnings: tuple[str, ...] = ()
+    note: str = ""
+    guard: str = ""
+
+
+def plan_conda_part(situation: Situation, build: Build) -> CondaPart:
+    """Return what a conda environment adds to the plan of a build.
+
+    Raises:
+        RefusedError: there is no engine, a pin keeps another build, or a solver was needed and not asked.
+    """
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
+    conda = _conda_of(facts)
+    if conda is None:
+        return CondaPart()
+    engine = choose_conda_engine(situation)
+    advice = tuple(conda_advice.advise_on_conda(facts, conda, request.link))
+    if engine is CondaInstaller.PIP:
+        why = Skipped(step="make-conda-packages", reason="--engine pip: the wheel goes straight into site-packages")
+        warnings = (conda_advice.warn_about_wheel(conda, recipe), *advice)
+        return CondaPart(skipped=(why,), warnings=warnings, note=" as a wheel, which conda does not know of")
+    others = (situation.preview or CondaChange()).without(
+        frozenset({*conda_packages.providers(recipe), conda_packages.GUARD})
+    )
+    change = _plan_other_changes(situation, conda, engine, others)
+    # The stack depends on what is there once the other packages are changed.
+    after = replace(conda, packages=apply_conda_change(conda, others))
+    package, guard = plan_stack_packages(replace(situation, facts=replace(facts, conda=after)), after, build)
+    name = f"{package.name} {package.version} {package.build}"
+    kept = (
+        f"{guard.name} makes its solver keep it" if guard else "its solver may replace it, as there is no guard package"
+    )
+    where = "inside it" if build.link is LinkMode.BUNDLE else "the environment's, as dependencies"
+    make = MakeCondaPackages(
+        engine=engine,
+        package=package,
+        guard=guard,
+        channel=facts.environment.prefix / conda_packages.CHANNEL,
+        reason=f"conda then knows of it as {name}, and {kept}; the libraries are {where}",
+    )
+    untouched = Skipped(step="change-conda-packages", reason=conda_advice.explain_untouched_libraries(request.link))
+    records = tuple(each.dist for each in conda_packages.find_replaced_packages(conda, recipe))
+    return CondaPart(
+        change=change,
+        package=make,
+        pin=_plan_conda_pin(facts, conda, package) if request.pin else None,
+        skipped=() if change else (untouched,),
+        records=records,
+        entries=_list_entries(facts, conda, records),
+        risks=find_change_risks(others),
+        warnings=advice,
+        note=f" as the conda package {name}",
+        guard="to notice when pip, uv or another tool replaces it; the guard package holds off conda itself",
+    )
+
+
+def _plan_other_changes(
+    situation: Situation, conda: Conda, engine: CondaInstaller, others: CondaChange
+) -> tuple[ChangeCondaPackages, ...]:
+    missing = conda_advice.list_missing_packages(conda, situation.recipe, situation.request)
+    if missing and situation.preview is None:
+        raise RefusedError(
+            f"{listing(missing)} must be installed, and no solver was asked what else changes",
+            hint="make the plan again: fastinstall plan",
+        )
+    if not others.linked and not others.unlinked:
+        return ()
+    why = f"--link env needs {listing(missing)}" if missing else "the solver requires it for the stack"
+    return (ChangeCondaPackages(engine=engine, change=others, reason=explain_change(others, why)),)
+
+
+def _plan_conda_pin(facts: Facts, conda: Conda, package: CondaPackage) -> Pin | Skipped:
+    if is_of_pixi(facts.environment.prefix):
+        why = f"pixi made the environment and does not read {dependants.PINS}: put the pin into pixi.toml"
+        return Skipped(step="pin", reason=why)
+    if dependants.is_pinned(conda, package):
+        return Skipped(step="pin", reason=f"{dependants.PINS} already pins it")
+    keeping = f"--pin: solvers that read pins keep the stack, with or without its guard package; {HOLDS_BACK}"
+    return Pin(file=dependants.PINS, line=dependants.pin_line(package), reason=keeping)
+
+
+def _list_entries(facts: Facts, conda: Conda, records: Collection[str]) -> tuple[str, ...]:
+    """List top-level names in site-packages of the packages that make room."""
+    prefix, site = facts.environment.prefix, facts.interpreter.site_packages
+    files = (prefix / path for claim in conda.claims if claim.dist in records for path in claim.files)
+    names = {path.relative_to(site).parts[0] for path in files if path.is_relative_to(site)}
+    return tuple(sorted(names - {"__pycache__"}))
+
+
+def make_conda_request(situation: Situation) -> CondaRequest | None:
+    """Return what to ask the solver: whether our packages fit, and what else would change.
+
+    Channels are named only if other packages are needed; without them, the answer comes from what is installed, at once
+    and without a network.
+
+    Returns:
+        None if no conda package is made, or if an earlier one is restored.
+
+    Raises:
+        FastinstallError: as the planner says, which decides what is built from the same situation.
+    """
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
+    refuse_if_protected(facts)
+    refuse_unsuited_engine(facts, request)
+    conda = _conda_of(facts)
+    if conda is None or choose_conda_engine(situation) is CondaInstaller.PIP:
+        return None
+    specs = conda_advice.list_missing_packages(conda, recipe, request)
+    if situation.restoring and not specs:
+        return None
+    build = make_build_step(decide_build(merge_conda_dependants(situation)))
+    ours = plan_stack_packages(situation, conda, build)
+    return CondaRequest(
+        prefix=facts.environment.prefix,
+        ours=tuple(package for package in ours if package is not None),
+        specs=specs,
+        channels=conda_advice.choose_library_channels(facts, conda, request) if specs else (),
+        offline=request.offline,
+    )
+
+
+def plan_stack_packages(situation: Situation, conda: Conda, build: Build) -> tuple[CondaPackage, CondaPackage | None]:
+    """Return the packages made from a build: the stack, and its guard if requested.
+
+    Raises:
+        RefusedError: a pin of the environment keeps another build.
+    """
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
+    replaced = conda_packages.find_replaced_packages(conda, recipe)
+    before = receipt.conda if receipt is not None else None
+    if situation.restoring and before is not None:  # a restored package keeps its number
+        number = _read_number(before.package)
+    else:
+        here = (build.distribution, build.version.partition("+")[0])
+        same = (each for each in replaced if conda_packages.is_our_package(each) and (each.name, each.version) == here)
+        number = max((_read_number(each) + 1 for each in same), default=0)
+    stack = conda_packages.plan_stack_package(
+        build, facts, situation.microarchitectures, number=number, libraries=recipe.libraries
+    )
+    dependants.refuse_contrary_pins(facts, stack, request)
+    if not request.guard:
+        return stack, None
+    # What the replaced Pillow depends on, or an earlier guard kept.
+    earlier = (*replaced, *((before.guard,) if before is not None and before.guard is not None else ()))
+    wanted = {dependants.name_of_spec(spec) for package in earlier for spec in package.depends}
+    keeps = sorted(
+        wanted.intersection(each.name for each in conda.packages)
+        - {"python", "python_abi", *conda_packages.providers(recipe)}
+    )
+    return stack, conda_packages.plan_guard_package(stack, facts.environment.prefix, tuple(keeps))
+
+
+def _read_number(package: CondaPackage) -> int:
+    """Read the number at the end of a build string of ours; 0 where there is none."""
+    number = package.build.rpartition("_")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def merge_conda_dependants(situation: Situation) -> Situation:
+    """Return the situation with conda's dependants added, and with the environment's libraries if they are linked.
+
+    Raises:
+        RefusedError: no engine is there, or the environment's libjpeg is not libjpeg-turbo's and would be linked.
+    """
+    facts, recipe, request = situation.facts, situation.recipe, situation.request
+    conda = _conda_of(facts)
+    if conda is None:
+        return situation
+    engine = choose_conda_engine(situation)
+    asking = dependants.all_dependants(
+        facts.stack.dependants, dependants.conda_dependants(conda, conda_packages.providers(recipe))
+    )
+    seen = replace(facts, stack=replace(facts.stack, dependants=asking))
+    if request.link is LinkMode.ENV:
+        conda_advice.refuse_foreign_jpeg(seen, conda)
+        brings = engine is not CondaInstaller.PIP  # a wheel installs no packages
+        coming = conda_advice.list_missing_packages(conda, recipe, request) if brings else ()
+        seen = conda_advice.use_environment_libraries(seen, conda, recipe, coming)
+    return replace(situation, facts=seen)
+
+
+def choose_conda_engine(situation: Situation) -> CondaInstaller:
+    """Return what installs: never "auto", and "pip" outside conda environments.
+
+    A restored build uses the engine of the receipt, or any that is left.
+
+    Raises:
+        RefusedError: the named engine is missing, or there is none.
+    """
+    facts, receipt, requested = situation.facts, situation.receipt, situation.request.engine
+    there = list_available_engines(facts)
+    if situation.restoring and receipt is not None:
+        left = (*there, CondaInstaller.PIP)
+        requested = receipt.engine if receipt.engine in left else CondaInstaller.AUTO
+    if not is_conda(facts) or requested is CondaInstaller.PIP:
+        return CondaInstaller.PIP
+    if requested in there or (requested is CondaInstaller.AUTO and there):
+        return requested if requested in there else there[0]
+    extra, conda = make_extra_command(facts), "put conda on PATH, or set CONDA_EXE=/path/to/conda"
+    if requested is CondaInstaller.CONDA:
+        raise RefusedError("--engine conda: no conda executable was found", hint=f"{conda}; or --engine auto")
+    if requested is CondaInstaller.RATTLER:
+        raise RefusedError("--engine rattler: py-rattler is not installed beside fastinstall", hint=extra)
+    wheel = "--engine pip puts the wheel straight into site-packages, where conda does not know of it"
+    raise RefusedError(
+        f"{facts.environment.prefix} is a conda environment, and neither conda nor py-rattler was found",
+        hint=f"install py-rattler: {extra}; or {conda}; or {wheel}",
+    )
+
+
+def refuse_unsuited_engine(facts: Facts, request: Request) -> None:
+    """Raise if the requested engine or pin does not fit the environment.
+
+    Raises:
+        UsageError: an engine for conda packages, but no conda environment.
+        RefusedError: a pin without a conda package or a wheel named pillow to hold; a wheel where only conda may
+            install.
+    """
+    prefix, marker = facts.environment.prefix, facts.interpreter.externally_managed
+    if is_conda(facts):
+        if request.engine is CondaInstaller.PIP and marker is not None:
+            raise RefusedError(
+                f"--engine pip: {prefix} is marked as managed by conda alone ({marker}, PEP 668)",
+                hint="make conda packages: --engine auto",
+            )
+        if request.engine is CondaInstaller.PIP and request.pin:
+            raise RefusedError(
+                f"--pin: with --engine pip there is no conda package in {prefix} to pin",
+                hint="drop one of them: --engine auto makes conda packages, which can be pinned",
+            )
+    elif request.engine in {CondaInstaller.CONDA, CondaInstaller.RATTLER}:
+        raise UsageError(
+            f"--engine {request.engine}: {prefix} is not a conda environment",
+            hint=f"drop it, or name a conda environment: --prefix DIR --engine {request.engine}",
+        )
+    elif request.pin and request.dist_name != NAME:
+        raise RefusedError(
+            f"--pin: packages require {NAME}, so a pin on {request.dist_name} has no effect in {prefix}",
+            hint=f"drop one of them, or pass --dist-name {NAME} --pin",
+        )
+
+
+def is_conda(facts: Facts) -> bool:
+    """Tell whether the environment is one of conda's."""
+    return facts.environment.kind is EnvironmentKind.CONDA
+
+
+def _conda_of(facts: Facts) -> Conda | None:
+    return facts.conda if is_conda(facts) else None
+
+
+def list_available_engines(facts: Facts) -> tuple[CondaInstaller, ...]:
+    """Return the available engines, the preferred one first."""
+    conda = facts.conda is not None and facts.conda.tool is not None
+    rattler = facts.toolchain is not None and facts.toolchain.rattler
+    found = ((CondaInstaller.CONDA, conda), (CondaInstaller.RATTLER, rattler))
+    return tuple(engine for engine, there in found if there)
+
+
+def add_reinstallations(plan: Plan, conda: Conda) -> Plan:
+    """Return the plan of a repair, with packages to reinstall so that libraries and headers are intact.
+
+    Unchanged if there is nothing to do, or if no engine can do it; `doctor` then keeps reporting it. libjpeg-turbo has
+    its own step: the engine chooses the order within a transaction, and the last package keeps its files.
+    """
+    if plan.package is None:
+        return plan
+    planned = {each.name for step in plan.change for each in (*step.change.linked, *step.change.unlinked)}
+    again = [package for package in list_packages_to_reinstall(conda) if package.name not in planned]
+    turbo = tuple(package for package in again if package.name == conda_packages.TURBO)
+    others = tuple(package for package in again if package.name != conda_packages.TURBO)
+    changes = list[ChangeCondaPackages]()
+    for packages, order in ((others, ""), (turbo, " last, so that its headers remain")):
+        if packages:
+            names = listing(package.name for package in packages)
+            reason = f"files of {names} were overwritten or lost: reinstalled{order}"
+            change = CondaChange(linked=packages, unlinked=packages)
+            changes.append(ChangeCondaPackages(engine=plan.package.engine, change=change, reason=reason))
+    skipped = tuple(each for each in plan.skipped if each.step != "change-conda-packages" or not changes)
+    return replace(plan, change=(*plan.change, *changes), skipped=skipped)

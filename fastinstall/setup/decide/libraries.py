@@ -1,0 +1,225 @@
+"""Choose which native libraries a build enables, and where their headers come from. Pure."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from fastinstall.compilers import find_compiler, list_compilers
+from fastinstall.compilers.compiler import MissingInputs
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable
+from fastinstall.model.artefact import Artefact
+from fastinstall.model.facts import Facts, Toolchain
+from fastinstall.model.recipe import BuildNeeds, Recipe
+from fastinstall.model.request import PlanRisk, Request, Risk
+from fastinstall.observe.conda.channels import DEFAULTS, NO_DEFAULTS
+from fastinstall.setup.decide.levels import refuse_unknown
+from fastinstall.setup.steps.conda_toolchain import CondaToolchain
+from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.system_packages import SystemPackages
+
+
+@immutable
+class NativeChoice:
+    """What the build links and what must be brought for it.
+
+    Attributes:
+        enabled: libraries that the build enables, by the recipe's names.
+        steps: how missing headers and compilers come.
+        plan_risk: the loss that libraries mean which the build goes without, if any.
+    """
+
+    enabled: tuple[str, ...]
+    steps: tuple[SystemPackages | PrivateHeaders | CondaToolchain, ...] = ()
+    plan_risk: PlanRisk | None = None
+
+
+def choose_libraries(
+    recipe: Recipe,
+    facts: Facts,
+    request: Request,
+    statics: Collection[str],
+    headers: Mapping[str, Artefact],
+    *,
+    base_wheel: bool,
+) -> NativeChoice:
+    """Decide about every library of the recipe.
+
+    With a base wheel only the core is built, and only headers are needed: the official wheel brings the
+    libraries themselves. Without one, everything that is found is used. A library that is linked in from its own
+    sdist needs nothing of the machine.
+
+    Args:
+        recipe: it lists the libraries with their packages by manager.
+        facts: what this machine has.
+        request: which of them must be there, and how the missing ones may come.
+        statics: libraries that are built from their own sdists, by the recipe's names.
+        headers: packages of C headers, by the recipe's names of libraries and "python3.12".
+        base_wheel: whether an official wheel carries the core.
+
+    Raises:
+        UsageError: `--require` names a library that the recipe does not know.
+        RefusedError: a compiler, Python's headers or a required library is missing and may not be brought.
+    """
+    refuse_unknown(recipe, request)
+    toolchain = facts.toolchain or Toolchain(compiler=None)
+    from_conda = _comes_with_headers(request)
+    if toolchain.named_compiler and toolchain.compiler is None and not from_conda:
+        raise RefusedError(
+            f"CC={toolchain.named_compiler}: not a C compiler that runs here",
+            hint="unset CC, or set one that works: CC=gcc",
+        )
+    wanted = list_wanted_libraries(recipe, request, base_wheel=base_wheel)
+    usable = {each.name for each in toolchain.libraries if each.include and (base_wheel or each.library)}
+    there = set() if from_conda and base_wheel else usable
+    absent = tuple(name for name in wanted if name not in statics and name not in there)
+    here = tuple(
+        name
+        for name in recipe.libraries
+        if name not in absent and (name in wanted or (not base_wheel and name in usable))
+    )
+    has_compiler = toolchain.compiler is not None and not from_conda
+    tools = (*(() if has_compiler else ("compiler",)), *(() if facts.interpreter.has_headers else ("Python.h",)))
+    need = _LibraryNeeds(
+        recipe=recipe,
+        facts=facts,
+        toolchain=toolchain,
+        request=request,
+        tools=tools,
+        absent=absent,
+        here=here,
+        headers=headers,
+    )
+    return _bring_what_is_missing(need, base_wheel=base_wheel) if absent or need.tools else NativeChoice(enabled=here)
+
+
+def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool) -> tuple[str, ...]:
+    """List the libraries that a build has where everything is there that it may need."""
+    return tuple(
+        name
+        for name, library in recipe.libraries.items()
+        if (library.core or not base_wheel)
+        and (library.required or name in request.require or (base_wheel and library.in_wheels))
+    )
+
+
+def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
+    """Tell whether a wheel that this compiler made is what would be made here.
+
+    Where everything is here that compiles, it is the very compiler that would be used. Where something is missing,
+    any compiler may have made it.
+
+    Args:
+        compiler: as `Compiler.text` has it.
+        facts: the toolchain and the headers that were found here.
+        request: where compiler and headers come from.
+        private: where compilers of our own lie.
+    """
+    toolchain = facts.toolchain
+    if _comes_with_headers(request):
+        return compiler.startswith(f"{private}/")
+    if toolchain is None:
+        return False
+    if toolchain.compiler is not None and facts.interpreter.has_headers:
+        return compiler == toolchain.compiler.text
+    return not (toolchain.named_compiler and toolchain.compiler is None)
+
+
+def _comes_with_headers(request: Request) -> bool:
+    """Tell whether a compiler is asked for that brings its headers, so that nothing of this machine is used."""
+    asked = find_compiler(request.toolchain)
+    return asked is not None and asked.brings_headers
+
+
+@immutable
+class _LibraryNeeds:
+    """What is missing ("compiler", "Python.h", libraries by the recipe's names), what is here, and who asks."""
+
+    recipe: Recipe
+    facts: Facts
+    toolchain: Toolchain
+    request: Request
+    tools: tuple[str, ...]
+    absent: tuple[str, ...]
+    here: tuple[str, ...]
+    headers: Mapping[str, Artefact]
+
+    def list_header_packages(self) -> tuple[Artefact, ...] | None:
+        """List the packages of all headers that are missing; None where a header, or something else, comes by none."""
+        python = self.facts.interpreter
+        usual = python.libc == "glibc" and python.abi == f"cp{python.minor.replace('.', '')}"
+        keys = {"Python.h": f"python{python.minor}" if usual else ""}
+        wanted = (*(keys.get(tool, "") for tool in self.tools), *self.absent)
+        return tuple(self.headers[key] for key in wanted) if all(key in self.headers for key in wanted) else None
+
+    @property
+    def of_system(self) -> BuildNeeds:
+        """What the operating system's packages would bring."""
+        return BuildNeeds(
+            libraries=tuple(self.recipe.libraries[name] for name in self.absent),
+            python=self.facts.interpreter.minor if "Python.h" in self.tools else "",
+            compiler="compiler" in self.tools,
+        )
+
+
+def _bring_what_is_missing(need: _LibraryNeeds, *, base_wheel: bool) -> NativeChoice:
+    """Bring what is missing: by the system's packages if requested, else without touching the system, or not at all."""
+    what = listing([*need.tools, *(f"the headers of {name}" for name in need.absent)])
+    step = _plan_bringing(need, what, base_wheel=base_wheel)
+    steps = () if step is None else (step,)
+    comes_whole = base_wheel or not isinstance(step, CondaToolchain)
+    if step is not None and (comes_whole or not need.absent):
+        return NativeChoice(enabled=(*need.here, *need.absent), steps=steps)
+    essential = [name for name in need.absent if need.recipe.libraries[name].required or name in need.request.require]
+    if essential or (need.tools and step is None):
+        toolchain = need.toolchain
+        hint = need.of_system.explain_installation(toolchain.package_manager, allowed=toolchain.may_install)
+        raise RefusedError(f"missing: {what}", hint=hint)
+    plan_risk = PlanRisk(
+        risk=Risk.FEATURE_LOSS,
+        summary=f"missing: {what}; the core is built without {listing(need.absent)}, which the official wheel has",
+        items=need.absent,
+    )
+    return NativeChoice(enabled=need.here, steps=steps, plan_risk=plan_risk)
+
+
+def _plan_bringing(
+    need: _LibraryNeeds, what: str, *, base_wheel: bool
+) -> SystemPackages | PrivateHeaders | CondaToolchain | None:
+    """Return the step that brings what is missing; with linked libraries, conda packages bring the compiler alone."""
+    request, manager = need.request, need.toolchain.package_manager
+    from_conda = _comes_with_headers(request)
+    if request.with_system_deps and manager is not None and need.toolchain.may_install and not from_conda:
+        return SystemPackages(
+            manager=manager, packages=need.of_system.list_packages(manager), reason=f"missing: {what}"
+        )
+    packages = need.list_header_packages() if base_wheel else None
+    if packages is not None:
+        return PrivateHeaders(
+            packages=tuple(each.name for each in packages),
+            libraries=need.absent,
+            artefacts=packages,
+            reason=f"missing: {what}; unpacked into fastinstall's cache, not installed on the system",
+        )
+    return _plan_conda_toolchain(need, need.absent if base_wheel else ())
+
+
+def _plan_conda_toolchain(need: _LibraryNeeds, names: Sequence[str]) -> CondaToolchain | None:
+    """Return a private prefix with the tools, and the headers of libraries, where that is requested or the only way."""
+    asked = find_compiler(need.request.toolchain)
+    if asked is not None and asked.is_exclusive:
+        return None
+    missing = MissingInputs(
+        facts=need.facts,
+        request=need.request,
+        tools=need.tools,
+        libraries={name: need.recipe.libraries[name].conda for name in names},
+        # conda's own channels have no compiler
+        channels=tuple(each for each in need.toolchain.channels if each not in (DEFAULTS, NO_DEFAULTS)),
+    )
+    chosen = next(filter(None, (each.choose_packages(missing) for each in list_compilers())), None)
+    if chosen is None:
+        return None
+    return CondaToolchain(
+        channels=chosen.channels, packages=chosen.packages, libraries=tuple(names), reason=chosen.reason
+    )

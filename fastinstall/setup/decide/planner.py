@@ -1,0 +1,301 @@
+"""Turn facts, a recipe, a request and the offered releases into a plan. Pure: a dry run is this plan, not executed.
+
+Also plans the pin of the project that makes the environment, or warns about it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import listing, pin_command, quote
+from fastinstall.doctor.registry import verifying_checks
+from fastinstall.doctor.shadows import warn_about_shadows
+from fastinstall.guard.pinning import find_pip_pin, wants_pip_pin
+from fastinstall.model.facts import Facts, Project
+from fastinstall.model.request import PlanRisk, Risk
+from fastinstall.observe.installed_pins import HOLDS_BACK, NAME
+from fastinstall.observe.pip_pins import CONFIGURATION, DIRECTORY, insertion, requirement_of
+from fastinstall.observe.toolchain import DRIVEN_MANAGERS
+from fastinstall.setup.decide import risks
+from fastinstall.setup.decide.build import BuildDecision, decide_build, make_build_step
+from fastinstall.setup.decide.conda import (
+    CondaPart,
+    is_conda,
+    merge_conda_dependants,
+    plan_conda_part,
+    refuse_unsuited_engine,
+)
+from fastinstall.setup.decide.nothing_to_do import plan_nothing
+from fastinstall.setup.decide.protection import refuse_if_protected
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.plan import Plan, Skipped, WheelPlan, compute_facts_digest
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.conda_toolchain import CondaToolchain
+from fastinstall.setup.steps.install_guard import InstallGuard
+from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.step import SetupStep
+from fastinstall.setup.steps.swap import Swap
+from fastinstall.setup.steps.system_packages import SystemPackages
+from fastinstall.setup.steps.verify import Verify
+
+
+def plan_build_step(situation: Situation) -> Build:
+    """Return only the build step of a plan for a situation.
+
+    Raises:
+        FastinstallError: as `make_plan` says.
+    """
+    return make_build_step(_decide_build(situation))
+
+
+def plan_wheel(situation: Situation) -> WheelPlan:
+    """Decide how a wheel alone is made for the interpreter of a situation.
+
+    Raises:
+        FastinstallError: as `make_plan` says.
+    """
+    decision = _decide_build(situation)
+    build = make_build_step(decision)
+    return WheelPlan(
+        request=situation.request,
+        interpreter=situation.facts.interpreter,
+        prepare=decision.native.steps,
+        build=build,
+        risks=_collect_risks(decision),
+        warnings=_list_build_warnings(decision, build, (*decision.native.steps, build)),
+    )
+
+
+def _decide_build(situation: Situation) -> BuildDecision:
+    refuse_if_protected(situation.facts)
+    refuse_unsuited_engine(situation.facts, situation.request)
+    return decide_build(merge_conda_dependants(situation))
+
+
+def make_plan(situation: Situation) -> Plan:
+    """Decide every step, with its reason.
+
+    Raises:
+        RefusedError: the target is protected, no version or level fits, or something is missing that
+            this request does not allow to install.
+        UsageError: an unknown level, version or library, or an engine for conda packages without conda.
+    """
+    decision = _decide_build(situation)
+    build = make_build_step(decision)
+    facts, recipe, request, receipt = situation.facts, situation.recipe, situation.request, situation.receipt
+    if request.upgrade and receipt is not None and _public(receipt.version) == _public(build.version):
+        kept = replace(request, upgrade=False)  # nothing later than the installed version
+        latest = plan_nothing(facts, recipe, kept, receipt)
+        if latest is not None:
+            return latest
+    conda = plan_conda_part(situation, build)
+    skipped = list[Skipped]()
+    if situation.create is None:
+        skipped.append(Skipped(step="create-environment", reason=f"{facts.environment.prefix} exists"))
+    if not decision.native.steps:
+        unneeded = "compiler and headers are present or not needed"
+        skipped.append(Skipped(step="system-packages", reason=unneeded))
+    guard = InstallGuard(reason=conda.guard or "to notice when pip, uv or another tool replaces it")
+    if not request.guard:
+        risk = ": without the guard package a solver may replace the stack at the next change"
+        skipped.append(Skipped(step="install-guard", reason=f"--no-guard{risk if is_conda(facts) else ''}"))
+    pin = conda.pin or _plan_pip_pin(situation, build)
+    skipped += (*conda.skipped, *((pin,) if isinstance(pin, Skipped) else ()))
+    in_place = facts.stack.core is not None and facts.stack.has_init
+    made = Plan(
+        environment=facts.environment,
+        facts_digest=compute_facts_digest(facts),
+        request=request,
+        create=situation.create,
+        prepare=decision.native.steps,
+        build=build,
+        prove=Prove(
+            reference=decision.choice.base_wheel,
+            baseline=None if in_place else next(iter(situation.releases.wheels), None),
+            timed=not situation.restoring and not facts.cpu.is_emulated,
+            reason="run real operations in a subprocess and check their results before the environment changes",
+        ),
+        change=conda.change,
+        package=conda.package,
+        swap=_plan_swap(situation, build, conda),
+        guard=guard if request.guard else None,
+        pin=None if isinstance(pin, Skipped) else pin,
+        verify=Verify(checks=verifying_checks(), reason="run doctor's checks on the result; an error undoes the setup"),
+        skipped=tuple(skipped),
+        risks=(*_collect_risks(decision), *risks.mark_allowed_risks(conda.risks, request.allow)),
+        summary=_summarise(decision, build) + conda.note,
+    )
+    warnings = (
+        *warn_about_shadows(facts),
+        *_warn_about_checkouts(facts),
+        *_list_build_warnings(decision, build, made.steps),
+        *conda.warnings,
+        *warn_about_project(situation.project, situation.facts),
+    )
+    return replace(made, warnings=warnings)
+
+
+def _warn_about_checkouts(facts: Facts) -> tuple[str, ...]:
+    """Say which editable installation is replaced."""
+    return tuple(
+        f"{owner.distribution.name} {owner.distribution.version} is an editable installation of {owner.checkout}: "
+        "programs will no longer import that directory; nothing in it is changed"
+        for owner in facts.stack.owners
+        if owner.checkout is not None
+    )
+
+
+def _list_build_warnings(decision: BuildDecision, build: Build, steps: Iterable[SetupStep]) -> tuple[str, ...]:
+    recipe, version = decision.situation.recipe, decision.choice.version
+    # Files of which the index gives only the names.
+    files = (each for step in steps for each in step.list_artefacts() if not each.url.startswith("file:"))
+    names = listing(dict.fromkeys(each.filename for each in files if not each.sha256))
+    unknown = f"the index gives no SHA-256 for {names}, so a changed file would go unnoticed"
+    return (
+        *risks.explain_installed_vulnerability(recipe, decision.situation.facts.stack, version),
+        *risks.describe_version_advisories(recipe, version),
+        *risks.describe_pixel_changes(recipe, decision.situation.facts.stack, version),
+        *((unknown,) if names else ()),
+        *_warn_about_kernels(decision, build),
+        *_warn_about_system_packages(decision),
+    )
+
+
+def _warn_about_kernels(decision: BuildDecision, build: Build) -> tuple[str, ...]:
+    """Name the kernels that the build lacks because its compiler is not clang."""
+    toolchain = decision.situation.facts.toolchain
+    is_fetched = any(isinstance(step, SystemPackages | CondaToolchain) for step in decision.native.steps)
+    compiler = toolchain.compiler if toolchain is not None and not is_fetched else None
+    if build.prebuilt is not None or build.clang is not None or (compiler is not None and "clang" in compiler.version):
+        return ()
+    kernels = decision.situation.recipe.kernels
+    names = listing(each.name for each in kernels if each.clang_only and each.name not in build.left_out)
+    program = compiler.command[0] if compiler is not None else "gcc"
+    remedy = "; --toolchain clang builds them" if build.base_wheel is not None else ""
+    warning = f"built without the kernels {names}: {program} makes them no faster than Pillow's own code{remedy}"
+    return (warning,) if names else ()
+
+
+def _warn_about_system_packages(decision: BuildDecision) -> tuple[str, ...]:
+    """Say why --with-system-deps installs nothing although something is missing."""
+    steps, request = decision.native.steps, decision.situation.request
+    toolchain = decision.situation.facts.toolchain
+    if not request.with_system_deps or toolchain is None or not steps or isinstance(steps[0], SystemPackages):
+        return ()
+    manager = toolchain.package_manager
+    reason = "the compiler of conda packages brings its own headers"
+    if not toolchain.may_install:
+        reason = (
+            "only root may install system packages" if manager in DRIVEN_MANAGERS else "this system has no apt or dnf"
+        )
+    return (f"--with-system-deps has no effect: {reason}",)
+
+
+def _public(version: str) -> str:
+    return version.partition("+")[0]
+
+
+def _summarise(decision: BuildDecision, build: Build) -> str:
+    recipe, choice = decision.situation.recipe, decision.choice
+    made = f"from {recipe.source.pypi} {choice.version}"
+    if choice.prebuilt or build.cached:
+        made = "already built" if choice.prebuilt else "from the cache"
+    where = decision.situation.facts.environment.prefix
+    if decision.situation.restoring:
+        return f"Put {build.distribution} {build.version} back in {where}, {made} for {listing(build.levels)}"
+    return f"{build.distribution} {build.version} {made} for {listing(build.levels)} into {where}"
+
+
+def _plan_swap(situation: Situation, build: Build, conda: CondaPart) -> Swap:
+    stack = situation.facts.stack
+    entries = {entry for owner in stack.owners for entry in owner.entries} | {*stack.debris, *conda.entries}
+    if stack.directory is not None:
+        entries.add(situation.recipe.package)
+    what = [
+        f"{each.name} {each.version}"
+        for each in (owner.distribution for owner in stack.owners)
+        # a conda package is named by its record only
+        if each.installer != "conda" or not any(dist.startswith(f"{each.name}-") for dist in conda.records)
+    ]
+    what += [f"conda's {dist}" for dist in conda.records]
+    return Swap(
+        removes=tuple(owner.distribution.metadata for owner in stack.owners),
+        entries=tuple(sorted(entries)),
+        installs=f"{build.distribution.replace('-', '_')}-{build.version}.dist-info",
+        records=conda.records,
+        reason=f"replaces {' and '.join(what)}; moved aside, not deleted" if what else "PIL is not installed yet",
+    )
+
+
+def _collect_risks(decision: BuildDecision) -> tuple[PlanRisk, ...]:
+    """Return all risks; what is restored was already accepted at its setup."""
+    situation = decision.situation
+    facts = situation.facts
+    again = list(risks.find_version_risks(situation.recipe, facts.stack, decision.choice.version, facts.interpreter))
+    again += [decision.levels.plan_risk] if decision.levels.plan_risk else []
+    known = [plan_risk.risk for plan_risk in again] if situation.restoring else []
+    losing = None if situation.restoring else _find_feature_loss(decision)
+    found = (*again, *filter(None, (decision.native.plan_risk, losing)))
+    return risks.mark_allowed_risks(found, (*situation.request.allow, *known))
+
+
+def _find_feature_loss(decision: BuildDecision) -> PlanRisk | None:
+    """Return the risk if the installed Pillow has a library that no official wheel has (Debian's: libimagequant)."""
+    facts, recipe = decision.situation.facts, decision.situation.recipe
+    if facts.runtime is None or decision.choice.base_wheel is None:
+        return None
+    coming = {recipe.libraries[name].feature for name in decision.native.enabled}
+    features = (each.feature for each in recipe.libraries.values() if not each.in_wheels and each.feature not in coming)
+    lost = tuple(feature.lower() for feature in features if feature.lower() in facts.runtime.features)
+    if not lost:
+        return None
+    summary = f"the build lacks {listing(lost)}, which the installed Pillow has"
+    return PlanRisk(risk=Risk.FEATURE_LOSS, summary=summary, items=lost)
+
+
+def warn_about_project(project: Project | None, facts: Facts) -> tuple[str, ...]:
+    """Warn that the project that makes the environment undoes the setup when it installs."""
+    if project is None or any(pin.kind == project.manager for pin in facts.pins):
+        return ()
+    warning = (
+        f"{project.directory} is a {project.manager} project: `{project.sync}` reinstalls the Pillow of its lock file; "
+        f"once this is set up, pin it there: {pin_command(project.directory, facts.environment.prefix)}"
+    )
+    return (warning,)
+
+
+def _plan_pip_pin(situation: Situation, build: Build) -> PinForPip | Skipped | None:
+    """Return the pin for pip, or why none is needed; None if none is requested.
+
+    Raises:
+        RefusedError: there is a pin, and it cannot hold a build of this name.
+    """
+    if not wants_pip_pin(situation.facts, situation.request):
+        return None
+    prefix, links = situation.facts.environment.prefix, situation.links
+    if build.distribution != NAME:
+        raise RefusedError(
+            f"{prefix} has a pin on {NAME}, and a pin on {build.distribution} has no effect",
+            hint=f"remove the pin first: fastinstall guard remove --prefix {quote(prefix)}",
+        )
+    there = find_pip_pin(situation.facts)
+    if keeps_pip_pin(situation) and there is not None:
+        return Skipped(step="pin", reason=f"{there.file} already pins {there.requirement}")
+    why = "--pin" if situation.request.pin else f"replaces the pin on {there.requirement if there else 'another'}"
+    repeated = f"; it repeats pip's own find-links ({' '.join(links)})" if links else ""
+    return PinForPip(
+        file=CONFIGURATION,
+        directory=DIRECTORY,
+        requirement=requirement_of(build.distribution, build.version),
+        text=insertion(b"", prefix, links).text,
+        links=links,
+        reason=f"{why}: pip in this environment, and uv in a shell that has read environment.sh, keep this build; "
+        f"{HOLDS_BACK}{repeated}",
+    )
+
+
+def keeps_pip_pin(situation: Situation) -> bool:
+    """Tell whether the existing pin stays, because its own build is restored."""
+    there = find_pip_pin(situation.facts)
+    return situation.restoring and there is not None and not there.problems

@@ -1,0 +1,75 @@
+"""What a repair says where another version took the place of ours: risks, warnings and refusals. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import fix_command, listing, quote
+from fastinstall.doctor.intent import InstallRequest, Intent, VersionOrder
+from fastinstall.model.receipt import Receipt
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import PlanRisk, Risk
+from fastinstall.setup.decide.risks import find_vulnerability_risk
+from fastinstall.setup.plan import Plan
+
+
+def make_return_plan(plan: Plan, intent: Intent, reasons: Sequence[str], allowed: Iterable[Risk]) -> Plan:
+    """Return the plan that restores an earlier version of ours, as a risk that must be allowed.
+
+    Args:
+        plan: that restores what the receipt says.
+        intent: what took its place, and would go.
+        reasons: why it cannot be kept with the kernels.
+        allowed: risks that this run allows.
+    """
+    found = next((plan_risk for plan_risk in plan.risks if plan_risk.risk is Risk.DOWNGRADE), None)
+    known = found.summary if found is not None else "the fast build is an earlier version"
+    prefix = quote(plan.environment.prefix)
+    plan_risk = PlanRisk(
+        risk=Risk.DOWNGRADE,
+        summary=f"{intent.story}, and it cannot be built with the kernels; {known}",
+        items=(
+            f"to accept stock Pillow: fastinstall guard accept --prefix {prefix}",
+            f"to go back to the fast build: fastinstall doctor --fix --allow {Risk.DOWNGRADE} --prefix {prefix}",
+            *(f"why it cannot be built: {reason}" for reason in reasons),
+            *(found.items if found is not None else ()),
+        ),
+        allowed=Risk.DOWNGRADE in allowed,
+    )
+    others = tuple(each for each in plan.risks if each.risk is not Risk.DOWNGRADE)
+    kept = tuple(risk for risk in plan.request.allow if risk is not Risk.DOWNGRADE)
+    request = replace(plan.request, allow=(*kept, Risk.DOWNGRADE) if plan_risk.allowed else kept)
+    return replace(plan, request=request, risks=(plan_risk, *others))
+
+
+def make_repair_refusal(intent: Intent, reasons: Sequence[str], prefix: PurePath) -> RefusedError:
+    """Return the error if ours cannot be restored either, because something requires the installed version."""
+    return RefusedError(
+        f"{intent.story}; {listing(intent.unmet)}, which the fast build does not meet, "
+        f"and {intent.version} cannot be built with the kernels: {listing(reasons)}",
+        hint=f"accept stock Pillow: fastinstall guard accept --prefix {quote(prefix)}",
+        details=(f"or uninstall what requires it, then: {fix_command(prefix)}",),
+    )
+
+
+def add_version_warning(plan: Plan, intent: Intent | None, receipt: Receipt, recipe: Recipe) -> Plan:
+    """Return the plan that restores ours, with a warning if another version was requested by name.
+
+    Args:
+        plan: that restores what the receipt says.
+        intent: what took its place, or None if nothing did.
+        receipt: of our setup that was replaced.
+        recipe: of ours, for what is known against the version that was asked for.
+    """
+    if intent is None or intent.order is not VersionOrder.EARLIER or intent.asked is not InstallRequest.BY_NAME:
+        return plan
+    warning = f"{intent.story}; {receipt.version} is restored"
+    if intent.broken:
+        warning += f", because {listing(intent.broken)}"
+    else:
+        vulnerable = find_vulnerability_risk(recipe, intent.version, kernels=bool(recipe.expect.symbols)) is not None
+        allow = f"{Risk.DOWNGRADE},{Risk.VULNERABLE}" if vulnerable else Risk.DOWNGRADE
+        command = f"fastinstall setup --version {intent.version} --allow {allow} --prefix"
+        warning += f". To install {intent.version} with the kernels: {command} {quote(plan.environment.prefix)}"
+    return replace(plan, warnings=(warning, *plan.warnings))

@@ -1,0 +1,150 @@
+"""Find the named risks of a plan and its warnings. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from fastinstall.core.messages import listing
+from fastinstall.core.version_numbers import base_version, is_version, parse_version_number
+from fastinstall.index.upgrades import advise_instead_of_risk, forecast_upgrade
+from fastinstall.model.advisories import (
+    Advisory,
+    count_by_severity,
+    find_returning_advisories,
+    select_applicable_advisories,
+    select_critical_advisories,
+)
+from fastinstall.model.facts import InstalledStack, Interpreter
+from fastinstall.model.pixel_changes import select_pixel_changes
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import PlanRisk, Request, Risk
+
+
+def find_version_risks(
+    recipe: Recipe, stack: InstalledStack, version: str, interpreter: Interpreter
+) -> tuple[PlanRisk, ...]:
+    """Return the risks of installing a version: it may be older or more vulnerable than the installed one.
+
+    Args:
+        recipe: its advisories are held against the version.
+        stack: the Pillow that would be replaced.
+        version: the version of the source that would be built.
+        interpreter: the Python of the target, for its version.
+    """
+    found, installed = list[PlanRisk](), _installed_version(stack)
+    if installed and parse_version_number(base_version(installed)) > parse_version_number(base_version(version)):
+        returning = find_returning_advisories(
+            recipe.advisories, installed, version, installed_kernels=_has_kernels(stack)
+        )
+        summary = f"{version} is older than the installed Pillow {installed}"
+        if returning:
+            summary += f", and brings back {_name_number(returning)} ({_count_advisories(returning)})"
+        items = tuple(f"{advisory.id} ({advisory.severity}): {advisory.summary}" for advisory in returning)
+        found.append(PlanRisk(risk=Risk.DOWNGRADE, summary=summary, items=items))
+    kernels = bool(recipe.expect.symbols)
+    vulnerable = find_vulnerability_risk(recipe, version, kernels=kernels)
+    if vulnerable is not None and not _is_no_worse_than_installed(recipe, stack, version):
+        grave = select_critical_advisories(recipe.advisories, version, kernels=kernels)
+        view = forecast_upgrade(grave, version, interpreter, stack.dependants)
+        instead = advise_instead_of_risk(view, recipe.name, Request().recipe)
+        found.append(replace(vulnerable, instead=instead))
+    return tuple(found)
+
+
+def explain_installed_vulnerability(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
+    """Return a sentence if a version is vulnerable, but no more than the installed one, which needs no consent."""
+    plan_risk = find_vulnerability_risk(recipe, version, kernels=bool(recipe.expect.symbols))
+    if plan_risk is None or not _is_no_worse_than_installed(recipe, stack, version):
+        return ()
+    return (f"{plan_risk.summary}; the installed Pillow {stack.version} has no fewer",)
+
+
+def find_vulnerability_risk(recipe: Recipe, version: str, *, kernels: bool) -> PlanRisk | None:
+    """Return the risk of a version with a known critical vulnerability, or None if it has none.
+
+    Args:
+        recipe: its advisories are held against the version.
+        version: that would be installed; "12.1.1.post0" counts as 12.1.1.
+        kernels: whether the core that would be installed has the SIMD kernels.
+
+    Raises:
+        ValueError: `version` is not a version (PEP 440).
+    """
+    found = select_critical_advisories(recipe.advisories, version, kernels=kernels)
+    if not found:
+        return None
+    subject = "1 critical advisory affects" if len(found) == 1 else f"{len(found)} critical advisories affect"
+    names = ", ".join(advisory.id for advisory in found)
+    return PlanRisk(
+        risk=Risk.VULNERABLE,
+        summary=f"{subject} Pillow {base_version(version)}: {names}",
+        items=tuple(f"{advisory.id} (affects {advisory.affects}): {advisory.summary}" for advisory in found),
+    )
+
+
+def make_consent_hint(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> str:
+    """Return alternatives to accepting risks, then the flag that accepts them by name.
+
+    Args:
+        risks: those not allowed yet.
+        allowed: risks that are allowed.
+    """
+    open_risks = tuple(risks)
+    by_name = ",".join((*allowed, *(plan_risk.risk for plan_risk in open_risks)))
+    return "; or ".join(
+        (*filter(None, (plan_risk.instead for plan_risk in open_risks)), f"accept the risk: --allow {by_name}")
+    )
+
+
+def mark_allowed_risks(risks: Iterable[PlanRisk], allowed: Iterable[Risk]) -> tuple[PlanRisk, ...]:
+    """Return the risks, and mark those whose risk is allowed by name."""
+    names = tuple(allowed)
+    return tuple(replace(plan_risk, allowed=plan_risk.allowed or plan_risk.risk in names) for plan_risk in risks)
+
+
+def describe_version_advisories(recipe: Recipe, version: str) -> tuple[str, ...]:
+    """Return a sentence about the advisories of a version; none if it has none."""
+    known = select_applicable_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
+    if not known:
+        return ()
+    what = f"{recipe.source.pypi} {version} has {_name_number(known)} ({_count_advisories(known)})"
+    return (f"{what}: fastinstall recipes show {recipe.name}",)
+
+
+def describe_pixel_changes(recipe: Recipe, stack: InstalledStack, version: str) -> tuple[str, ...]:
+    """Return a sentence on what another version of Pillow than the installed one computes otherwise, if anything."""
+    installed = _installed_version(stack)
+    changes = select_pixel_changes(recipe.pixel_changes, installed, version) if installed else ()
+    if not changes:
+        return ()
+    before, after = base_version(installed), base_version(version)
+    releases = dict.fromkeys(each.since for each in changes)
+    known = "; ".join(
+        f"since {since} {listing(each.summary for each in changes if each.since == since)}" for since in releases
+    )
+    return (f"Pillow {after} computes other pixels than the installed {before}: {known}",)
+
+
+def _is_no_worse_than_installed(recipe: Recipe, stack: InstalledStack, version: str) -> bool:
+    """Tell whether a version has no more critical advisories than the installed one."""
+    installed = _installed_version(stack)
+    if not installed:
+        return False
+    present = select_critical_advisories(recipe.advisories, installed, kernels=_has_kernels(stack))
+    coming = select_critical_advisories(recipe.advisories, version, kernels=bool(recipe.expect.symbols))
+    return len(coming) <= len(present)
+
+
+def _installed_version(stack: InstalledStack) -> str:
+    return stack.version if stack.version is not None and is_version(stack.version) else ""
+
+
+def _has_kernels(stack: InstalledStack) -> bool:
+    return stack.core is not None and bool(stack.core.simd_symbols)
+
+
+def _name_number(advisories: Sequence[Advisory]) -> str:
+    return "1 known advisory" if len(advisories) == 1 else f"{len(advisories)} known advisories"
+
+
+def _count_advisories(advisories: Iterable[Advisory]) -> str:
+    return ", ".join(f"{number} {severity}" for severity, number in count_by_severity(advisories).items())

@@ -1,0 +1,173 @@
+"""What to expect of a plan: how much faster it makes Pillow, how long it takes, and what it downloads and keeps."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastinstall.compilers import list_wheel_compilers
+from fastinstall.core.events import ExpectedPhase
+from fastinstall.core.messages import format_bytes, format_rough_duration
+from fastinstall.core.values import immutable
+from fastinstall.index.downloads import is_downloaded
+from fastinstall.model.artefact import Artefact
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.recipes import recipe_named
+from fastinstall.observe.session import Session
+from fastinstall.setup.plan import Plan
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.conda_toolchain import CondaToolchain
+from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.system_packages import SystemPackages
+
+# Seconds of one core of an Intel Xeon (Sapphire Rapids) virtual machine, for two levels (2026-11-29).
+_DOWNLOADED = 20e6  # bytes a second
+_UNPACKED = 5.0  # the compiler
+_CREATED = 6.0  # a virtual environment
+_LIBRARY, _LIBRARY_CONFIGURED = 23.0, 11.0  # zlib-ng; configure runs on one core
+_LEVEL = 30.0  # one level of Pillow, compiled
+_ASSEMBLED = 11.0
+_COMPARED = 25.0  # with the official wheel
+_MEASURED = 9.0
+_CHECKED = 3.0
+_CONDA = 15.0  # conda's change of an environment
+_FETCHING = ("environment", "packages", "headers", "toolchain", "download")
+
+
+def describe_expectations(session: Session, plan: Plan) -> tuple[str, ...]:
+    """Describe all of it, a text each; empty ones for what is unknown or nothing."""
+    cache = session.directories.cache
+    gain, cost = describe_expected_gain(session, plan), describe_cost(plan, cache)
+    return gain, f"takes {format_rough_duration(estimate_seconds(plan, cache))}", cost
+
+
+def estimate_seconds(plan: Plan, cache: Path) -> float:
+    """Estimate roughly how long carrying out a plan takes."""
+    return sum(phase.seconds for phase in expect_phases(plan, cache))
+
+
+def expect_phases(plan: Plan, cache: Path) -> tuple[ExpectedPhase, ...]:
+    """Return the phases of carrying out a plan, each with a rough estimate for the cores that compile.
+
+    Args:
+        plan: to be carried out.
+        cache: what lies there already is not fetched again.
+    """
+    phases, download = [], estimate_cost(plan, cache).download_bytes
+    created = _CREATED if plan.create else 0.0
+    seconds = max(download / _DOWNLOADED, created) + (_UNPACKED if download else 0.0)  # at the same time
+    build = plan.build
+    if build is not None and _is_compiled(plan):
+        cores = max(build.jobs, 1)
+        phases.append(ExpectedPhase(title="fetching", stages=_FETCHING, seconds=seconds, download_bytes=download))
+        if build.statics:
+            libraries = len(build.statics) * (_LIBRARY_CONFIGURED + _LIBRARY / cores)
+            phases.append(ExpectedPhase(title="compiling libraries", stages=("library",), seconds=libraries))
+        compiling = _LEVEL * len(build.targets) / cores
+        phases.append(ExpectedPhase(title="compiling Pillow", stages=("compile",), seconds=compiling))
+        phases.append(ExpectedPhase(title="assembling the wheel", stages=("bundle",), seconds=_ASSEMBLED))
+        comparing = _COMPARED / min(cores, 2)
+        phases.append(ExpectedPhase(title="comparing pixels", stages=("prove",), seconds=comparing, is_even=False))
+    elif seconds:
+        title = "fetching" if download else "making the environment"
+        phases.append(ExpectedPhase(title=title, stages=_FETCHING, seconds=seconds, download_bytes=download))
+    if plan.prove is not None:
+        phases.append(ExpectedPhase(title="testing and timing", stages=("stage", "measure"), seconds=_MEASURED))
+    changed = _CONDA if plan.change else 0.0
+    phases.append(ExpectedPhase(title="installing and checking", stages=("swap", "verify"), seconds=_CHECKED + changed))
+    return tuple(phases)
+
+
+def describe_expected_gain(session: Session, plan: Plan) -> str:
+    """Describe how much faster a plan makes Pillow, as measured here or as its recipe says; empty if unknown."""
+    build, proof = plan.build, plan.prove
+    if build is None:
+        return ""
+    cache = session.directories.cache
+    known = proof.find_known_speed(build, observe_cpu(allowed_cores=0).name, cache) if proof is not None else None
+    if known is not None:
+        return f"{known.gain.replace(' (wheel)', '')}, as measured here"
+    recipe = recipe_named(session, plan.request.recipe)
+    measured = recipe.bench.measured.partition(" (")[0]
+    if build.prebuilt is not None or not measured:
+        return ""
+    architecture = next((level.architecture for level in recipe.levels if level.name in build.levels), "")
+    if architecture != recipe.bench.architecture:
+        return recipe.bench.measured_on(architecture)
+    compared = proof.baseline.version if proof is not None and proof.baseline is not None else ""
+    other = f"; not measured against {compared}, the newest for this Python" if compared not in measured else ""
+    return f"{measured}, measured on another machine{other}"
+
+
+@immutable
+class PlanCost:
+    """What a plan downloads, and what the cache keeps of it.
+
+    Attributes:
+        download_bytes: of the files that the cache lacks, in bytes.
+        kept_bytes: of these files, and of what is unpacked and built of them, estimated.
+        is_least: whether it is more, because an index does not tell the size of a file, or a package manager fetches.
+    """
+
+    download_bytes: int
+    kept_bytes: int
+    is_least: bool
+
+
+_MB = 1_000_000
+_MADE_OF_WHEEL = 4
+"""Times the size of an official wheel that the cache takes besides: unpacked (2.9), and for the wheel that is built."""
+
+
+def estimate_cost(plan: Plan, cache: Path) -> PlanCost:
+    """Estimate what a plan costs.
+
+    Args:
+        plan: with the artefacts that it fetches, which name their sizes.
+        cache: what lies there already is not fetched again.
+    """
+    missing = tuple({each.filename: each for each in _list_needed(plan) if _is_missing(each, cache)}.values())
+    download = sum(each.size for each in missing)
+    return PlanCost(
+        download_bytes=download,
+        kept_bytes=download + sum(map(_estimate_unpacked, missing)),
+        is_least=not all(each.size for each in missing)
+        or bool(plan.change)
+        or any(isinstance(step, SystemPackages | CondaToolchain) for step in plan.prepare),
+    )
+
+
+def describe_cost(plan: Plan, cache: Path) -> str:
+    """Describe what it costs: "downloads 161 MB, and the cache keeps about 420 MB"; empty if nothing is fetched."""
+    cost = estimate_cost(plan, cache)
+    if not cost.download_bytes:
+        return "how much is downloaded is known only when it comes" if cost.is_least else ""
+    least = "at least " if cost.is_least else ""
+    kept = f"{least or 'about '}{_format_size(cost.kept_bytes, -1)}"
+    return f"downloads {least}{_format_size(cost.download_bytes, 0)}, and the cache keeps {kept}"
+
+
+def _format_size(count: int, digits: int) -> str:
+    """Return a size in MB, rounded like `round` does; in words as exact as it takes if that would be 0 MB."""
+    rounded = round(count / _MB, digits)
+    return f"{rounded:.0f} MB" if rounded else format_bytes(count)
+
+
+def _list_needed(plan: Plan) -> Iterator[Artefact]:
+    is_compiled = _is_compiled(plan)
+    for step in plan.steps:
+        if is_compiled or not isinstance(step, Build | PrivateHeaders) or (isinstance(step, Build) and step.prebuilt):
+            yield from step.list_artefacts()
+
+
+def _is_compiled(plan: Plan) -> bool:
+    return plan.build is not None and plan.build.prebuilt is None and not plan.build.cached
+
+
+def _is_missing(artefact: Artefact, cache: Path) -> bool:
+    return not artefact.url.startswith("file:") and not (artefact.sha256 and is_downloaded(cache, artefact.sha256))
+
+
+def _estimate_unpacked(artefact: Artefact) -> int:
+    compiler = list_wheel_compilers().get(artefact.name)
+    if compiler is not None:
+        return compiler.unpacked_bytes
+    return _MADE_OF_WHEEL * artefact.size if artefact.filename.endswith(".whl") else 0

@@ -1,0 +1,191 @@
+"""Ask what the planner must know, the cache, conda's solver and pip's settings, and have it make the plan."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.compilers.compiler import TOOLCHAINS
+from fastinstall.conda.extra import find_microarchitectures
+from fastinstall.core.architecture import architecture_of
+from fastinstall.core.errors import FailedError, FastinstallError, RefusedError, UnprovenError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.messages import listing
+from fastinstall.core.refused_writes import refuse_unusable_cache
+from fastinstall.guard.pinning import wants_pip_pin
+from fastinstall.model.conda import CondaInstaller
+from fastinstall.model.facts import (
+    EnvironmentKind,
+    Facts,
+    Project,
+)
+from fastinstall.model.request import Request
+from fastinstall.observe import observation, recipes
+from fastinstall.observe.environments import (
+    NamedTarget,
+    base_python,
+    find_environment,
+    is_active_elsewhere,
+)
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.session import Session
+from fastinstall.pins.recognition import project_of
+from fastinstall.setup.decide.build import needs_compiling
+from fastinstall.setup.decide.conda import choose_conda_engine, make_conda_request
+from fastinstall.setup.decide.levels import refuse_unknown
+from fastinstall.setup.decide.libraries import may_have_made
+from fastinstall.setup.decide.other_machine import adapt_request, describe_python
+from fastinstall.setup.decide.planner import keeps_pip_pin, make_plan, plan_build_step, plan_wheel
+from fastinstall.setup.decide.protection import refuse_if_protected
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.new_environment import foresee_situation, relocate_interpreter
+from fastinstall.setup.plan import Plan, SetupOutcome, WheelPlan
+from fastinstall.setup.steps.create_environment import CreateEnvironment
+from fastinstall.setup.tools import make_engine
+
+
+def decide_plan(session: Session, situation: Situation, *, from_cache: bool = True) -> Plan:
+    """Return the plan, with what only the disk, the index and conda know.
+
+    Raises:
+        FastinstallError: as `make_plan` says; or the cache cannot be used for the build.
+    """
+    known = _look_for_means(session, situation, from_cache=from_cache)
+    plan = make_plan(_add_links(session, preview_conda_change(session, known)))
+    if plan.build is not None:
+        refuse_unusable_cache(session.own_cache())
+    return plan
+
+
+def _look_for_means(session: Session, situation: Situation, *, from_cache: bool) -> Situation:
+    """Return the situation with what compiles, where something is compiled, and with a wheel that was built before."""
+    known = situation
+    if known.facts.toolchain is None and needs_compiling(known):
+        toolchain = observation.observe_means(known.recipe, session.variables)
+        known = replace(known, facts=replace(known.facts, toolchain=toolchain))
+    return _add_cached_wheel(session, known) if from_cache and known.facts.toolchain is not None else known
+
+
+def look_for_wheel(session: Session, target: NamedTarget, request: Request, *, anew: bool = False) -> WheelPlan:
+    """Decide how a wheel alone is made: nothing is known or asked of the environment but its interpreter.
+
+    Args:
+        session: the cache, the index and the processes that are asked.
+        target: its interpreter is the one that is built for.
+        request: recipe, version, levels and libraries; what concerns an environment is ignored.
+        anew: plan what compiling needs, even if the cache has the wheel.
+
+    Raises:
+        FastinstallError: as `plan_wheel` says; or nothing can be built for the machine that the target names.
+    """
+    request = replace(request, engine=CondaInstaller.AUTO, pin=False)  # of an environment, which is not concerned
+    recipe = recipes.recipe_named(session, request.recipe)
+    refuse_unknown(recipe, request)
+    unnamed = target.prefix is None and not is_active_elsewhere(session)
+    python = target.python or (base_python(session) if unnamed else Path(find_environment(session, target).python))
+    interpreter = observe_interpreter(python)
+    if target.machine not in ("", interpreter.machine):
+        architecture = architecture_of(target.machine)
+        request = adapt_request(request, recipe, architecture)
+        interpreter = describe_python(interpreter, architecture)
+    elsewhere = Path(interpreter.prefix) / "fastinstall-build-only"
+    create = CreateEnvironment(prefix=elsewhere, python=interpreter.executable, reason="never made")
+    relocated = relocate_interpreter(interpreter, elsewhere)
+    situation = foresee_situation(session, recipe, request, (create, relocated))
+    planned = plan_wheel(_look_for_means(session, situation, from_cache=not anew))
+    return replace(planned, interpreter=interpreter)
+
+
+def find_project(facts: Facts) -> Project | None:
+    """Return the project that makes the environment; one that cannot be read is in nobody's way."""
+    try:
+        return project_of(Path(facts.environment.prefix))
+    except FastinstallError:
+        return None
+
+
+def _add_links(session: Session, situation: Situation) -> Situation:
+    """Return the situation with the other places that pip is told of and a pin would hide; refuse two that conflict."""
+    if keeps_pip_pin(situation) or not wants_pip_pin(situation.facts, situation.request):
+        return situation
+    from fastinstall.guard.pinning import list_links_beside_pin  # noqa: PLC0415 (only where something is pinned)
+
+    prefix = Path(situation.facts.environment.prefix)
+    return replace(situation, links=list_links_beside_pin(session, prefix, situation.project))
+
+
+def _add_cached_wheel(session: Session, situation: Situation) -> Situation:
+    """Return the situation with a wheel that was built before as it would be now, if the cache has one."""
+    step = plan_build_step(replace(situation, cached=""))
+    if step.prebuilt is not None:
+        return situation
+    from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not where nothing is built)
+
+    facts, cache = situation.facts, session.own_cache()
+    wheelhouse = Path(situation.request.wheelhouse) if situation.request.wheelhouse else None
+    for entry in find_ready(cache, step, situation.recipe, facts.interpreter, wheelhouse):
+        if step.clang is not None or may_have_made(
+            entry.inputs["compiler"], facts, situation.request, cache / TOOLCHAINS
+        ):
+            return replace(situation, cached=entry.sha256)
+    return situation
+
+
+def preview_conda_change(session: Session, situation: Situation) -> Situation:
+    """Return the situation with what conda's solver would change, where the stack becomes conda packages.
+
+    Raises:
+        RefusedError: there is no engine, or its solver finds no solution.
+        FailedError: the engine failed, or said nothing of what it was asked.
+    """
+    facts, request = situation.facts, situation.request
+    if facts.environment.kind is not EnvironmentKind.CONDA:
+        return situation
+    refuse_if_protected(facts)
+    chosen = choose_conda_engine(situation)
+    if facts.conda is None or chosen is CondaInstaller.PIP:
+        return situation
+    levels = find_microarchitectures(level.name for level in situation.recipe.levels)
+    known = replace(situation, microarchitectures=levels)
+    conda_request = make_conda_request(known)
+    if conda_request is None:
+        return known
+    engine = make_engine(session, chosen, facts.conda.tool, offline=request.offline)
+    session.emit(Started(stage="solve", message=f"asking {engine.description} what would change"))
+    preview = engine.preview(conda_request)
+    # An answer without the packages that were asked for is none, and not the news that nothing else changes.
+    told = {package.dist for package in (*preview.linked, *facts.conda.packages)}
+    untold = [package.dist for package in conda_request.ours if package.dist not in told]
+    if untold:
+        other = CondaInstaller.RATTLER if engine.name is CondaInstaller.CONDA else CondaInstaller.CONDA
+        raise FailedError(
+            f"{engine.description}: its answer does not mention {listing(untold)}",
+            hint=f"use another engine: --engine {other}",
+        )
+    return replace(known, preview=preview)
+
+
+def request_previous_version(session: Session, request: Request, error: UnprovenError) -> Request:
+    """Return the request for the newest version before the one that failed; tells the user.
+
+    Raises:
+        UnprovenError: the version was named, so no other will do.
+    """
+    if request.version is not None:
+        raise error
+    for line in error.details:
+        session.emit(Noted(message=line))
+    message = f"{error.message}: {error.version} is not installed; looking for the newest version before it"
+    session.emit(Noted(message=message, warning=True))
+    return replace(request, avoid=(*request.avoid, error.version))
+
+
+def confirm_empty_plan(plan: Plan) -> SetupOutcome:
+    """Return what a plan without steps comes to: the setup that holds.
+
+    Raises:
+        RefusedError: nothing is set up there.
+    """
+    receipt = observation.receipt_of(plan.environment)
+    if receipt is None:
+        hint = "make a new plan: fastinstall plan"
+        raise RefusedError("the plan has no steps, and nothing is set up here", hint=hint)
+    return SetupOutcome(plan=plan, receipt=receipt)

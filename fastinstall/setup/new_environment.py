@@ -1,0 +1,149 @@
+"""Describe an environment that does not exist yet: the step that makes it, its interpreter and its facts."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from fastinstall.core.architecture import architecture_of
+from fastinstall.core.directories import expand_home
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.messages import quote
+from fastinstall.core.refused_writes import advice, reason, refuse_forbidden_place, refuse_noexec
+from fastinstall.model.facts import (
+    Environment,
+    EnvironmentKind,
+    Facts,
+    ImportSource,
+    InstalledStack,
+    Interpreter,
+)
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Request
+from fastinstall.observe import observation
+from fastinstall.observe.environments import (
+    USUAL_NAMES,
+    NamedTarget,
+    base_python,
+    is_environment,
+    make_absolute,
+)
+from fastinstall.observe.interpreter import observe_interpreter
+from fastinstall.observe.session import Session
+from fastinstall.setup.decide.other_machine import describe_facts
+from fastinstall.setup.decide.saved_plan import select_named_releases
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.plan import Plan
+from fastinstall.setup.steps.create_environment import CreateEnvironment
+from fastinstall.setup.tools import start_index
+
+_ELSEWHERE = "choose another directory for the environment: --new-env DIR"
+
+
+def foresee_situation(
+    session: Session,
+    recipe: Recipe,
+    request: Request,
+    made: tuple[CreateEnvironment, Interpreter],
+    saved: Plan | None = None,
+) -> Situation:
+    """Return what a plan is made from, of an environment that is yet to be made.
+
+    Args:
+        session: the index and the processes that are asked.
+        recipe: the one that the request names.
+        request: what is asked for.
+        made: the step that makes the environment, and its interpreter as it will be.
+        saved: the plan whose files alone count; None for all that the index offers.
+    """
+    create, interpreter = made
+    index = start_index(session, recipe, request, Path(create.python))
+    facts = foresee_facts(session, recipe, made, toolchain=request.wheelhouse is None)
+    builder = None
+    if interpreter.machine != os.uname().machine:  # described as that of another machine, unless this one has 32 bits
+        here = observe_interpreter(Path(create.python))
+        builder = here if here.machine != interpreter.machine else None
+    if builder is not None:
+        facts = describe_facts(facts, architecture_of(interpreter.machine))
+    releases = select_named_releases(saved, index.releases(recipe, interpreter, builder))
+    return Situation(facts=facts, recipe=recipe, request=request, releases=releases, create=create)
+
+
+def foresee_facts(
+    session: Session, recipe: Recipe, made: tuple[CreateEnvironment, Interpreter], *, toolchain: bool = True
+) -> Facts:
+    """Return the facts of the environment as it will be once it is made: nothing is installed there."""
+    create, interpreter = made
+    base = Environment(prefix=interpreter.base_prefix, kind=EnvironmentKind.SYSTEM, python=Path(create.python))
+    observed = observation.facts_of(session, base, observation.ObservationRequest(recipe=recipe, toolchain=toolchain))
+    return replace(
+        observed,
+        environment=Environment(
+            prefix=Path(create.prefix), kind=EnvironmentKind.VENV, python=Path(create.prefix, "bin/python")
+        ),
+        interpreter=interpreter,
+        writable=True,
+        obstacles=(),
+        frozen=None,
+        distributions=(),
+        stack=InstalledStack(
+            directory=None,
+            dependants=tuple(each for each in observed.stack.dependants if each.constraints is not None),
+        ),
+        guard=replace(observed.guard, installed=False, version="", problems=()),
+        interrupted=None,
+        runtime=None,
+    )
+
+
+def plan_creation(session: Session, target: NamedTarget) -> tuple[CreateEnvironment, Interpreter] | None:
+    """Return the step that makes a new environment, and its interpreter as it will be; None if none is requested.
+
+    Raises:
+        RefusedError: something is there already, or no environment can be made there.
+    """
+    if target.new is None:
+        return None
+    prefix = make_absolute(expand_home(target.new))
+    _refuse_occupied(prefix)
+    refuse_noexec(prefix, _ELSEWHERE)
+    refuse_forbidden_place(prefix, "no environment can be made there", _ELSEWHERE)
+    base = observe_interpreter(target.python or base_python(session))
+    step = CreateEnvironment(prefix=prefix, python=base.executable, reason="requested by --new-env")
+    return step, relocate_interpreter(base, prefix)
+
+
+def relocate_interpreter(base: Interpreter, prefix: Path) -> Interpreter:
+    """Return an interpreter as it will be in a virtual environment made from it."""
+    minor = base.minor + ("t" if base.free_threaded else "")
+    return replace(
+        base,
+        executable=prefix / "bin" / "python",
+        prefix=prefix,
+        site_packages=prefix / "lib" / f"python{minor}" / "site-packages",
+        externally_managed=None,
+        pip_version=None,
+        shadows=tuple(shadow for shadow in base.shadows if shadow.source is not ImportSource.USER_SITE),
+    )
+
+
+def _refuse_occupied(prefix: Path) -> None:
+    """Refuse a place for an environment where something is already, or where nobody can tell."""
+    try:
+        content = os.listdir(prefix)  # noqa: PTH208 (its errors name the path)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        raise RefusedError(
+            f"{reason(error, prefix)}: no environment can be made there", hint="name another directory: --new-env DIR"
+        ) from None
+    except OSError as error:
+        raise RefusedError(
+            f"{reason(error, prefix)}: no environment can be made there", hint=advice(error, prefix)
+        ) from error
+    if is_environment(prefix):
+        raise RefusedError(f"--new-env {prefix}: already exists", hint=f"use it instead: --prefix {quote(prefix)}")
+    if content:
+        raise RefusedError(
+            f"--new-env {prefix}: already exists, and is not a Python environment",
+            hint=f"name a directory that does not exist yet: --new-env {quote(prefix / USUAL_NAMES[0])}",
+        )

@@ -1,0 +1,257 @@
+"""Make the wheel of a plan, or take it from the cache or the wheelhouse, and prove it before it is installed.
+
+Nothing here touches the target: what the build needs is fetched into the cache, and the wheel is run from there.
+
+If kernels do not compile or fail the proof, this module decides which to leave out, builds again, and reports
+what was left out.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from fastinstall import __version__
+from fastinstall.core import files, foreign, temporary_directories
+from fastinstall.core.codec import digest, document, dump
+from fastinstall.core.errors import UnprovenError
+from fastinstall.core.events import Finished, Noted, Started
+from fastinstall.core.messages import listing
+from fastinstall.core.values import immutable
+from fastinstall.elf.cpu import Cpu, rank, tunable_for
+from fastinstall.index.run import Run
+from fastinstall.model.artefact import Artefact, WheelOrder
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.recipe import Kernel
+from fastinstall.proof.cases import Proof, ProofStatus, ProofSubject, list_failed_operations
+from fastinstall.proof.stack_operations import unpack_official_wheel
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.private_headers import PrivateHeaders
+from fastinstall.setup.steps.step import FetchedInputs, PreparingStep
+from fastinstall.wheelbuild import wheel_cache
+from fastinstall.wheelbuild.build_inputs import BuildResult
+
+if TYPE_CHECKING:
+    from fastinstall.proof.quick import QuickProof
+    from fastinstall.proof.runs import ProofStack
+
+Make = Callable[[Build], BuildResult]
+
+EMULATORS_PATIENCE = 30.0
+"""How many times as long an emulator may take: qemu-user is 10 to 20 times as slow as a machine (encoding AVIF)."""
+
+
+@immutable
+class ProofContext:
+    """Where a proof runs.
+
+    Attributes:
+        interpreter: the target's Python, which runs the proof.
+        cpu: as it shows itself, for what runs on it and how it rounds.
+        reference: the official wheel of the same version, or None if there is none.
+    """
+
+    interpreter: Interpreter
+    cpu: Cpu
+    reference: Artefact | None
+
+
+def build_and_prove(
+    prepare: Iterable[PreparingStep],
+    build: Build,
+    reference: Artefact | None,
+    interpreter: Interpreter,
+    run: Run,
+) -> BuildResult:
+    """Make the wheel of a plan, proven where its recipe has kernels.
+
+    Args:
+        prepare: brings compiler and headers.
+        build: makes the wheel, or takes it.
+        reference: the official wheel that it is compared with; None if there is none.
+        interpreter: the target's Python.
+        run: tools, cache and listener.
+
+    Raises:
+        UnprovenError: it does not compile or prove.
+        FastinstallError: it could not be made.
+    """
+    fetched = fetch_inputs(prepare, run)
+    proof_context = ProofContext(interpreter=interpreter, cpu=run.cpu, reference=reference)
+    return make_proven_wheel(build, lambda each: each.make(interpreter, fetched, run), proof_context, run)
+
+
+def make_proven_wheel(step: Build, make: Make, proof_context: ProofContext, run: Run) -> BuildResult:
+    """Make the wheel; where the recipe has kernels, prove it, and make it again without those that fail.
+
+    Args:
+        step: the build that the plan asks for.
+        make: makes a wheel of a step.
+        proof_context: where it is proven.
+        run: where the cache lies, and who is told what goes on.
+
+    Raises:
+        UnprovenError: it does not compile or prove, and no kernel is to blame that could be left out.
+        FailedError: it could not be built.
+    """
+    kernels = run.recipe.kernels
+    if not kernels:
+        return make(step)
+    while True:
+        try:
+            built = make(step)
+            _require_proof(step, built, proof_context, run)
+        except UnprovenError as error:
+            step = _leave_out_guilty_kernels(step, kernels, error, run)
+        else:
+            return built
+
+
+def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext) -> ProofSubject:
+    """Return what is proven: a build, on the levels that this machine can run."""
+    interpreter = proof_context.interpreter
+    here = rank(proof_context.cpu.level)
+    runnable = tuple(level for level in step.levels if not rank(level) or not here or rank(level) <= here)
+    return ProofSubject(
+        wheel_sha256=built.sha256,
+        reference_sha256=proof_context.reference.sha256 if proof_context.reference is not None else "",
+        python=f"{interpreter.version} {interpreter.abi}",
+        cpu=proof_context.cpu.name,
+        levels=runnable,
+    )
+
+
+def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext, run: Run) -> "QuickProof":
+    """Prepare what is put to the proof: every level of an unpacked build, beside the official wheel."""
+    from fastinstall.proof.judge import KNOWN_DIFFERENCES  # noqa: PLC0415 (likewise)
+    from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
+
+    wheel, official = proof_context.reference, None
+    if wheel is not None:
+        unpacked = unpack_official_wheel(wheel, run)
+        official = _make_stack(f"{wheel.name} {wheel.version}", unpacked, proof_context, run)
+    return QuickProof(
+        subject=subject,
+        levels=tuple(_make_stacks_of_levels(subject.levels, _make_stack("", tree, proof_context, run))),
+        reference=official,
+        exact=run.recipe.is_exact,
+        known=KNOWN_DIFFERENCES.get(proof_context.cpu.architecture, {}),
+        emit=run.emit,
+    )
+
+
+def find_guilty_kernels(
+    kernels: Iterable[Kernel], *, files: Collection[str] = (), operations: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the names of the kernels that a failure points at, in the recipe's order.
+
+    Args:
+        kernels: the recipe's, in its order.
+        files: of the source, that do not compile; where one is a kernel's own, no other of its file is to blame.
+        operations: that compute something else than they should.
+    """
+    known = tuple(kernels)
+    own = {kernel.name for kernel in known if str(PurePosixPath(kernel.file).with_name(f"{kernel.name}.h")) in files}
+    refused = own or {kernel.name for kernel in known if kernel.file in files}
+    wrong = {kernel.name for kernel in known if any(each.startswith(kernel.operations) for each in operations)}
+    return tuple(kernel.name for kernel in known if kernel.name in refused | wrong)
+
+
+def fetch_inputs(prepare: Iterable[PreparingStep], run: Run) -> FetchedInputs:
+    """Install system packages, unpack private headers and make a private toolchain, as a plan says.
+
+    Raises:
+        FastinstallError: something cannot be had; nothing of the target is touched.
+    """
+    fetched = [step.fetch(run) for step in prepare]
+    return FetchedInputs(
+        includes=tuple(directory for each in fetched for directory in each.includes),
+        headers=tuple(package for each in fetched for package in each.headers),
+        variables={name: value for each in fetched for name, value in each.variables.items()},
+    )
+
+
+def fetch_sources(prepare: Iterable[PreparingStep], build: Build, run: Run) -> None:
+    """Download what the wheel will be made of into the cache, if it has to be made.
+
+    C headers come first: they come from a place of their own, and are small.
+
+    Raises:
+        FastinstallError: something cannot be had.
+    """
+    if build.cached:
+        return
+    for step in prepare:
+        if isinstance(step, PrivateHeaders):
+            step.fetch_packages(run)
+    for artefact in build.list_artefacts():
+        run.index.fetch(artefact, run.cache, run.emit)
+
+
+def _leave_out_guilty_kernels(step: Build, kernels: Sequence[Kernel], error: UnprovenError, run: Run) -> Build:
+    guilty = find_guilty_kernels(kernels, files=error.files, operations=error.operations)
+    fresh = tuple(name for name in guilty if name not in step.left_out)
+    if not fresh or step.prebuilt is not None:
+        raise error
+    for line in error.details:
+        run.emit(Noted(message=line))
+    message = f"{error.message}; built again without the kernels for {listing(fresh)}"
+    run.emit(Noted(message=message, warning=True))
+    return replace(step, left_out=(*step.left_out, *fresh))
+
+
+def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext, run: Run) -> None:
+    if proof_context.reference is None and step.prebuilt is not None:
+        return  # made and proven elsewhere; its operations are run on the stage all the same
+    subject = subject_of(step, built, proof_context)
+    if proof_context.reference is not None and not subject.reference_sha256:  # the index tells no hash of what it gives
+        _prove_anew(step, subject, built, proof_context, run)
+        return
+    kept = run.cache / "proofs" / f"{digest((subject, __version__))}.json"
+    if foreign.read_kept(Proof, "proof", kept) is not None:
+        return
+    with wheel_cache.reserve_cache_key(run.cache, f"proof-{kept.stem}", run.emit, "proves the same wheel"):
+        if foreign.read_kept(Proof, "proof", kept) is None:
+            proof = _prove_anew(step, subject, built, proof_context, run)
+            files.write_text(kept, dump(document("proof", proof)))
+
+
+def _prove_anew(step: Build, subject: ProofSubject, built: BuildResult, proof_context: ProofContext, run: Run) -> Proof:
+    from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (likewise)
+    from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
+
+    run.emit(Started(stage="prove", message=f"comparing {built.wheel.name} with the official wheel"))
+    with temporary_directories.temporary_directory("proof", within=run.cache / "tmp") as space:
+        unpack_wheel(built.wheel, space / "tree")
+        proof = run_quick_proof(prepare_trial(subject, space / "tree", proof_context, run))
+    run.emit(Finished(stage="prove", message="compared with the official wheel", seconds=proof.seconds))
+    if not proof.holds:
+        raise _make_unproven_error(step, proof)
+    return proof
+
+
+def _make_stacks_of_levels(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
+    """Yield the same tree for each level; the loader is kept from a higher one than is meant."""
+    for level in levels:
+        hidden = tunable_for(level) if level != levels[-1] else ""
+        stack = replace(whole, label=level)
+        yield stack.with_tunables(hidden) if hidden else stack
+
+
+def _make_stack(label: str, tree: Path, proof_context: ProofContext, run: Run) -> "ProofStack":
+    from fastinstall.proof.runs import ProofStack  # noqa: PLC0415 (not where the proof is on record)
+
+    python = Path(proof_context.interpreter.executable)
+    patience = EMULATORS_PATIENCE if proof_context.cpu.is_emulated else 1.0
+    return ProofStack(label=label, python=python, tree=tree, variables=run.variables, patience=patience)
+
+
+def _make_unproven_error(step: Build, proof: Proof) -> UnprovenError:
+    failed = [check for check in proof.checks if check.status is ProofStatus.FAILED]
+    version = step.source.version if step.source is not None else step.version
+    return UnprovenError(
+        f"{step.distribution} {step.version} fails the proof: {failed[0].name}: {failed[0].summary}",
+        version=version,
+        operations=list_failed_operations(proof),
+        details=tuple(line for check in failed for line in (f"{check.name}: {check.summary}", *check.details)),
+    )

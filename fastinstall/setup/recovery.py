@@ -1,0 +1,178 @@
+"""Recover an environment from an interrupted run: commands that change it finish the recovery, others only report it.
+
+This is the only place where verbs deal with recovery. The journal does the finishing and undoing; here it is put into
+words.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from fastinstall.core.directories import expand_home
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Noted
+from fastinstall.core.messages import listing, quote
+from fastinstall.core.values import immutable
+from fastinstall.journal import creation_note
+from fastinstall.journal.rollback import recover
+from fastinstall.journal.snapshot import is_at_work, read_environment_history
+from fastinstall.journal.store import JournalStore
+from fastinstall.model.facts import Environment
+from fastinstall.model.history import (
+    UnfinishedRun,
+    describe_finished_interruption,
+    describe_interruption,
+)
+from fastinstall.observe.environments import NamedTarget, find_environment, make_absolute
+from fastinstall.observe.session import Session
+from fastinstall.setup.exclusive import hold_environment_lock
+from fastinstall.setup.late_interrupts import report_late_interruptions
+
+
+@immutable
+class LockedEnvironment:
+    """An environment whose lock is held.
+
+    Attributes:
+        store: of the environment, whose lock is held.
+        sentences: what had been interrupted, and how things are now; empty if nothing was.
+    """
+
+    store: JournalStore
+    sentences: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def lock_recovered_environment(
+    session: Session, environment: Environment, *, force: bool = False
+) -> Iterator[LockedEnvironment]:
+    """Work alone on an environment, with everything at its end that an earlier run left unfinished; says so.
+
+    Args:
+        session: the listener that is told what was recovered.
+        environment: the one to be locked and recovered.
+        force: move aside what has replaced ours since, instead of refusing.
+
+    Raises:
+        RefusedError: another program works there, or something foreign is where what was there has to return.
+        EnvironmentDamagedError: a step failed; the next command goes on with it.
+        DocumentError: a journal cannot be read.
+    """
+    prefix = Path(environment.prefix)
+    sentences: list[str] = []
+
+    def tell(sentence: str, *, changed: bool = True) -> None:
+        if sentence not in sentences:
+            sentences.append(sentence)
+            session.emit(Noted(message=sentence, changed=changed))
+
+    with _telling_what_was_recovered(prefix, tell), hold_environment_lock(prefix):
+        _recover_each(JournalStore(prefix), tell, force=force)
+        yield LockedEnvironment(store=JournalStore(prefix), sentences=tuple(sentences))
+
+
+@contextlib.contextmanager
+def change_environment(
+    session: Session, environment: Environment, verb: str, *, force: bool = False
+) -> Iterator[LockedEnvironment]:
+    """Work alone on an environment, as above; an interruption that comes too late says so (`verb`: "guard install")."""
+    with (
+        report_late_interruptions(Path(environment.prefix), verb),
+        lock_recovered_environment(session, environment, force=force) as locked,
+    ):
+        yield locked
+
+
+def recover_environment(session: Session, environment: Environment) -> bool:
+    """Recover everything that an earlier run left unfinished, and say so; whether there was anything.
+
+    The lock is taken only where there is something, so that a run at work is told by whoever goes on.
+
+    Raises:
+        FastinstallError: as `lock_recovered_environment` says.
+    """
+    if not read_environment_history(Path(environment.prefix), sized=False).interruptions:
+        return False
+    with lock_recovered_environment(session, environment) as result:
+        return bool(result.sentences)
+
+
+def clear_cut_creation(session: Session, prefix: Path) -> None:
+    """Empty a directory in which a dead run was making an environment, so that it can be made again; says so.
+
+    Raises:
+        RefusedError: another program works there, or there is more than such a run leaves; nothing of that has changed.
+        FastinstallError: as `lock_recovered_environment` says.
+    """
+    interruption = creation_note.creation_interruption(prefix)
+    if interruption is None or interruption.kind is not UnfinishedRun.CREATION or is_at_work(prefix):
+        return
+    with hold_environment_lock(prefix):
+        recovered = recover(JournalStore(prefix))
+        if recovered is not None:
+            session.emit(Noted(message=describe_finished_interruption(recovered.interruption), changed=True))
+        strange = creation_note.find_unknown_entries(prefix)
+        if strange:
+            raise RefusedError(
+                f"{prefix}: creating it was interrupted, and now it also holds: {listing(strange)}",
+                hint=f"set it up as it is: fastinstall setup --prefix {quote(prefix)}",
+            )
+        creation_note.clear(prefix)
+    session.emit(Noted(message=describe_finished_interruption(interruption, cleared=True), changed=True))
+
+
+def describe_interruptions(environment: Environment) -> tuple[str, ...]:
+    """Describe interruptions for commands that only look: a sentence each, with the command that recovers it."""
+    prefix = Path(environment.prefix)
+    interruptions = read_environment_history(prefix, sized=False).interruptions
+    return tuple(describe_interruption(each, prefix) for each in interruptions)
+
+
+class _Tell(Protocol):
+    def __call__(self, sentence: str, *, changed: bool = True) -> None: ...
+
+
+@contextlib.contextmanager
+def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
+    """Tell what has come to its end in the block, although an interruption, which waited for that, kept it silent.
+
+    Asked without the lock: whoever holds it is at work, and nothing of his is interrupted.
+    """
+    before = read_environment_history(prefix, sized=False).interruptions
+    try:
+        yield
+    except KeyboardInterrupt:
+        left = read_environment_history(prefix, sized=False).interruptions
+        for each in before:
+            if each not in left:
+                tell(describe_finished_interruption(each), changed=each.kind not in _UNSEEN)
+        raise
+
+
+_UNSEEN = (UnfinishedRun.PREPARATION, UnfinishedRun.CLEANUP)
+"""Only directories of ours were there: nobody looks into them."""
+
+
+def _recover_each(store: JournalStore, tell: _Tell, *, force: bool) -> None:
+    """Recover one thing after the other, and tell each when it has happened, since the next one may fail."""
+    recovered = recover(store, force=force)
+    if recovered is not None:
+        changed = recovered.interruption.kind not in _UNSEEN
+        tell(describe_finished_interruption(recovered.interruption), changed=changed)
+        for path in recovered.undone.kept:
+            tell(f"kept: {path}", changed=changed)
+        for lost in recovered.undone.lost:
+            tell(f"could not be restored, because it had been removed: {lost}", changed=changed)
+    making = creation_note.creation_interruption(store.prefix)
+    if making is not None:
+        creation_note.finish(store.prefix)
+        tell(describe_finished_interruption(making), changed=False)
+
+
+def recover_first(session: Session, target: NamedTarget) -> None:
+    """Bring to its end what an earlier run left unfinished in an existing target, and say so."""
+    if target.new is None:
+        recover_environment(session, find_environment(session, target))
+    else:
+        clear_cut_creation(session, make_absolute(expand_home(target.new)))

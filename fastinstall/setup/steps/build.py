@@ -1,0 +1,162 @@
+"""Make the wheel, or take it from the cache or the wheelhouse, by hash."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from fastinstall.compilers import get_wheel_compiler, list_wheel_compilers
+from fastinstall.compilers.flags import list_probed_flags
+from fastinstall.compilers.system import observe_compiler
+from fastinstall.core import files, process
+from fastinstall.core.architecture import architecture_of
+from fastinstall.core.errors import RefusedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.messages import listing
+from fastinstall.core.process import CommandError
+from fastinstall.core.surroundings import find_program
+from fastinstall.core.values import immutable
+from fastinstall.index.downloads import discarding_refused
+from fastinstall.index.pip import argv_for, pip_environment
+from fastinstall.index.run import Run
+from fastinstall.model.artefact import Artefact, WheelOrder
+from fastinstall.model.facts import Interpreter
+from fastinstall.model.request import LinkMode
+from fastinstall.setup.steps.step import FetchedInputs, SetupStep
+from fastinstall.wheelbuild.build_inputs import BuildRequest, BuildResult
+from fastinstall.wheelbuild.wheel_cache import locate_wheel
+
+
+@immutable
+class Build(WheelOrder, SetupStep):
+    """Make the wheel, or take it from the cache when everything that decides its bytes is the same.
+
+    Attributes:
+        reason: why this version, level and link mode.
+    """
+
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        if self.prebuilt is not None:
+            return "take its wheel as it is"
+        return f"{'take it from the cache, compiled' if self.cached else 'compile it'} for {listing(self.levels)}"
+
+    def list_details(self) -> Iterable[str]:
+        """List what else goes into it, and how each level is compiled."""
+        if self.prebuilt is not None:
+            yield self.prebuilt.filename
+        if self.source is None:
+            return
+        yield f"from {self.source.filename}"
+        if self.left_out:
+            yield f"without the kernels {listing(self.left_out)}"
+        if self.clang is not None:
+            known = list_wheel_compilers().get(self.clang.name)
+            program = known.program if known is not None else "the compiler"
+            yield f"compiled by {program} of {self.clang.name} {self.clang.version}, fetched into the cache"
+        if self.statics:
+            linked = (f"{each.name} {each.version} for {name}" for name, each in self.statics.items())
+            yield f"linked in: {listing(linked)}"
+        for target in self.targets:
+            yield f"{target.level}: CFLAGS={' '.join(target.cflags)!r}"
+
+    def list_artefacts(self) -> tuple[Artefact, ...]:
+        """List what it is made of, or the wheel that is taken."""
+        named = (self.prebuilt, self.source, *self.statics.values(), self.clang, self.base_wheel)
+        return tuple(each for each in named if each is not None)
+
+    def make(self, interpreter: Interpreter, fetched: FetchedInputs, run: Run) -> BuildResult:
+        """Make the wheel, or take it.
+
+        Raises:
+            FailedError: it could not be fetched or built, or is no Pillow alone.
+            RefusedError: there is no compiler.
+        """
+        if self.prebuilt is not None:
+            from fastinstall.index.wheelhouse import require_stack_alone  # noqa: PLC0415 (slow to import, with packaging)
+
+            wheel = run.index.fetch(self.prebuilt, run.cache, run.emit)
+            with discarding_refused(wheel):
+                require_stack_alone(wheel)  # before a proof runs what is in it
+            return BuildResult(wheel=wheel, sha256=files.sha256(wheel), from_cache=True)
+        built_before = self._take_from_cache(interpreter, run) if self.cached else None
+        if built_before is not None:
+            return built_before
+        from fastinstall.wheelbuild.pipeline import build_wheel  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+
+        return build_wheel(self.request_build(interpreter, fetched, run))
+
+    def request_build(self, interpreter: Interpreter, fetched: FetchedInputs, run: Run) -> BuildRequest:
+        """Fetch what it names, by its hashes, and say how it is built.
+
+        Raises:
+            FailedError: something could not be fetched.
+            RefusedError: it names no source, or there is no compiler.
+        """
+        if self.source is None:
+            raise RefusedError(
+                "the plan names neither a source nor a wheel to take", hint="make a new plan: fastinstall plan"
+            )
+        variables = {**run.variables, **fetched.variables, **self._fetch_compiler(run)}
+        compiler = observe_compiler(list_probed_flags(run.recipe, run.cpu.architecture), variables)
+        if compiler is None:
+            refuse_unusable_compiler(variables)
+        run.emit(Started(stage="download", message=f"fetching {self.source.filename}"))
+        fetch = run.index.fetch
+        return BuildRequest(
+            recipe=run.recipe,
+            step=self,
+            interpreter=interpreter,
+            source=fetch(self.source, run.cache, run.emit),
+            statics={name: fetch(each, run.cache, run.emit) for name, each in self.statics.items()},
+            base_wheel=fetch(self.base_wheel, run.cache, run.emit) if self.base_wheel else None,
+            include_directories=fetched.includes,
+            header_packages=fetched.headers,
+            library_prefix=Path(interpreter.prefix) if self.link is LinkMode.ENV else None,
+            compiler=compiler,
+            cache=run.cache,
+            pip=argv_for(interpreter),
+            variables=pip_environment(variables),
+            emit=run.emit,
+            offline=run.index.offline,
+            wheelhouse=run.index.wheelhouse,
+            indexes=run.index.places,
+            is_foreign=run.cpu.architecture != os.uname().machine,
+        )
+
+    def _fetch_compiler(self, run: Run) -> dict[str, str]:
+        """Return the variable that names the compiler, unpacked in our cache; none where that of the machine serves."""
+        if self.clang is None:
+            return {}
+        compiler = get_wheel_compiler(self.clang.name)
+        wheel = run.index.fetch(self.clang, run.cache, run.emit)
+        program = compiler.prepare(wheel, run.cache, run.emit, architecture_of(run.cpu.architecture))
+        return {"CC": shlex.quote(str(program))}
+
+    def _take_from_cache(self, interpreter: Interpreter, run: Run) -> BuildResult | None:
+        """Return the cached wheel that the plan names, or None if it is gone or kernels are left out."""
+        from fastinstall.wheelbuild.ready_wheels import find_ready  # noqa: PLC0415 (slow to import; not for a wheel that is ready)
+
+        for entry in find_ready(run.cache, self, run.recipe, interpreter, run.index.wheelhouse):
+            if entry.sha256 == self.cached:
+                message = f"{entry.wheel} was built before: taken from the cache"
+                run.emit(Noted(message=message, detail=True))
+                return BuildResult(wheel=locate_wheel(run.cache, entry), sha256=entry.sha256, from_cache=True)
+        return None
+
+
+def refuse_unusable_compiler(variables: Mapping[str, str]) -> NoReturn:
+    """Raise what is wrong: there is no compiler, or what the named one says instead of its version."""
+    named = shlex.split(variables.get("CC", ""))
+    if not named or not find_program(named[0], variables):
+        raise RefusedError("there is no C compiler", hint="run again with --with-system-deps, or install gcc")
+    argv = (*named, "--version")
+    try:
+        told = process.run(argv, environment=variables, timeout=60, while_working=True).stdout.splitlines()
+    except CommandError as error:
+        told = [error.message, *error.details]
+    hint = f"find out why: {shlex.join(argv)}; or take another compiler: --toolchain system"
+    raise RefusedError(f"the C compiler {named[0]} cannot run", hint=hint, details=tuple(told))

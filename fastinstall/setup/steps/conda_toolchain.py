@@ -1,0 +1,106 @@
+"""Make a private prefix with compiler and headers in our cache, of conda packages."""
+
+from pathlib import Path
+
+from fastinstall.compilers.compiler import TOOLCHAINS
+from fastinstall.compilers.conda import PACKAGE, PROGRAMS
+from fastinstall.core import files, sealed_trees
+from fastinstall.core.codec import digest
+from fastinstall.core.errors import FailedError
+from fastinstall.core.events import Noted, Started
+from fastinstall.core.lock import lock_environment
+from fastinstall.core.messages import listing
+from fastinstall.core.secrets import public_text
+from fastinstall.core.values import immutable, tagged
+from fastinstall.index.run import Run
+from fastinstall.model.recipe import BuildNeeds
+from fastinstall.observe.toolchain import find_package_manager
+from fastinstall.setup.steps.step import FetchedInputs, PreparingStep
+from fastinstall.wheelbuild.system_packages import may_install
+
+
+@tagged("conda-toolchain")
+@immutable
+class CondaToolchain(PreparingStep):
+    """Make a private prefix with compiler and headers in our cache, of conda packages; the target stays as it is.
+
+    Attributes:
+        channels: where they come from, the first one preferred.
+        packages: what is installed, as conda's match specs.
+        libraries: the recipe's names of the libraries that they serve.
+        reason: why the plan has this step, for a person.
+    """
+
+    channels: tuple[str, ...]
+    packages: tuple[str, ...]
+    libraries: tuple[str, ...]
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        where, what = listing(self.channels), " ".join(self.packages)
+        return f"fetch a toolchain of conda packages from {where} into the cache: {what}"
+
+    def fetch(self, run: Run) -> FetchedInputs:
+        """Make the prefix, or take the one that was made before.
+
+        Raises:
+            RefusedError: py-rattler is not there, or no packages answer to the plan.
+            FailedError: they could not be installed, or there is no compiler among them.
+        """
+        prefix = self._make_prefix(run)
+        includes = (prefix / "include", *sorted(prefix.glob("include/python3.*")))
+        return FetchedInputs(
+            includes=tuple(path for path in includes if path.is_dir()), variables=self._find_compiler(prefix)
+        )
+
+    def _make_prefix(self, run: Run) -> Path:
+        """Make it in its final place: conda packages contain their prefix, so it cannot be moved."""
+        from fastinstall.conda.engines.choose import open_rattler  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only where it is carried out)
+        from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (likewise)
+
+        offline = run.index.offline
+        tools = CondaTools(variables=run.variables, cache=run.cache / "conda", offline=offline)
+        addresses = channel_urls(self.channels, tools.read_channel_settings(run.cache))
+        # by addresses: the same name may be another channel's by now
+        key = digest((tuple(map(public_text, addresses)), self.packages))
+        prefix = run.cache / TOOLCHAINS / key[:16]
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        with lock_environment(prefix.parent):
+            if sealed_trees.is_intact(prefix, cache=run.cache):
+                run.emit(Noted(message=f"the toolchain in {prefix} exists already and is used again", detail=True))
+                return prefix
+            engine = open_rattler(tools)
+            run.emit(Started(stage="toolchain", message=f"fetching a toolchain: {', '.join(self.packages)}"))
+            files.discard(prefix)
+            try:
+                engine.create(prefix, self.packages, self.channels, offline=offline)
+            except FailedError as error:
+                hint = "; or ".join(filter(None, (error.hint, self._explain_system_packages(run))))
+                raise FailedError(error.message, hint=hint, details=error.details) from error
+            sealed_trees.seal(prefix, prefix, cache=run.cache)
+        return prefix
+
+    def _explain_system_packages(self, run: Run) -> str:
+        """Return a hint on installing the same by the system's package manager."""
+        pythons = (spec.split()[1].removesuffix(".*") for spec in self.packages if spec.startswith("python "))
+        needs = BuildNeeds(
+            libraries=tuple(run.recipe.libraries[name] for name in self.libraries),
+            python=next(pythons, ""),
+            compiler=PACKAGE in self.packages,
+        )
+        return needs.explain_installation(find_package_manager(run.variables), allowed=may_install())
+
+    def _find_compiler(self, prefix: Path) -> dict[str, str]:
+        """Find the variable that names the compiler; none where only headers were asked for."""
+        if PACKAGE not in self.packages:
+            return {}
+        compilers = (path for name in PROGRAMS for path in sorted((prefix / "bin").glob(name)))
+        compiler = next(compilers, None)
+        if compiler is None:
+            raise FailedError(
+                f"{prefix}: the channel's packages contain no C compiler",
+                hint=f"name channels that have {PACKAGE}: --channel conda-forge",
+            )
+        return {"CC": str(compiler)}

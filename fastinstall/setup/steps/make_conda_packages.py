@@ -1,0 +1,71 @@
+"""Make conda packages of the wheel, in a channel inside the environment, and link them beside it."""
+
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from fastinstall.core.values import immutable
+from fastinstall.index.run import Run
+from fastinstall.journal.transaction import Transaction
+from fastinstall.model.conda import CondaInstaller, CondaPackage, CondaStack
+from fastinstall.model.facts import Facts
+from fastinstall.setup.steps.step import SetupStep
+from fastinstall.wheelbuild.build_inputs import BuildResult
+
+if TYPE_CHECKING:
+    from fastinstall.conda.stage import LinkedPackages
+
+ENGINES = {
+    CondaInstaller.CONDA: "conda",
+    CondaInstaller.RATTLER: "py-rattler",
+    CondaInstaller.PIP: "pip",
+    CondaInstaller.AUTO: "any engine",
+}
+"""What a plan calls whoever installs."""
+
+_KEEPING = "have conda keep this build: security updates then come by `fastinstall setup --upgrade`"
+
+
+@immutable
+class MakeCondaPackages(SetupStep):
+    """Make conda packages of the wheel, in a channel inside the environment, and link them beside it.
+
+    Attributes:
+        engine: the installer that links the packages.
+        package: what provides PIL, as it will be; its build number may turn out higher.
+        guard: what keeps solvers from replacing it; None if that is declined.
+        channel: the directory of the channel.
+        reason: why the plan has this step, for a person.
+    """
+
+    engine: CondaInstaller
+    package: CondaPackage
+    guard: CondaPackage | None
+    channel: PurePath
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        return f"make the conda package {self.package.dist} of it, linked by {ENGINES[self.engine]}"
+
+    def outline(self) -> Iterable[str]:
+        """Return the line of `describe`, and what the guard package means, or why there is none."""
+        if self.guard is None:
+            return (f"{self.describe()} ({self.reason})",)
+        return (self.describe(), _KEEPING)
+
+    def list_details(self) -> Iterable[str]:
+        """List the guard package, and what it means."""
+        if self.guard is not None:
+            yield f"{_KEEPING} ({self.guard.dist})"
+
+    def link(self, built: BuildResult, before: Facts, transaction: Transaction, run: Run) -> "LinkedPackages":
+        """Pack the wheel, put the channel in place, and link its packages into the transaction's stage.
+
+        Raises:
+            FailedError: the engine could not link them; the caller undoes.
+        """
+        from fastinstall.conda.stage import link_packages  # noqa: PLC0415 (only in conda environments)
+
+        planned = CondaStack(package=self.package, guard=self.guard, channel=self.channel)
+        return link_packages(planned, built, before, transaction, run)

@@ -1,0 +1,49 @@
+"""Observe again and run doctor's checks; an error undoes the swap."""
+
+from collections.abc import Iterable
+
+from fastinstall.core.errors import FailedError
+from fastinstall.core.values import immutable
+from fastinstall.doctor.shadows import list_shadow_findings
+from fastinstall.model.facts import Facts
+from fastinstall.model.finding import Finding, Status
+from fastinstall.setup.steps.step import SetupStep
+
+
+@immutable
+class Verify(SetupStep):
+    """Observe again and run doctor's checks; an error undoes the swap.
+
+    Attributes:
+        checks: names of the checks that must not report an error.
+        reason: why the plan has this step, for a person.
+    """
+
+    checks: tuple[str, ...]
+    reason: str
+
+    def describe(self) -> str:
+        """Return what is done, as a line of a plan."""
+        return f"check: {', '.join(self.checks)}"
+
+    def outline(self) -> Iterable[str]:
+        """Return no line: that a setup is checked goes without saying."""
+        return ()
+
+
+def refuse_errors(findings: Iterable[Finding], facts: Facts) -> None:
+    """Raise if a check says that the swap went wrong; the caller undoes it.
+
+    Another PIL that programs import is no reason: the plan has named it, and no swap causes or ends it.
+
+    Raises:
+        FailedError: names each finding.
+    """
+    excused = list_shadow_findings(facts)
+    wrong = [each for each in findings if each.status.gravity >= Status.ERROR.gravity and each not in excused]
+    if wrong:
+        raise FailedError(
+            "doctor found an error after the installation, so it was undone",
+            hint="report it with the output of: fastinstall inspect --redact",
+            details=tuple(f"{finding.check}: {finding.message}" for finding in wrong),
+        )

@@ -1,0 +1,93 @@
+"""Open what a plan is made and carried out with: the index, conda's engine, and the run that has both."""
+
+import os
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+
+from fastinstall.core.events import Started
+from fastinstall.core.messages import listing
+from fastinstall.core.refused_writes import refuse_unusable_cache
+from fastinstall.core.running_probe import RunningProbe
+from fastinstall.index.offers import PackageIndex
+from fastinstall.index.pip_indexes import PipSettings, pip_settings
+from fastinstall.index.run import Run
+from fastinstall.model.conda import CondaEngine, CondaInstaller, CondaTool
+from fastinstall.model.recipe import Recipe
+from fastinstall.model.request import Request
+from fastinstall.observe.cpu import observe_cpu
+from fastinstall.observe.recipes import recipe_named
+from fastinstall.observe.session import Session
+
+
+def open_run(
+    session: Session, request: Request, python: Path, engine: CondaInstaller | None = None, prefix: Path | None = None
+) -> Run:
+    """Open what builds, fetches and installs.
+
+    Args:
+        session: variables, directories, clock and event listener of this run.
+        request: recipe, index and network.
+        python: whose pip settings count.
+        engine: installs conda packages; None if the plan has none.
+        prefix: of the environment, for that engine.
+
+    Raises:
+        RefusedError: the cache is no place to build in.
+    """
+    cache = session.own_cache()
+    refuse_unusable_cache(cache)
+    opened = None
+    if engine is not None:
+        from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (only for conda packages)
+
+        opened = make_engine(session, engine, find_conda(session.variables, prefix), offline=request.offline)
+    return Run(
+        session=session,
+        recipe=recipe_named(session, request.recipe),
+        index=make_index(session, request, defer_pip_settings(session, python)),
+        cache=cache,
+        cpu=observe_cpu(
+            allowed_cores=len(os.sched_getaffinity(0)), tunables=session.variables.get("GLIBC_TUNABLES", "")
+        ),
+        engine=opened,
+    )
+
+
+def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None, *, offline: bool) -> CondaEngine:
+    """Open an engine that works by this session's variables and cache.
+
+    Raises:
+        RefusedError: it is not there.
+    """
+    from fastinstall.conda.engines.choose import open_engine  # noqa: PLC0415 (only for conda packages)
+    from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (likewise)
+
+    means = CondaTools(variables=session.variables, cache=session.own_cache() / "conda", offline=offline)
+    return open_engine(engine, tool, means)
+
+
+def make_index(session: Session, request: Request, settings: Callable[[], PipSettings]) -> PackageIndex:
+    """Return the package index, as the target's pip is configured, or the wheelhouse of the request."""
+    return PackageIndex(
+        settings=settings,
+        wheelhouse=Path(request.wheelhouse) if request.wheelhouse else None,
+        offline=request.offline,
+        cache=session.own_cache(),
+    )
+
+
+def defer_pip_settings(session: Session, python: Path) -> Callable[[], PipSettings]:
+    """Return pip's settings for a target, to be found out when they are first asked for."""
+    return cache(partial(pip_settings, python, session.variables))
+
+
+def start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
+    """Return an index whose settings are being found out while the target is observed."""
+    names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.base_wheel)))
+    session.emit(Started(stage="index", message=f"looking up {names}"))
+    if request.offline:
+        return make_index(session, request, defer_pip_settings(session, python))
+    RunningProbe(partial(import_module, "fastinstall.index.client"))  # 0.2 s, while processes are waited for
+    return make_index(session, request, RunningProbe(partial(pip_settings, python, session.variables)).result)

@@ -1,0 +1,110 @@
+"""The pages of a static package index, as HTML (PEP 503) and JSON (PEP 691). Pure.
+
+Their addresses are relative, so they work on any web server, under any path, and on a file share. Sources: the simple
+repository API of packaging.python.org (PEP 503, 629, 658, 691, 700, 714, 740).
+"""
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote as quote_parse
+
+from fastinstall.core.codec import dump
+from fastinstall.core.values import immutable
+
+_VERSION = "1.3"  # the first with provenance (PEP 740)
+
+
+@immutable
+class IndexedFile:
+    """A file listed by an index.
+
+    Attributes:
+        name: of the distribution, normalised.
+        filename: with all tags: "pillow-13.0.0+simd.v2.v3-cp311-cp311-manylinux_2_28_x86_64.whl".
+        sha256: its hash, in hexadecimal digits.
+        size: of the file, in bytes.
+        uploaded: when it was added, in UTC: "2026-01-31T12:00:00Z".
+        requires_python: a specifier; empty if it has none.
+        metadata_sha256: of its metadata beside it; empty without metadata.
+        has_provenance: whether its attestations are beside it.
+    """
+
+    name: str
+    version: str
+    filename: str
+    sha256: str
+    size: int
+    uploaded: str
+    requires_python: str = ""
+    metadata_sha256: str = ""
+    has_provenance: bool = False
+
+
+def index_pages(files: Sequence[IndexedFile]) -> dict[str, str]:
+    """Return all pages of an index whose files are in its parent directory, by their paths."""
+    projects: dict[str, list[IndexedFile]] = {}
+    for file in sorted(files, key=lambda each: (each.name, each.filename)):
+        projects.setdefault(file.name, []).append(file)
+    links = (f'<a href="{quote_parse(name)}/">{html.escape(name)}</a>' for name in projects)
+    root = {"meta": {"api-version": _VERSION}, "projects": [{"name": name} for name in projects]}
+    pages = {"index.html": _render_page("Simple index", links), "index.json": dump(root)}
+    for name, offered in projects.items():
+        pages[f"{name}/index.html"] = _render_page(f"Links for {name}", map(_render_file_link, offered))
+        document = {
+            "meta": root["meta"],
+            "name": name,
+            "versions": list(dict.fromkeys(file.version for file in offered)),
+        }
+        pages[f"{name}/index.json"] = dump({**document, "files": [_make_file_entry(file) for file in offered]})
+    return pages
+
+
+def _render_file_link(file: IndexedFile) -> str:
+    attributes = {"href": f"{_make_file_address(file)}#sha256={file.sha256}"}
+    if file.requires_python:
+        attributes["data-requires-python"] = file.requires_python
+    if file.metadata_sha256:
+        attributes["data-core-metadata"] = f"sha256={file.metadata_sha256}"
+    if file.has_provenance:
+        attributes["data-provenance"] = f"{_make_file_address(file)}.provenance"
+    words = " ".join(f'{key}="{html.escape(value)}"' for key, value in attributes.items())
+    return f"<a {words}>{html.escape(file.filename)}</a>"
+
+
+def _render_page(title: str, links: Iterable[str]) -> str:
+    body = "".join(f"    {link}<br>\n" for link in links)
+    return f"""\
+<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="pypi:repository-version" content="{_VERSION}">
+    <title>{html.escape(title)}</title>
+  </head>
+  <body>
+{body}  </body>
+</html>
+"""
+
+
+def _make_file_entry(file: IndexedFile) -> Mapping[str, Any]:
+    described: dict[str, Any] = {
+        "filename": file.filename,
+        "url": _make_file_address(file),
+        "hashes": {"sha256": file.sha256},
+        "size": file.size,
+        "upload-time": file.uploaded,
+    }
+    if file.requires_python:
+        described["requires-python"] = file.requires_python
+    if file.metadata_sha256:
+        described["core-metadata"] = {"sha256": file.metadata_sha256}
+    if file.has_provenance:
+        described["provenance"] = f"{_make_file_address(file)}.provenance"
+    return described
+
+
+def _make_file_address(file: IndexedFile) -> str:
+    """Return the address relative to the project's page; some file stores read a bare "+" as a space."""
+    return f"../../{quote_parse(file.filename)}"

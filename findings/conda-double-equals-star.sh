@@ -1,0 +1,33 @@
+#!/bin/sh
+# One would guess: pillow==12.* means any release of Pillow 12 in an environment.yml, as it does for pip in a
+# requirements.txt.
+#
+# What happens: rattler, which pixi solves with, takes version 12 alone for ==12.*. It takes neither 12.1.1 nor 12.3.0.
+# 12.* takes both.
+#
+# Why: == is equality in a match spec, and rattler ignores a star after it.
+#
+# Whom it hurts: whoever copies lines of a requirements.txt into an environment.yml or a recipe: the environment cannot
+# be solved, or a wrong and very old build is taken.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+python3 -m venv "$dir/venv"
+"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install py-rattler==0.28.0 packaging==26.0
+cd "$dir"
+
+"$dir/venv/bin/python" - <<'END' || exit 1
+import sys
+from importlib.metadata import version
+
+from packaging.specifiers import SpecifierSet
+from rattler import Version, VersionSpec
+
+releases = ("12.0.0", "12.1.1", "12.3.0", "13.0.0")
+taken = {text: [each for each in releases if VersionSpec(text).matches(Version(each))] for text in ("==12.*", "12.*")}
+taken["pip"] = [each for each in releases if each in SpecifierSet("==12.*")]
+print("py-rattler", version("py-rattler"), "packaging", version("packaging"))
+print("==12.* takes", taken["==12.*"], "- 12.* takes", taken["12.*"], "- pip's ==12.* takes", taken["pip"])
+sys.exit(taken != {"==12.*": ["12.0.0"], "12.*": [*releases[:3]], "pip": [*releases[:3]]})
+END

@@ -1,0 +1,43 @@
+#!/bin/sh
+# One would guess: a decoder that does not know a compression says so, as OpenCV does for a TIFF with WebP inside
+# (None).
+#
+# What happens: for a TIFF whose strips are JPEG 2000 or JPEG XL, OpenCV returns a picture of the right size in
+# which every pixel is 0. Only a line on stderr says that decoding is not implemented. Pillow refuses the file;
+# tifffile with imagecodecs reads it.
+#
+# Why: libtiff opens the file although it cannot decode its strips. Its interface for display, which OpenCV uses, goes
+# on after a strip that failed.
+#
+# Whom it hurts: training sets with slides and satellite scenes: black pictures are learnt without an error.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+python3 -m venv "$dir/venv"
+"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install opencv-python-headless==5.0.0.93 numpy==2.4.6 tifffile==2026.3.3 imagecodecs==2026.3.6
+cd "$dir"
+
+"$dir/venv/bin/python" - <<'END' || exit 1
+import io, sys
+
+import cv2, numpy, tifffile
+
+picture = numpy.full((32, 48, 3), (200, 100, 50), numpy.uint8)
+
+
+def read(compression):
+    """The largest value that OpenCV and tifffile read, None if OpenCV refuses."""
+    file = io.BytesIO()
+    tifffile.imwrite(file, picture, photometric="rgb", compression=compression)
+    data = file.getvalue()
+    by_opencv = cv2.imdecode(numpy.frombuffer(data, numpy.uint8), cv2.IMREAD_COLOR)
+    by_tifffile = int(tifffile.imread(io.BytesIO(data)).max())
+    return None if by_opencv is None else int(by_opencv.max()), by_tifffile
+
+
+seen = {compression: read(compression) for compression in ("webp", "jpeg2000", "jpegxl")}
+print("OpenCV", cv2.__version__, "tifffile", tifffile.__version__)
+print("largest value (OpenCV, tifffile):", seen)
+sys.exit(seen != {"webp": (None, 200), "jpeg2000": (0, 200), "jpegxl": (0, 200)})
+END

@@ -1,0 +1,37 @@
+#!/bin/sh
+# One would guess: who installs with umask 022 gets files that everybody can read.
+#
+# What happens: with uv the umask of the *first* install of a wheel decides, for every later environment of that
+# cache. After one install under umask 077, an environment that is made under umask 022 gets files of mode 600, by
+# --link-mode copy too. pip decides each time by its own umask.
+#
+# Why: uv unpacks a wheel into its cache once, with the umask of that moment, and links or copies these files into
+# environments.
+#
+# Whom it hurts: shared caches of clusters and CI. One job with a strict umask makes packages unreadable for other
+# users in all environments that root makes afterwards: ModuleNotFoundError or PermissionError at import.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+python3 -m venv "$dir/venv"
+"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install uv==0.13.8
+uv="$dir/venv/bin/uv --no-config --quiet --cache-dir $dir/cache"
+cd "$dir"
+
+mode_after_install() { # $1: umask, $2: environment, $3: how uv takes files from its cache
+    $uv venv --python "$dir/venv/bin/python" "$2"
+    (umask "$1" && $uv pip install --link-mode "$3" --python "$2/bin/python" pillow==13.0.0)
+    stat -c %a "$2"/lib/python3*/site-packages/PIL/Image.py
+}
+
+umask 022
+strict=$(mode_after_install 077 strict hardlink)
+linked=$(mode_after_install 022 linked hardlink)
+copied=$(mode_after_install 022 copied copy)
+python3 -m venv by-pip
+by-pip/bin/python -m pip --quiet --disable-pip-version-check install pillow==13.0.0
+by_pip=$(stat -c %a by-pip/lib/python3*/site-packages/PIL/Image.py)
+"$dir/venv/bin/uv" --version
+echo "PIL/Image.py: umask 077 $strict; then umask 022, linked $linked, copied $copied; by pip $by_pip"
+[ "$strict $linked $copied $by_pip" = "600 600 600 644" ] || exit 1

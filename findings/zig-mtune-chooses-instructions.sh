@@ -1,0 +1,43 @@
+#!/bin/sh
+# One would guess: -mtune=CPU arranges code for a CPU and uses no instruction beyond -march, as with GCC and clang.
+#
+# What happens: with zig cc it is another -march, and the last one wins. '-march=x86_64_v2 -mtune=znver4' compiles
+# AVX code; with the two in the other order the tuning is lost.
+#
+# Why: zig cc reads -mcpu, -march and -mtune as its own -mcpu. clang's own tuning can still be had, by
+# '-Xclang -tune-cpu -Xclang znver4'.
+#
+# Whom it hurts: whoever builds wheels with zig cc as CC and the usual '-march=x86-64-v2 -mtune=...' in CFLAGS: they
+# end with SIGILL on other CPUs, and no warning is printed.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+python3 -m venv "$dir/venv"
+"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install ziglang==0.17.1
+cd "$dir"
+
+"$dir/venv/bin/python" - <<'END' || exit 1
+import importlib.metadata, pathlib, subprocess, sys
+
+pathlib.Path("sum.c").write_text("int f(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }")
+
+
+def uses_avx(*flags):
+    """Whether a loop is compiled with vectors of 32 or 64 bytes."""
+    words = (sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu", "-O3", *flags, "-S", "-o", "sum.s", "sum.c")
+    subprocess.run(words, check=True, capture_output=True)
+    code = pathlib.Path("sum.s").read_text()
+    return "%ymm" in code or "%zmm" in code
+
+
+seen = {
+    "-march": uses_avx("-march=x86_64_v2"),
+    "-march -mtune": uses_avx("-march=x86_64_v2", "-mtune=znver4"),
+    "-mtune -march": uses_avx("-mtune=znver4", "-march=x86_64_v2"),
+    "-march -Xclang -tune-cpu": uses_avx("-march=x86_64_v2", "-Xclang", "-tune-cpu", "-Xclang", "znver4"),
+}
+print("ziglang", importlib.metadata.version("ziglang"))
+print("AVX in code for x86-64-v2:", seen)
+sys.exit([*seen.values()] != [False, True, False, False])
+END

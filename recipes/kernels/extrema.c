@@ -1,0 +1,56 @@
+/* Image.getextrema of one band: least and largest value, a vector at a time. Pillow compares one pixel after the other.
+
+   Floating-point pictures are left to Pillow: there the order of zeros of both signs, and numbers that are none, show. */
+
+#include "vectors.h"
+
+/* A function that widens `least` and `most` by a row of values. */
+#define FI_EXTREMA_DEFINE(function, type, vector)                                                                      \
+    static void function(const UINT8 *row, int bytes, type *least, type *most) {                                       \
+        vector low = (vector){0} + *least, high = (vector){0} + *most;                                                 \
+        int i = 0;                                                                                                     \
+        for (; i <= bytes - FI_WIDE; i += FI_WIDE) {                                                                   \
+            vector values = FI_LOAD(vector, row + i);                                                                  \
+            low = FI_MIN(low, values);                                                                                 \
+            high = FI_MAX(high, values);                                                                               \
+        }                                                                                                              \
+        for (int lane = 0; lane < (int)(FI_WIDE / sizeof(type)); lane++) {                                             \
+            *least = low[lane] < *least ? low[lane] : *least;                                                          \
+            *most = high[lane] > *most ? high[lane] : *most;                                                           \
+        }                                                                                                              \
+        for (; i < bytes; i += sizeof(type)) {                                                                         \
+            type value = FI_LOAD(type, row + i);                                                                       \
+            *least = value < *least ? value : *least;                                                                  \
+            *most = value > *most ? value : *most;                                                                     \
+        }                                                                                                              \
+    }
+
+FI_EXTREMA_DEFINE(fi_extrema_row_u8, UINT8, fi_wide_u8)
+FI_EXTREMA_DEFINE(fi_extrema_row_u16, UINT16, fi_wide_u16)
+FI_EXTREMA_DEFINE(fi_extrema_row_i32, INT32, fi_wide_i32)
+
+/* Fill in two values of a type; nothing below `floor` or above `ceiling` is there to be found. */
+#define FI_EXTREMA_OF(function, type, floor, ceiling)                                                                  \
+    {                                                                                                                  \
+        type values[2] = {FI_LOAD(type, im->image[0]), FI_LOAD(type, im->image[0])};                                   \
+        for (int y = 0; y < im->ysize && (values[0] > (floor) || values[1] < (ceiling)); y++) {                        \
+            function((const UINT8 *)im->image[y], im->linesize, values, values + 1);                                   \
+        }                                                                                                              \
+        memcpy(extrema, values, sizeof(values));                                                                       \
+        return 1;                                                                                                      \
+    }
+
+int ImagingGetExtrema(Imaging im, void *extrema) {
+    if (im->bands == 1 && im->xsize && im->ysize) {
+        if (im->type == IMAGING_TYPE_UINT8) {
+            FI_EXTREMA_OF(fi_extrema_row_u8, UINT8, 0, 255)
+        }
+        if (im->mode == IMAGING_MODE_I_16) {
+            FI_EXTREMA_OF(fi_extrema_row_u16, UINT16, 0, 65535)
+        }
+        if (im->type == IMAGING_TYPE_INT32) {
+            FI_EXTREMA_OF(fi_extrema_row_i32, INT32, INT32_MIN, INT32_MAX)
+        }
+    }
+    return ImagingGetExtrema__source(im, extrema);
+}

@@ -1,0 +1,41 @@
+/* Image.paste of a colour through a mask, as text and marks are drawn. `masks.h` has the idea.
+
+   In modes with alpha, Pillow gives pixels whose alpha is 0 the whole colour, so that nothing dark shines through: then
+   only the alpha is mixed. Modes of 16 bits and a mask that is the picture itself are left to Pillow. */
+
+#include "masks.h"
+
+static int fi_fill_covers(Imaging image) {
+    return image->mode == IMAGING_MODE_RGBa || image->mode == IMAGING_MODE_RGBA || image->mode == IMAGING_MODE_La ||
+           image->mode == IMAGING_MODE_LA || image->mode == IMAGING_MODE_PA;
+}
+
+/* A vector full of pixels of one colour. */
+static void fi_fill_repeat(UINT8 *colours, const void *ink, int pixelsize) {
+    for (int i = 0; i < FI_WIDE; i += pixelsize) {
+        memcpy(colours + i, ink, pixelsize);
+    }
+}
+
+#define FI_FILL_DEFINE(function, type, mask_bytes, binary, covering)                                                   \
+    static inline void function(Imaging imOut, const type *ink, Imaging imMask, int dx, int dy, int sx, int sy,        \
+                                int xsize, int ysize, int pixelsize) {                                                 \
+        fi_mask_area area = {dx, dy, sx, sy, xsize, ysize};                                                            \
+        UINT8 colours[FI_WIDE];                                                                                        \
+        if (imOut == imMask || pixelsize == 2 || (pixelsize == 1 && mask_bytes == 4)) {                                \
+            function##__source(imOut, ink, imMask, dx, dy, sx, sy, xsize, ysize, pixelsize);                           \
+            return;                                                                                                    \
+        }                                                                                                              \
+        fi_fill_repeat(colours, ink, pixelsize);                                                                       \
+        if (pixelsize == 1) {                                                                                          \
+            fi_mask_rows(imOut, NULL, colours, imMask, &area, (fi_mask_way){1, 1, 1, binary, 0});                      \
+        } else if (covering && fi_fill_covers(imOut)) {                                                                \
+            fi_mask_rows(imOut, NULL, colours, imMask, &area, (fi_mask_way){4, mask_bytes, 1, binary, 1});             \
+        } else {                                                                                                       \
+            fi_mask_rows(imOut, NULL, colours, imMask, &area, (fi_mask_way){4, mask_bytes, 1, binary, 0});             \
+        }                                                                                                              \
+    }
+
+FI_FILL_DEFINE(fill_mask_1, void, 1, 1, 0)
+FI_FILL_DEFINE(fill_mask_L, UINT8, 1, 0, 1)
+FI_FILL_DEFINE(fill_mask_RGBA, UINT8, 4, 0, 0)

@@ -1,0 +1,151 @@
+/* Resizing pictures of numbers: modes F, I and I;16, one pass at a time. `resize` has pictures of bytes.
+
+   Pillow adds up products of pixels and coefficients in double precision, from the first to the last, and rounds the sum.
+   The order decides how the sum is rounded, so a sum cannot be split. But eight sums can be made at once, each in its
+   order, in a vector of eight. Down the columns these are eight neighbours of a row. Along the rows they are one place of
+   eight rows, which are turned into columns first:
+
+       row 0  a0 a1 a2 ...        a0 b0 c0 ... h0   a1 b1 c1 ... h1   a2 ...
+       row 1  b0 b1 b2 ...   ->   times k[0]      + times k[1]      + ...      =  one pixel of each row
+       ...
+
+   Sums are rounded to integers one by one, by Pillow's macro: a vector would give other numbers where one overflows. On
+   Arm all of it is left to Pillow. There compilers fuse products and additions in some parts of Pillow's loop only, and
+   which parts these are is theirs to choose.
+
+   Pixels of 16 bits in another byte order, and less memory than the columns need, are left to Pillow. */
+
+#include "vectors.h"
+
+#define FI_RESAMPLE_LANES 8
+
+typedef double fi_f64x8 __attribute__((vector_size(64)));
+typedef FLOAT32 fi_f32x8 __attribute__((vector_size(32)));
+typedef INT32 fi_i32x8 __attribute__((vector_size(32)));
+typedef UINT16 fi_u16x8 __attribute__((vector_size(16)));
+
+/* Eight sums; `from` is an address of eight pixels for tap `t`. */
+#define FI_RESAMPLE_SUMS(vector, taps, k, from)                                                                        \
+    ({                                                                                                                 \
+        fi_f64x8 sums = {0};                                                                                           \
+        for (int t = 0; t < (taps); t++) {                                                                             \
+            sums = sums + __builtin_convertvector(FI_LOAD(vector, from), fi_f64x8) * (k)[t];                           \
+        }                                                                                                              \
+        sums;                                                                                                          \
+    })
+
+/* Both passes for pixels of a type, which `rounded` makes of the number `sum`. */
+#define FI_RESAMPLE_DEFINE(name, type, vector, rounded)                                                                \
+    static void fi_resample_down_##name(Imaging out, Imaging in, int ksize, const int *bounds, const double *kk) {     \
+        for (int y = 0; y < out->ysize; y++) {                                                                         \
+            const double *k = kk + (size_t)y * ksize;                                                                  \
+            char **rows = in->image + bounds[2 * y];                                                                   \
+            for (int x = 0; x < out->xsize; x += FI_RESAMPLE_LANES) {                                                  \
+                type pixels[FI_RESAMPLE_LANES];                                                                        \
+                int count = fi_min(out->xsize - x, FI_RESAMPLE_LANES), bytes = count * sizeof(type);                   \
+                fi_f64x8 sums = {0};                                                                                   \
+                if (count == FI_RESAMPLE_LANES) {                                                                      \
+                    sums = FI_RESAMPLE_SUMS(vector, bounds[2 * y + 1], k, rows[t] + x * sizeof(type));                 \
+                } else {                                                                                               \
+                    for (int t = 0; t < bounds[2 * y + 1]; t++) {                                                      \
+                        vector some = {0};                                                                             \
+                        memcpy(&some, rows[t] + x * sizeof(type), bytes);                                              \
+                        sums = sums + __builtin_convertvector(some, fi_f64x8) * k[t];                                  \
+                    }                                                                                                  \
+                }                                                                                                      \
+                for (int lane = 0; lane < FI_RESAMPLE_LANES; lane++) {                                                 \
+                    double sum = sums[lane];                                                                           \
+                    pixels[lane] = rounded;                                                                            \
+                }                                                                                                      \
+                memcpy(out->image[y] + x * sizeof(type), pixels, bytes);                                               \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void fi_resample_along_##name(Imaging out, Imaging in, int offset, int ksize, const int *bounds,            \
+                                         const double *kk, type *columns) {                                            \
+        for (int y = 0; y < out->ysize; y += FI_RESAMPLE_LANES) {                                                      \
+            int count = fi_min(out->ysize - y, FI_RESAMPLE_LANES);                                                     \
+            const type *rows[FI_RESAMPLE_LANES];                                                                       \
+            for (int row = 0; row < FI_RESAMPLE_LANES; row++) {                                                        \
+                rows[row] = (const type *)in->image[offset + y + fi_min(row, count - 1)];                              \
+            }                                                                                                          \
+            for (int x = 0; x < in->xsize; x++) {                                                                      \
+                for (int row = 0; row < FI_RESAMPLE_LANES; row++) {                                                    \
+                    columns[FI_RESAMPLE_LANES * (size_t)x + row] = rows[row][x];                                       \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (int x = 0; x < out->xsize; x++) {                                                                     \
+                const type *first = columns + FI_RESAMPLE_LANES * (size_t)bounds[2 * x];                               \
+                fi_f64x8 sums = FI_RESAMPLE_SUMS(vector, bounds[2 * x + 1], kk + (size_t)x * ksize,                    \
+                                                 first + FI_RESAMPLE_LANES * t);                                       \
+                for (int row = 0; row < count; row++) {                                                                \
+                    double sum = sums[row];                                                                            \
+                    ((type *)out->image[y + row])[x] = rounded;                                                        \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+FI_RESAMPLE_DEFINE(f32, FLOAT32, fi_f32x8, sum)
+FI_RESAMPLE_DEFINE(i32, INT32, fi_i32x8, ROUND_UP(sum))
+FI_RESAMPLE_DEFINE(u16, UINT16, fi_u16x8, CLIP16(ROUND_UP(sum)))
+
+static int fi_resample_is_ours(Imaging image) {
+#if defined(__aarch64__)
+    (void)image;
+    return 0;
+#else
+    return image->type == IMAGING_TYPE_FLOAT32 || image->type == IMAGING_TYPE_INT32 || image->mode == IMAGING_MODE_I_16;
+#endif
+}
+
+static void fi_resample_down(Imaging out, Imaging in, int ksize, int *bounds, double *kk) {
+    FI_BEGIN_SECTION(in)
+    if (in->type == IMAGING_TYPE_FLOAT32) {
+        fi_resample_down_f32(out, in, ksize, bounds, kk);
+    } else if (in->type == IMAGING_TYPE_INT32) {
+        fi_resample_down_i32(out, in, ksize, bounds, kk);
+    } else {
+        fi_resample_down_u16(out, in, ksize, bounds, kk);
+    }
+    FI_END_SECTION(in)
+}
+
+static int fi_resample_along(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *kk) {
+    void *columns = malloc((size_t)in->linesize * FI_RESAMPLE_LANES);
+    if (!columns) {
+        return 0;
+    }
+    FI_BEGIN_SECTION(in)
+    if (in->type == IMAGING_TYPE_FLOAT32) {
+        fi_resample_along_f32(out, in, offset, ksize, bounds, kk, columns);
+    } else if (in->type == IMAGING_TYPE_INT32) {
+        fi_resample_along_i32(out, in, offset, ksize, bounds, kk, columns);
+    } else {
+        fi_resample_along_u16(out, in, offset, ksize, bounds, kk, columns);
+    }
+    FI_END_SECTION(in)
+    free(columns);
+    return 1;
+}
+
+#define FI_RESAMPLE_DEFINE_PASSES(bits)                                                                                \
+    static void _ImagingResampleVertical_##bits(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds,       \
+                                                double *kk) {                                                          \
+        if (fi_resample_is_ours(imIn)) {                                                                               \
+            fi_resample_down(imOut, imIn, ksize, bounds, kk);                                                          \
+        } else {                                                                                                       \
+            _ImagingResampleVertical_##bits##__source(imOut, imIn, offset, ksize, bounds, kk);                         \
+        }                                                                                                              \
+    }                                                                                                                  \
+                                                                                                                       \
+    static void _ImagingResampleHorizontal_##bits(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds,     \
+                                                  double *kk) {                                                        \
+        if (!fi_resample_is_ours(imIn) || !fi_resample_along(imOut, imIn, offset, ksize, bounds, kk)) {                \
+            _ImagingResampleHorizontal_##bits##__source(imOut, imIn, offset, ksize, bounds, kk);                       \
+        }                                                                                                              \
+    }
+
+FI_RESAMPLE_DEFINE_PASSES(16bpc)
+FI_RESAMPLE_DEFINE_PASSES(32bpc)

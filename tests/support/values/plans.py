@@ -1,0 +1,37 @@
+"""Plans of a few steps."""
+
+from typing import Any
+
+from fastinstall.setup.steps.build import Build
+from fastinstall.setup.steps.change_conda_packages import ChangeCondaPackages
+from fastinstall.setup.steps.create_environment import CreateEnvironment
+from fastinstall.setup.steps.install_guard import InstallGuard
+from fastinstall.setup.steps.make_conda_packages import MakeCondaPackages
+from fastinstall.setup.steps.pin import Pin
+from fastinstall.setup.steps.pin_for_pip import PinForPip
+from fastinstall.setup.steps.prove import Prove
+from fastinstall.setup.steps.step import PreparingStep, SetupStep
+from fastinstall.setup.steps.swap import Swap
+from fastinstall.setup.steps.verify import Verify
+
+_ONE_EACH: dict[str, type[SetupStep] | tuple[type[SetupStep], ...]] = {
+    "create": CreateEnvironment,
+    "build": Build,
+    "prove": Prove,
+    "package": MakeCondaPackages,
+    "swap": Swap,
+    "guard": InstallGuard,
+    "pin": (Pin, PinForPip),
+    "verify": Verify,
+}
+PARTS = {*_ONE_EACH, "prepare", "change"}
+"""Fields of a plan that hold steps."""
+
+
+def parts_of(*steps: SetupStep) -> dict[str, Any]:
+    """Return the fields of a plan that has these steps and no others."""
+    return {
+        **{name: next((step for step in steps if isinstance(step, kind)), None) for name, kind in _ONE_EACH.items()},
+        "prepare": tuple(step for step in steps if isinstance(step, PreparingStep)),
+        "change": tuple(step for step in steps if isinstance(step, ChangeCondaPackages)),
+    }

@@ -1,0 +1,309 @@
+"""Each file of tests/cases/plans: what is there and what is requested, and the plan or the refusal that follows.
+
+Keys: `describes`; `base` (stock, healthy, empty, conda, conda-of-old, conda-healthy); `facts`, `recipe`, `releases`,
+`request`: changes in the form of `builders.changed`; `create`, `restoring` (what the base's receipt says), `preview`
+(what a solver would change: "NAME VERSION BUILD"): as in `Situation`; `solver_request`: what the solver is asked (null:
+nothing); and either `steps` (in order, all of them; the fields named must be so), `skipped` (all of them, by name, or
+with words of each reason), `risks` (all of them, by risk; the fields named must be so), `warnings` (how many, or words
+of each) and `summary` (words of it), or `refusal` (words of its message and hint, and its error).
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+from support.suite.golden import Golden
+from support.values.builders import (
+    changed,
+    conda_facts,
+    conda_package,
+    conda_receipt,
+    empty_facts,
+    environment,
+    healthy_conda_facts,
+    healthy_facts,
+    old_conda_facts,
+    receipt,
+    recipe,
+    request,
+    stock_facts,
+)
+from support.values.plans import PARTS
+
+from fastinstall.core.codec import encode
+from fastinstall.core.errors import FastinstallError
+from fastinstall.index.header_packages import read_header_packages
+from fastinstall.model.artefact import Artefact, Releases
+from fastinstall.model.conda import CondaChange
+from fastinstall.model.facts import Facts
+from fastinstall.setup.decide.conda import make_conda_request
+from fastinstall.setup.decide.nothing_to_do import plan_nothing
+from fastinstall.setup.decide.planner import make_plan
+from fastinstall.setup.decide.situation import Situation
+from fastinstall.setup.plan import Plan, compute_facts_digest
+from fastinstall.setup.steps.create_environment import CreateEnvironment
+
+CASES = sorted((Path(__file__).parents[3] / "cases" / "plans").glob("*.json"))
+BASES: dict[str, Callable[[], Facts]] = {
+    "stock": stock_facts,
+    "healthy": healthy_facts,
+    "empty": empty_facts,
+    "conda": conda_facts,
+    "conda-of-old": old_conda_facts,
+    "conda-healthy": healthy_conda_facts,
+}
+MICROARCHITECTURES: dict[str, tuple[str, ...]] = {"x86-64-v3": ("x86_64_v3", "haswell", "zen3")}
+OF_TARGET = {"facts", "create", "restoring", "preview", "cached"}
+KEYS = {"describes", "base", "recipe", "releases", "request", "solver_request"} | OF_TARGET
+PLAN = {"steps", "skipped", "risks", "warnings", "summary"}
+CREATE = CreateEnvironment(
+    prefix=environment().prefix,
+    python=PurePosixPath("/usr/local/bin/python3.11"),
+    reason="requested by --new-env",
+)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_situation_leads_to_this_plan_or_this_refusal(path: Path) -> None:
+    case = json.loads(path.read_text("utf-8"))
+    assert case["describes"]
+    assert set(case) <= KEYS | ({"refusal"} if "refusal" in case else PLAN)
+    if "solver_request" in case:
+        asked = make_conda_request(_situation(case))
+        assert asked is case["solver_request"] or _fits(encode(asked), case["solver_request"]), asked
+    if "refusal" in case:
+        _refuses(case)
+    else:
+        made = make_plan(_situation(case))
+        _plans(case, made)
+
+
+def test_every_step_skip_and_risk_says_why() -> None:
+    for path in CASES:
+        case = json.loads(path.read_text("utf-8"))
+        if "refusal" in case:
+            continue
+        made = make_plan(_situation(case))
+        assert all(step.reason for step in made.steps), path.stem
+        assert all(skip.reason for skip in made.skipped), path.stem
+        assert all(plan_risk.summary for plan_risk in made.risks), path.stem
+
+
+def test_a_downgrade_says_how_many_advisories_it_brings_back(golden: Golden) -> None:
+    case = {"facts": {"stack": {"version": "13.0.0"}}}
+    advisory = {"id": "CVE-2026-1", "severity": "high", "affects": "<13.0.0", "summary": "something."}
+    known = {**advisory, "source": "https://pillow.readthedocs.io/", "dated": "2026-11-21"}
+    harmless, worse = (make_plan(_situation({**case, "recipe": {"advisories": each}})) for each in ([], [known]))
+    golden(harmless.risks[0].summary, "harmless")
+    golden(worse.risks[0].summary, "worse")
+
+
+def test_the_same_situation_gives_the_same_plan_which_bears_the_digest_of_the_facts() -> None:
+    situation = _situation({})
+    assert make_plan(situation) == make_plan(situation)
+    assert make_plan(situation).facts_digest == compute_facts_digest(situation.facts)
+
+
+def test_a_healthy_environment_has_an_empty_plan(golden: Golden) -> None:
+    made = plan_nothing(healthy_facts(), recipe(), request(), receipt())
+    assert made is not None
+    assert made.steps == ()
+    golden(made.skipped[0].reason, "skipped")
+    golden(made.summary, "summary")
+
+
+SHADOWS = {"interpreter": {"shadows": [{"location": "/srv/x/PIL.py", "source": "PYTHONPATH", "entry": "/srv/x"}]}}
+
+
+def test_a_plan_names_another_pil_that_will_hide_what_it_installs(golden: Golden) -> None:
+    (warning,) = make_plan(_situation({"facts": SHADOWS})).warnings
+    golden(warning)
+    made = plan_nothing(changed(healthy_facts(), SHADOWS), recipe(), request(), receipt())
+    assert made is not None
+    assert made.warnings == (warning,)
+    golden(made.summary, "summary")
+
+
+def test_a_pil_in_the_working_directory_does_not_concern_a_plan() -> None:
+    here = {"location": "/srv/x/PIL.py", "source": "working-directory", "entry": "/srv/x"}
+    assert make_plan(_situation({"facts": {"interpreter": {"shadows": [here]}}})).warnings == ()
+
+
+def test_where_something_is_to_be_done_there_is_no_empty_plan() -> None:
+    assert plan_nothing(stock_facts(), recipe(), request(), None) is None
+    assert plan_nothing(stock_facts(), recipe(), request(), receipt()) is None
+
+
+def test_an_upgrade_without_anything_later_has_nothing_to_do() -> None:
+    made = make_plan(replace(_situation({"base": "healthy", "request": {"upgrade": True}}), receipt=receipt()))
+    assert made.steps == ()
+    assert made.summary.startswith("nothing to do")
+
+
+def test_an_upgrade_to_a_later_version_has() -> None:
+    older = replace(receipt(), version="12.0.0+simd.v3")
+    made = make_plan(replace(_situation({"base": "healthy", "request": {"upgrade": True}}), receipt=older))
+    assert made.build is not None
+
+
+def test_what_is_put_back_is_the_version_and_the_levels_of_the_receipt_and_the_request_stays_as_it_was() -> None:
+    older = replace(receipt(), source_version="11.3.0.post0", version="11.3.0+simd.v2", levels=("x86-64-v2",))
+    made = make_plan(replace(_situation({"restoring": True}), receipt=older))
+    assert made.summary.startswith(f"Put {older.distribution} ")
+    build = made.build
+    assert build is not None
+    assert (build.version, build.levels) == ("11.3.0+simd.v2", ("x86-64-v2",))
+    assert made.request == request()
+    assert [(plan_risk.risk, plan_risk.allowed) for plan_risk in made.risks] == [("downgrade", True)]
+
+
+def test_what_does_not_run_on_this_cpu_is_put_back_at_levels_that_do() -> None:
+    stronger = replace(receipt(), version="12.1.1+simd.v4", levels=("x86-64-v4",), request=request())
+    flags = [flag for flag in healthy_facts().cpu.flags if not flag.startswith("avx512")]
+    weaker = {"facts": {"cpu": {"flags": flags, "level": "x86-64-v3"}}}
+    made = make_plan(replace(_situation({"restoring": True, **weaker}), receipt=stronger))
+    build = made.build
+    assert build is not None
+    assert "x86-64-v4" not in build.levels
+
+
+def test_what_was_built_elsewhere_is_put_back_from_its_source_where_its_wheel_is_gone() -> None:
+    foreign = replace(receipt(), source_version="12.1.1+simd.v3")
+    made = make_plan(replace(_situation({"restoring": True}), receipt=foreign))
+    build = made.build
+    assert build is not None
+    assert (build.version, build.source is not None) == ("12.1.1+simd.v3", True)
+
+
+def test_a_protected_environment_is_refused_even_if_nothing_is_to_be_done() -> None:
+    frozen = changed(healthy_facts(), {"frozen": "/srv/images/env/conda-meta/frozen"})
+    with pytest.raises(FastinstallError, match="frozen"):
+        plan_nothing(frozen, recipe(), request(), receipt())
+
+
+def test_as_many_jobs_as_the_control_group_grants() -> None:
+    for quota, cores, jobs in ((None, 8, 8), (2.0, 8, 2), (0.5, 8, 1), (16.0, 4, 4)):
+        made = make_plan(_situation({"facts": {"cpu": {"cores": cores, "quota": quota}}}))
+        assert made.build is not None
+        assert made.build.jobs == jobs
+
+
+def test_a_file_without_a_hash_is_told_and_one_of_this_machine_is_not() -> None:
+    case: dict[str, Any] = {}
+    situation = _situation(case)
+    assert not [each for each in make_plan(situation).warnings if "SHA-256" in each]
+    bare = tuple(replace(each, sha256="") for each in situation.releases.sources)
+    releases = replace(situation.releases, sources=bare)
+    (told,) = [each for each in make_plan(replace(situation, releases=releases)).warnings if "SHA-256" in each]
+    assert "pillow_simd-12.1.1.post0.tar.gz" in told
+    local = tuple(replace(each, url=f"file:///srv/{each.filename}") for each in bare)
+    at_hand = replace(situation, releases=replace(releases, sources=local))
+    assert not [each for each in make_plan(at_hand).warnings if "SHA-256" in each]
+
+
+def _situation(case: dict[str, Any]) -> Situation:
+    asked, releases = changed(request(), case.get("request", {})), changed(_releases(), case.get("releases", {}))
+    return Situation(
+        facts=changed(_base(case.get("base", "stock")), case.get("facts", {})),
+        recipe=changed(recipe(), case.get("recipe", {})),
+        request=asked,
+        releases=replace(releases, headers={}) if asked.offline else releases,
+        receipt=conda_receipt() if case.get("base") == "conda-healthy" else None,
+        preview=_preview(case["preview"]) if "preview" in case else None,
+        microarchitectures=MICROARCHITECTURES,
+        create=CREATE if case.get("create") else None,
+        restoring=case.get("restoring", False),
+        cached=case.get("cached"),
+    )
+
+
+@cache
+def _base(name: str) -> Facts:
+    return BASES[name]()
+
+
+def _preview(case: dict[str, list[str]]) -> CondaChange:
+    come, go = (tuple(map(conda_package, case.get(side, ()))) for side in ("linked", "unlinked"))
+    return CondaChange(linked=come, unlinked=go)
+
+
+def _releases() -> Releases:
+    return Releases(
+        sources=(_source("12.1.1.post0", ">=3.10"), _source("11.3.0.post0", ">=3.9")),
+        wheels=(_wheel("13.0.0"), _wheel("12.1.1"), _wheel("11.3.0")),
+        headers=read_header_packages().artefacts(),
+        origin="the package index",
+    )
+
+
+def _source(version: str, requires_python: str) -> Artefact:
+    name = f"pillow_simd-{version}.tar.gz"
+    url = f"https://example.org/{name}"
+    return Artefact(
+        name="pillow-simd", version=version, filename=name, url=url, sha256="5d" * 32, requires_python=requires_python
+    )
+
+
+def _wheel(version: str) -> Artefact:
+    name = f"pillow-{version}-cp311-cp311-manylinux_2_28_x86_64.whl"
+    return Artefact(name="pillow", version=version, filename=name, url=f"https://example.org/{name}", sha256="ee" * 32)
+
+
+def _refuses(case: dict[str, Any]) -> None:
+    wanted = case["refusal"]
+    assert set(wanted) <= {"error", "message", "hint"}
+    with pytest.raises(FastinstallError) as caught:
+        make_plan(_situation(case))
+    assert type(caught.value).__name__ == wanted["error"]
+    assert wanted["message"] in caught.value.message
+    assert wanted["hint"] in (caught.value.hint or "")
+
+
+def _plans(case: dict[str, Any], made: Plan) -> None:
+    parts = {name: part for name, part in encode(made).items() if name in PARTS and part}
+    assert set(parts) == set(case["steps"])
+    for name, wanted in case["steps"].items():
+        assert _fits(parts[name], wanted), (name, parts[name], wanted)
+    _skips(case.get("skipped", []), made)
+    assert [plan_risk.risk for plan_risk in made.risks] == list(case.get("risks", {}))
+    for plan_risk, wanted in zip(encode(made.risks), case.get("risks", {}).values(), strict=True):
+        assert _fits(plan_risk, wanted), (plan_risk, wanted)
+    _warns(case.get("warnings", 0), made)
+    assert case.get("summary", "") in made.summary
+
+
+def _skips(wanted: list[str] | dict[str, str], made: Plan) -> None:
+    assert [skip.step for skip in made.skipped] == list(wanted)
+    for skip in made.skipped:
+        assert not isinstance(wanted, dict) or wanted[skip.step] in skip.reason, skip
+
+
+def _warns(wanted: int | list[str], made: Plan) -> None:
+    if isinstance(wanted, int):
+        assert len(made.warnings) == wanted, made.warnings
+        return
+    assert len(made.warnings) == len(wanted), made.warnings
+    for warning, words in zip(made.warnings, wanted, strict=True):
+        assert words in warning
+
+
+def _fits(found: Any, wanted: Any) -> bool:
+    """What is wanted is there; of sentences (reasons and summaries) and what a package depends on a part will do."""
+    if isinstance(wanted, dict):
+        return isinstance(found, dict) and all(
+            key in found and (_fits(found[key], value) or _tells(key, found[key], value))
+            for key, value in wanted.items()
+        )
+    if isinstance(wanted, list) and any(isinstance(item, dict) for item in wanted):
+        return len(found) == len(wanted) and all(map(_fits, found, wanted))
+    return bool(found == wanted)
+
+
+def _tells(key: str, found: Any, wanted: Any) -> bool:
+    if key == "depends":
+        return all(any(words in spec for spec in found) for words in wanted)
+    return key in {"reason", "summary"} and wanted in found
