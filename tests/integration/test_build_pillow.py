@@ -9,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -186,12 +185,10 @@ def test_the_metadata_says_how_it_was_made(built: Built, tree: Path) -> None:
     assert {"pillow", "pillow-simd"} <= {component["name"] for component in bill["components"]}
 
 
-def test_a_second_build_is_a_hit_in_the_cache_and_quick(built: Built) -> None:
-    started = time.monotonic()
+def test_a_second_build_is_a_hit_in_the_cache(built: Built) -> None:
     again = build_wheel(built.request)
     assert again.from_cache
     assert again.sha256 == built.result.sha256
-    assert time.monotonic() - started < 5
 
 
 def test_progress_counts_up_to_about_its_total(built: Built) -> None:
