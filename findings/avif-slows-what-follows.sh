@@ -1,21 +1,25 @@
 #!/bin/sh
 # One would guess: saving a picture has no effect on how fast the next operation runs.
 #
-# What happens: after Pillow has saved one AVIF, the upper halves of the thread's vector registers stay in use. Until
-# something clears them, code that was compiled for SSE, as all of Pillow's x86-64 wheel is, pays for every
-# instruction on many Intel CPUs: a Lanczos resize of one band took 3.4 times as long on a Xeon with AVX-512.
+# What happens: after Pillow has saved one AVIF on a CPU with AVX-512, the upper halves of the thread's vector registers
+# stay in use, until something clears them. Meanwhile code that was compiled for SSE can pay for every instruction: a
+# Lanczos resize of one band took 3.4 times as long on a Xeon with AVX-512. The times are printed and not judged: they
+# depend on the CPU.
 #
-# Why: a library behind AVIF ends work by AVX without VZEROUPPER. XGETBV with ECX=1 shows it: bit 2 says whether the
-# upper halves are in use. What that costs depends on the CPU.
+# Why: code behind AVIF that is chosen on such CPUs ends without VZEROUPPER. XGETBV with ECX=1 shows it: bit 2 says
+# whether the upper halves are in use. On an EPYC with AVX2 alone they were clear.
 #
 # Whom it hurts: benchmarks that save an AVIF before other rows, and services that write thumbnails in several formats.
-# Saving or decoding a JPEG clears the registers again, so the slow stretch looks random.
+# Saving a JPEG clears the registers again, so the slow stretch looks random.
 set -eu
+grep -q avx512f /proc/cpuinfo || { echo "this finding is about CPUs with AVX-512"; exit 69; }
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install pillow==13.0.0 ziglang==0.16.0
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    pillow==13.0.0 ziglang==0.16.0 || exit 69
 cd "$dir"
 
 cat >state.c <<'END'
@@ -31,9 +35,10 @@ unsigned in_use_when_cleared(void) {
     return upper_halves_in_use();
 }
 END
-"$dir/venv/bin/python" -m ziglang cc -shared -fPIC -O1 -target x86_64-linux-gnu -o state.so state.c
+ZIG_GLOBAL_CACHE_DIR=$dir/cache ZIG_LOCAL_CACHE_DIR=$dir/cache \
+    venv/bin/python -m ziglang cc -shared -fPIC -O1 -target x86_64-linux-gnu -o state.so state.c
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import ctypes, io, sys, time
 
 import PIL
@@ -60,7 +65,8 @@ def save(kind):
 
 
 if library.in_use_when_cleared() != 0:
-    sys.exit("this CPU does not say which registers are in use")
+    print("this CPU does not say which registers are in use")
+    sys.exit(69)
 states = {kind: save(kind) for kind in ("PNG", "JPEG", "WEBP")}
 clean = milliseconds()
 states["AVIF"] = save("AVIF")

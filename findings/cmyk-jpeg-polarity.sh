@@ -10,11 +10,13 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install pillow==13.0.0 numpy==2.4.6 imagecodecs==2026.3.6 pyvips==3.1.1 pyvips-binary==8.18.7
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-binary pyvips \
+    pillow==13.0.0 numpy==2.4.6 imagecodecs==2026.3.6 pyvips==3.2.0 pyvips-binary==8.18.7 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import io, sys
 
 import imagecodecs, numpy, PIL, pyvips

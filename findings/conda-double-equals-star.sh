@@ -7,17 +7,19 @@
 #
 # Why: == is equality in a match spec, and rattler ignores a star after it.
 #
-# Whom it hurts: whoever copies lines of a requirements.txt into an environment.yml or a recipe: the environment cannot
-# be solved, or a wrong and very old build is taken.
+# Whom it hurts: whoever copies lines of a requirements.txt into an environment.yml or a recipe: releases that were
+# meant are ruled out.
 set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install py-rattler==0.28.0 packaging==26.0
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    py-rattler==0.28.0 packaging==26.0 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import sys
 from importlib.metadata import version
 

@@ -14,11 +14,13 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install isal==1.9.1 zlib-ng==1.1.0 numpy==2.4.6
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    isal==1.9.1 zlib-ng==1.1.0 numpy==2.4.6 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import importlib.metadata, sys, zlib
 
 import numpy

@@ -7,17 +7,19 @@
 #
 # Why: the format has no standard, only a sentence on the units of its samples. OpenCV multiplies by the reciprocal.
 #
-# Whom it hurts: depth and disparity maps (Middlebury, Sintel and renderers use PFM) from programs that write a scale
-# other than one: distances are off by that factor, and nothing says so.
+# Whom it hurts: depth and disparity maps (Middlebury's are PFM) from programs that write a scale other than one:
+# distances are off by that factor, and nothing says so.
 set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install pillow==13.0.0 opencv-python-headless==5.0.0.93 numpy==2.4.6
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    pillow==13.0.0 opencv-python-headless==5.0.0.93 numpy==2.4.6 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import io, struct, sys
 
 import cv2, numpy, PIL

@@ -1,22 +1,23 @@
 #!/bin/sh
-# One would guess: a binary PPM or PGM file (P5, P6) says the value of white in its header, and every reader scales by it.
+# One would guess: a binary PPM file (P6) says the value of white in its header, and every reader scales by it.
 #
 # What happens: OpenCV does not. White of a 5-bit PPM (maxval 31) is read as 31, and white of a 10-bit PPM (maxval
 # 1023) as 3 of 255 by IMREAD_COLOR: the picture is almost black. Pillow gives 255 for both.
 #
 # Why: OpenCV uses maxval only to choose between one and two bytes a sample, and then takes the upper byte.
 #
-# Whom it hurts: pipelines with 10- and 12-bit frames of cameras and of ffmpeg, which are written as PPM with their
-# own maxval.
+# Whom it hurts: pipelines with 10- and 12-bit frames of cameras, which are written as PPM with their own maxval.
 set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install opencv-python-headless==5.0.0.93 numpy==2.4.6 pillow==13.0.0
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    opencv-python-headless==5.0.0.93 numpy==2.4.6 pillow==13.0.0 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import io, struct, sys
 
 import cv2, numpy, PIL

@@ -12,11 +12,13 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install pillow==13.0.0 numpy==2.4.6 pyarrow==26.0.1
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    pillow==13.0.0 numpy==2.4.6 pyarrow==26.0.1 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import sys
 
 import numpy, PIL, pyarrow
@@ -25,7 +27,9 @@ from PIL import Image
 values = numpy.array([[0, 32767, 40000, 65535]], numpy.uint16)
 image = Image.fromarray(values)
 exported = pyarrow.array(image)
+as_array = numpy.asarray(image)
 print("Pillow", PIL.__version__, "pyarrow", pyarrow.__version__, "mode", image.mode)
-print(values.tolist()[0], "is exported as", exported.type, exported.to_pylist())
-sys.exit(str(exported.type) != "int16" or exported.to_pylist() != [0, 32767, -25536, -1])
+print(as_array.dtype, as_array.tolist()[0], "is exported as", exported.type, exported.to_pylist())
+seen = str(as_array.dtype), as_array.tolist(), str(exported.type), exported.to_pylist()
+sys.exit(seen != ("uint16", values.tolist(), "int16", [0, 32767, -25536, -1]))
 END

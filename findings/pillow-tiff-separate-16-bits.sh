@@ -3,8 +3,8 @@
 # plane by plane.
 #
 # What happens: Pillow reads an uncompressed RGB TIFF of 16 bits in planes as another picture, without an error: its
-# bands are the low and the high bytes of the samples, in turn. The same picture in planes with zlib or LZW, or pixel
-# by pixel, is right, and so is libvips.
+# pixels are the low and the high bytes of the samples, in turn. The same picture in planes with zlib or LZW, or
+# uncompressed pixel by pixel, is right.
 #
 # Why: for uncompressed planes Pillow reads each plane with a raw mode of 8 bits; compressed files are read by libtiff,
 # which hands out samples of 16 bits.
@@ -15,11 +15,13 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install pillow==13.0.0 tifffile==2026.3.3 imagecodecs==2026.3.6 numpy==2.4.6
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    pillow==13.0.0 tifffile==2026.3.3 imagecodecs==2026.3.6 numpy==2.4.6 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import io, sys
 
 import numpy, PIL, tifffile
@@ -28,16 +30,21 @@ from PIL import Image
 planes = numpy.stack([numpy.full((8, 8), value, numpy.uint16) for value in (10000, 30000, 50000)])
 
 
-def read(**options):
+def read(samples, planarconfig, **options):
     """The different colours that Pillow reads."""
     stream = io.BytesIO()
-    tifffile.imwrite(stream, planes, photometric="rgb", planarconfig="separate", **options)
+    tifffile.imwrite(stream, samples, photometric="rgb", planarconfig=planarconfig, **options)
     stream.seek(0)
     return sorted(set(Image.open(stream).convert("RGB").get_flattened_data()))
 
 
-plain, packed = read(), read(compression="zlib")
+plain = read(planes, "separate")
+right = [
+    read(numpy.moveaxis(planes, 0, -1).copy(), "contig"),
+    read(planes, "separate", compression="zlib"),
+    read(planes, "separate", compression="lzw"),
+]
 print("Pillow", PIL.__version__, "tifffile", tifffile.__version__)
-print("10000, 30000, 50000 in planes: uncompressed", plain, "zlib", packed)
-sys.exit((plain, packed) != ([(16, 48, 80), (39, 117, 195)], [(39, 117, 195)]))
+print("10000, 30000, 50000: by pixels, and planes with zlib and LZW", right, "- uncompressed planes", plain)
+sys.exit(plain != [(16, 48, 80), (39, 117, 195)] or right != [[(39, 117, 195)]] * 3)
 END

@@ -12,11 +12,13 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install tifffile==2026.3.3 imagecodecs==2026.3.6 numpy==2.4.6 pillow==13.0.0 opencv-python-headless==5.0.0.93
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    tifffile==2026.3.3 imagecodecs==2026.3.6 numpy==2.4.6 pillow==13.0.0 opencv-python-headless==5.0.0.93 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import io, sys
 
 import cv2, numpy, PIL, tifffile

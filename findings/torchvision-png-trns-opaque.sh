@@ -2,8 +2,8 @@
 # One would guess: a decoder that is asked for RGBA gives alpha 0 to the colour that a PNG declares as transparent
 # (tRNS).
 #
-# What happens: torchvision.io.decode_png(..., ImageReadMode.RGB_ALPHA) gives 255. OpenCV with IMREAD_UNCHANGED,
-# libvips, and Pillow's convert('RGBA') give 0.
+# What happens: torchvision.io.decode_png(..., ImageReadMode.RGB_ALPHA) gives 255. OpenCV with IMREAD_UNCHANGED and
+# Pillow's convert('RGBA') give 0.
 #
 # Why: torchvision asks libpng to add an opaque alpha to a file without an alpha channel, and does not have tRNS
 # expanded.
@@ -14,11 +14,13 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install pillow==13.0.0 opencv-python-headless==5.0.0.93 numpy==2.4.6 torchvision==0.29.1 torch==2.14.1
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    pillow==13.0.0 opencv-python-headless==5.0.0.93 numpy==2.4.6 torchvision==0.29.1 torch==2.14.1 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
+"$dir/venv/bin/python" - <<'END'
 import io, sys
 
 import cv2, numpy, PIL, torch, torchvision

@@ -9,19 +9,21 @@
 # environments.
 #
 # Whom it hurts: shared caches of clusters and CI. One job with a strict umask makes packages unreadable for other
-# users in all environments that root makes afterwards: ModuleNotFoundError or PermissionError at import.
+# users in all environments that are made afterwards.
 set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install uv==0.13.8
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    uv==0.13.8 || exit 69
 uv="$dir/venv/bin/uv --no-config --quiet --cache-dir $dir/cache"
 cd "$dir"
 
 mode_after_install() { # $1: umask, $2: environment, $3: how uv takes files from its cache
     $uv venv --python "$dir/venv/bin/python" "$2"
-    (umask "$1" && $uv pip install --link-mode "$3" --python "$2/bin/python" pillow==13.0.0)
+    (umask "$1" && $uv pip install --link-mode "$3" --python "$2/bin/python" pillow==13.0.0) || exit 69
     stat -c %a "$2"/lib/python3*/site-packages/PIL/Image.py
 }
 
@@ -30,7 +32,7 @@ strict=$(mode_after_install 077 strict hardlink)
 linked=$(mode_after_install 022 linked hardlink)
 copied=$(mode_after_install 022 copied copy)
 python3 -m venv by-pip
-by-pip/bin/python -m pip --quiet --disable-pip-version-check install pillow==13.0.0
+by-pip/bin/python -m pip --quiet --disable-pip-version-check install pillow==13.0.0 || exit 69
 by_pip=$(stat -c %a by-pip/lib/python3*/site-packages/PIL/Image.py)
 "$dir/venv/bin/uv" --version
 echo "PIL/Image.py: umask 077 $strict; then umask 022, linked $linked, copied $copied; by pip $by_pip"

@@ -7,26 +7,29 @@
 # Why: zig cc reads -mcpu, -march and -mtune as its own -mcpu. clang's own tuning can still be had, by
 # '-Xclang -tune-cpu -Xclang znver4'.
 #
-# Whom it hurts: whoever builds wheels with zig cc as CC and the usual '-march=x86-64-v2 -mtune=...' in CFLAGS: they
-# end with SIGILL on other CPUs, and no warning is printed.
+# Whom it hurts: whoever builds wheels with zig cc as CC and an -mtune beside -march in CFLAGS: they end with SIGILL on
+# CPUs without AVX.
 set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-python3 -m venv "$dir/venv"
-"$dir/venv/bin/python" -m pip --quiet --disable-pip-version-check install ziglang==0.17.1
+trap 'exit 69' HUP INT TERM
+python3 -m venv "$dir/venv" || exit 69
+"$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+    ziglang==0.17.1 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END' || exit 1
-import importlib.metadata, pathlib, subprocess, sys
+"$dir/venv/bin/python" - <<'END'
+import importlib.metadata, os, pathlib, subprocess, sys
 
+os.environ.update(ZIG_GLOBAL_CACHE_DIR=os.path.abspath("cache"), ZIG_LOCAL_CACHE_DIR=os.path.abspath("cache"))
 pathlib.Path("sum.c").write_text("int f(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }")
 
 
 def uses_avx(*flags):
     """Whether a loop is compiled with vectors of 32 or 64 bytes."""
-    words = (sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu", "-O3", *flags, "-S", "-o", "sum.s", "sum.c")
-    subprocess.run(words, check=True, capture_output=True)
+    words = ("cc", "-target", "x86_64-linux-gnu", "-O3", *flags, "-S", "-o", "sum.s", "sum.c")
+    subprocess.run((sys.executable, "-m", "ziglang", *words), check=True, capture_output=True)
     code = pathlib.Path("sum.s").read_text()
     return "%ymm" in code or "%zmm" in code
 

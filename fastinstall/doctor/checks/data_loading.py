@@ -76,7 +76,7 @@ def _report_success(context: CheckContext, frameworks: tuple[str, ...]) -> Findi
 
 _DISAGREEING = {
     "kornia-rs": ("has two JPEG decoders that disagree: the called function decides", "call one function of kornia-rs"),
-    "simplejpeg": ("decodes the colours of 4:2:0 JPEGs up to 10 steps off Pillow's and OpenCV's", "use one decoder"),
+    "simplejpeg": ("encodes JPEGs below quality 96 otherwise than Pillow and OpenCV", "use one encoder"),
 }
 """What was measured, with kornia-rs 0.2.0 and simplejpeg 1.9.0 (2026-11-29), and what to do."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = ("docs", "tests", "recipes", "hooks", "benchmarks")
+FOLDERS = ("docs", "tests", "recipes", "hooks", "benchmarks", "findings")
 FILES = sorted([*ROOT.glob("*.md"), *(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.md"))])
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
