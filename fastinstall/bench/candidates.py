@@ -1,4 +1,4 @@
-"""What the baseline is compared with on this machine: every candidate, and how to start it or why it is absent."""
+"""The candidates that this machine can measure against the baseline: how each starts, or why it is absent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A process in the target that serves our requests: it loads images, judges them, makes photos and stores.
+"""Start a process in the target that loads images, judges them, and makes photos and stores on request.
 
 The death of the process is a result. `comparison` compares two of them. `_loading.py` describes the requests.
 """

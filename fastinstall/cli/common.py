@@ -1,4 +1,4 @@
-"""What several verbs share: session and progress, target and request from the flags, and how a result is told."""
+"""What several verbs share: opening session and target, reading the request, printing the result."""
 
 import math
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""Two streams: data on stdout, messages on stderr; colour and line breaks only where a terminal shows them.
+"""Two streams: data on stdout, messages on stderr. Colour and line breaks only on a terminal.
 
 Text is laid out for each stream's width, colours and verbosity. The streams are taken as a run finds them: closed, in a
 poor encoding, read by one who leaves, on a full disk.

@@ -1,4 +1,4 @@
-"""The program: arguments to a verb, failures to messages and exit codes."""
+"""The program's entry: read the arguments, run the verb, turn failures into messages and exit codes."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""Have an engine change packages of a live conda environment so that it can be undone, whatever becomes of the engine.
+"""Have a conda engine change packages of a live environment so that the change can be undone.
 
 What is removed and overwritten is known before: from the records in `conda-meta`, and from the engine, which tells what
 a package brings. The journal copies the former and announces the latter.

@@ -1,4 +1,4 @@
-"""The one door to changes of the filesystem: each of them durable, atomic, and never a deletion of what is not ours."""
+"""The one door to changes of files: durable, atomic, and never deleting what fastinstall did not make."""
 
 import contextlib
 import errno

@@ -1,4 +1,4 @@
-"""Temporary directories of our own, which go away with their process, at the latest when the next one comes."""
+"""Temporary directories that are removed with their process, or by the next run after a kill."""
 
 import contextlib
 import fcntl

@@ -1,4 +1,4 @@
-"""Commands for a finding that can be pasted into a shell: what to do about it, and what shows its evidence.
+"""Commands that can be pasted into a shell: what to do about a finding, and what shows its evidence.
 
 Remedies depend on the kind of environment. Evidence takes one line each, of tools that are at hand, quoted for a shell.
 Those that run the target's Python import PIL there, as any program of the user's does; the others read files.

@@ -1,4 +1,4 @@
-"""Which of the libraries behind PIL's codecs a file is or contains, told from its file alone, which is never loaded.
+"""Recognise the libraries behind PIL's codecs in a file, from its bytes alone; the file is never loaded.
 
 A shared library is recognised by the functions that it exports, not by its name; one linked into another file by the
 messages of its code, which a file that only uses the library does not have. A fingerprint shows when the file changes.

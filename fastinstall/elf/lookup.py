@@ -1,4 +1,4 @@
-"""What an ELF file defines under a name and what it needs from others, with their versions, as the loader sees it.
+"""Symbols of an ELF file with their versions: what it defines under a name, and what it needs from others.
 
 Which of several files a reference is bound to depends on their order in the process, and is decided by `loader`.
 Sources: glibc's elf/dl-lookup.c (`check_match`) and elf/dl-version.c, which follows the offsets from entry to entry and

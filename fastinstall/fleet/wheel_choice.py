@@ -1,4 +1,4 @@
-"""Choose the few wheels that serve many hosts, and which host takes which; say which hosts are left out and why. Pure.
+"""Choose the few wheels that serve many machines, and which machine takes which. Pure.
 
 One wheel carries several CPU levels if the loader chooses among them (glibc 2.33). An older loader takes the baseline
 of such a wheel, which is correct but slower. So hosts with an older loader get a wheel for their level alone, in a

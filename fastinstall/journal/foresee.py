@@ -1,4 +1,4 @@
-"""What stands in the way of undoing transactions one after the other, found out before the first of them is undone.
+"""Simulate undoing several transactions in order, and find what stands in the way before the first one.
 
 Nothing is changed here. Each undoing is followed on a list of files that says where the content lies that will stand
 at a path by then: in place, or in what a later transaction has moved aside and is about to bring back.

@@ -1,4 +1,4 @@
-"""Roll back finished setups, the newest first, and find the one that a command means; bring a dead run to its end."""
+"""Roll back finished setups, the newest first, and bring an interrupted run to its end."""
 
 from collections.abc import Sequence
 from pathlib import PurePath

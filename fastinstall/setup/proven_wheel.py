@@ -1,4 +1,4 @@
-"""Make the wheel of a plan, or take it from the cache or the wheelhouse, and prove it before it is installed.
+"""Make the wheel of a plan, or take it from cache or wheelhouse, and prove it. Leaves guilty kernels out.
 
 Nothing here touches the target: what the build needs is fetched into the cache, and the wheel is run from there.
 

@@ -1,4 +1,4 @@
-"""Set up an environment: decide a plan, carry it out once it was agreed to, or decide a saved plan again.
+"""Set up an environment: decide a plan, and carry it out after consent. Decides a saved plan again.
 
 A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
 shown, and the user is asked about the newest version before it.

@@ -1,4 +1,4 @@
-"""Unpack a source and prepare it for compiling: with our kernels and tuned; and say which C files of ours go in.
+"""Unpack a source and prepare it for compiling: add the kernels, apply the tuning.
 
 It is changed by text. Kernels stand in place of its functions. GCC's pragma and our macros stand before a file or
 around single functions: unlike command-line flags they reach only that code, through any build backend.

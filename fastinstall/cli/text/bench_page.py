@@ -1,4 +1,4 @@
-"""The report of `bench` as text, in three depths: the verdict and the one change to make; its figures; all the rest.
+"""The report of `bench` as text: the verdict with one change to make, its figures, or everything.
 
 By default a workload has its verdict, the change that is recommended, and the table of candidates. --quiet leaves out
 the table; --verbose adds the images, stages, rates by workers and threads, what was not measured, and all other

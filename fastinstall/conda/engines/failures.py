@@ -1,4 +1,4 @@
-"""Why an engine could not, in its own words, with what to do about it."""
+"""Put the failure of a conda engine into words: its own message, and what to do about it."""
 
 import os
 import re
