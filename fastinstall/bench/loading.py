@@ -117,10 +117,10 @@ class LoadingProcess:
         self.versions: dict[str, str] = {}
 
     def ask(self, function: str, timeout: float, **arguments: object) -> Any:  # noqa: ANN401 (whatever it returns)
-        """Return what a function of the target's side returns ("_timing.measure").
+        """Call a function in the process ("_timing.measure") and return its result.
 
         Raises:
-            NotLoadedError: it died, hung, failed or refused.
+            NotLoadedError: the process died, hung, failed or refused.
         """
         request = {"do": function, "arguments": arguments}
         try:

@@ -27,12 +27,12 @@ _ESCAPED = "fastinstall.escaped"
 
 
 def open_closed_streams() -> None:
-    """Lead what the caller has closed (`>&-`) to nowhere: else the next file to be opened would take its place."""
+    """Open standard streams that the caller closed (`>&-`) on /dev/null, or the next opened file would be one."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the kernel gives the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # gets `descriptor`, the lowest free number
         if getattr(sys, name) is None:
             mode = "w" if descriptor else "r"
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))

@@ -241,7 +241,7 @@ def _make_console(arguments: Namespace, variables: Mapping[str, str], program: s
 
 
 def _find_output_flags(words: Sequence[str]) -> Namespace:
-    """Find the flags of the output, of a command line that cannot be read."""
+    """Find the output flags in a command line that argparse refuses."""
     return Namespace(
         json="--json" in words,
         quiet=not {"-q", "--quiet"}.isdisjoint(words),

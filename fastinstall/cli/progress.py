@@ -33,12 +33,12 @@ _LEAST = 0.05
 
 
 class ProgressLines:
-    """A line when a stage begins, and where nothing is heard for a while, one that says how it stands.
+    """Prints a line when a stage begins, and a status line after a while without news.
 
     Args:
-        console: where to say it.
-        patience: seconds without a line; twice as many after each line that nothing new has happened, to the end of
-            the run: a slow machine gets a few lines more, not a page.
+        console: prints the lines.
+        patience: seconds without news before a status line. Each status line doubles it until the end of the run, so
+            that a slow machine gets a few lines more, not a page.
     """
 
     def __init__(self, console: Console, patience: float = _PATIENCE) -> None:

@@ -30,7 +30,7 @@ _TYPED = 20
 
 
 class Asker(Protocol):
-    """Asks; Ctrl-C and the end of the input are interruptions (KeyboardInterrupt)."""
+    """Asks a person. Ctrl-C and the end of input raise KeyboardInterrupt."""
 
     def confirm(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""

@@ -146,7 +146,7 @@ def _make_endless_table_error(image: ElfImage) -> ElfError:
 
 
 def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
-    """Return the end of the chain that begins last: DT_GNU_HASH has no count."""
+    """Count the symbols by the end of the last hash chain, because DT_GNU_HASH has no count."""
     buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
     places = address + 16 + 8 * filters
     last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)

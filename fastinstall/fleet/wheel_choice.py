@@ -48,11 +48,11 @@ Verdict = tuple[Cause, str, str]
 
 @immutable
 class Limits:
-    """Which documents count.
+    """How old a host's facts may be.
 
     Attributes:
-        now: in seconds since the epoch.
-        max_age: days that a document may be old; None for any age.
+        now: the current time, in seconds since the epoch.
+        max_age: the greatest age in days; None for any age.
     """
 
     now: float

@@ -149,7 +149,7 @@ def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
 
 
 def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
-    """Yield what cannot come back: somebody has removed it, and our copy too."""
+    """Yield files that cannot be restored, because both the file and its copy were removed."""
     if not item.is_over:
         yield from (
             path

@@ -288,7 +288,7 @@ def _render_legend(results: Sequence[WorkloadResult], page: Page) -> Iterator[st
 
 
 def _render_operations(table: SpeedTable, page: Page) -> Iterator[str]:
-    """Yield how many were won and lost; the fastest and the slowest, or all of them where the page is verbose."""
+    """Yield how many operations became faster or slower, and the extreme ones; with --verbose all of them."""
     rows = sorted(table.rows, key=attrgetter("ratio"), reverse=True)
     shown = rows if page.verbose or len(rows) <= 2 * _FEW + 1 else [*rows[:_FEW], *rows[-_FEW:]]
     title = f"operations of PIL: {table.candidate} against {table.baseline}"

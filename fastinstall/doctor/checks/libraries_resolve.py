@@ -211,9 +211,9 @@ def _name(file: LoadedFile) -> str:
 
 
 def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
-    """Explain why a file should not come from its place; empty if it may.
+    """Explain why a library should not be loaded from its directory; empty if it may.
 
-    What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
+    Libraries that the interpreter or LD_PRELOAD loads, and those of the C library, may come from any directory.
     """
     place, name = libraries.place_of(context, file.path), _name(file)
     stem, linkage = libraries.strip_library_name(name), context.linkage

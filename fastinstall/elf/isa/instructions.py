@@ -51,7 +51,7 @@ class References:
 
     @property
     def addresses(self) -> frozenset[int]:
-        """All but the branches."""
+        """All referenced addresses except targets of branches."""
         return self.through | self.writes | self.data
 
 

@@ -222,7 +222,7 @@ class SimulatedProcess:
 
     @property
     def main(self) -> MappedFile | None:
-        """The program."""
+        """The file of the program."""
         return self.search.main
 
     def open(self, name: str | Path, *, caller: MappedFile | None = None, everywhere: bool = False) -> Opened:
