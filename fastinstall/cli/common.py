@@ -134,7 +134,7 @@ def recover_or_report(session: Session, environment: Environment, arguments: Nam
         FastinstallError: as `recover_environment` says.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
-        from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (likewise)
+        from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (doctor tells it in its report)
 
         recover_environment(session, environment)
     else:

@@ -196,7 +196,7 @@ class Page:
 
     def render(self, shown: "RenderableType") -> Iterator[str]:
         """Yield the lines of whatever rich can lay out."""
-        from rich.console import Console as RichConsole  # noqa: PLC0415 (likewise)
+        from rich.console import Console as RichConsole  # noqa: PLC0415 (only for tables)
 
         written = StringIO()
         colours: Literal["standard"] | None = "standard" if self.colour else None

@@ -146,7 +146,7 @@ def _list_userinfo(url: str) -> Iterator[str]:
 
 def _list_forms(value: str) -> Iterator[str]:
     from base64 import b64encode  # noqa: PLC0415 (only where a variable is secret)
-    from urllib.parse import quote, unquote  # noqa: PLC0415 (likewise)
+    from urllib.parse import quote, unquote  # noqa: PLC0415 (only where a variable is secret)
 
     plain = unquote(value)
     for form in (value, plain, quote(plain, safe=""), quote(plain)):

@@ -107,7 +107,7 @@ class _Composer:
         self._roots: list[YamlNode] = []
 
     def composed(self, events: "Iterable[yaml.Event]") -> YamlNode | None:
-        import yaml  # noqa: PLC0415 (as above)
+        import yaml  # noqa: PLC0415 (slow, and rarely needed)
 
         for event in events:
             if isinstance(event, yaml.ScalarEvent):

@@ -104,7 +104,7 @@ def forecast_pip_install(
 def _is_supported(version: str) -> bool:
     from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed for an install only)
 
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (likewise)
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import, needed for an install only)
 
     return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
 

@@ -1,11 +1,11 @@
 """A change that another program makes: recorded, and undone from whatever state it is found in.
 
-What the program may change is copied before it runs; then it is noted what it did. Copies, not links: such a program
-may write into a file in place, as conda does with its history.
+Files that the program may change are copied before it runs; afterwards the journal notes what it did. They are copies,
+not links, because such a program may write into a file in place, as conda does with its history.
 
-Undoing keeps no account of its progress, which is what lies where: a copy that has come back has changed places with
-what the program had put there, and once all is back the area of the copies goes to the stage. So undoing can be cut off
-and begun again any number of times.
+Undo keeps no progress record: the files on disk are the record. A restored copy has changed places with the program's
+file, and once all are restored the directory of the copies moves to the stage. So undoing can be interrupted and
+repeated any number of times.
 """
 
 import errno

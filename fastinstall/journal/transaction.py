@@ -329,7 +329,7 @@ def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) 
 
 
 def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
-    """Follow the moves in thought, since one may make room for the next."""
+    """Simulate the moves in order, since one may make room for the next."""
     there: dict[Path, bool] = {}
     for move in planned:
         _check_form(move)

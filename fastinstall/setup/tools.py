@@ -62,7 +62,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
         RefusedError: it is not there.
     """
     from fastinstall.conda.engines.choose import open_engine  # noqa: PLC0415 (only for conda packages)
-    from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (likewise)
+    from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only for conda packages)
 
     means = CondaTools(variables=session.variables, cache=session.own_cache() / "conda", offline=offline)
     return open_engine(engine, tool, means)

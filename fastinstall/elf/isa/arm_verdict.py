@@ -131,7 +131,7 @@ _QUESTION = (0xFFFFF000, 0xD5380000)
 
 
 def count_features(code: bytes) -> Counter[str]:
-    """Count the instructions of some machine code that belong to an extension; SVE's only where more speaks for it."""
+    """Count the instructions of each extension in machine code. Count SVE only if a second sign confirms it."""
     found: Counter[str] = Counter()
     words = Counter(word for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))
     for word, times in words.items():
