@@ -133,7 +133,7 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources, program: 
 
 
 def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
-    """Return the exit code of a command, or what kept it from having one."""
+    """Run a command, and return its exit code or the exception that ended it."""
     try:
         command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
         with context.closing:

@@ -147,7 +147,7 @@ class ProgressBar(ProgressLines):
             console=terminal,
             transient=True,
             refresh_per_second=_FRAMES,
-            redirect_stdout=False,  # results are never laid out anew
+            redirect_stdout=False,  # rich would wrap results to the width of the terminal
             redirect_stderr=False,
         )
         self._live.start(refresh=True)

@@ -60,7 +60,7 @@ def has_credentials(text: str) -> bool:
 
 
 def remove_credentials(url: str) -> str:
-    """Return a URL without user name, password and fragment; of a malformed one, what cannot be a password."""
+    """Return a URL without user name, password and fragment. Of a malformed URL, only credentials are cut out."""
     from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 (doctor has no URL)
 
     try:

@@ -99,7 +99,7 @@ class OwnedDirectory(StrEnum):
 
 
 def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
-    """Tell whose directory a file lies in; that of the base interpreter counts as this environment's."""
+    """Return whose directory a file is in. The base interpreter's directory counts as this environment's."""
     facts = context.facts
     prefixes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
     homes = {*prefixes, *list_linked_prefixes(path, facts.environment.prefix)}

@@ -96,7 +96,7 @@ def _require_record(wheel: Path, archive: ZipFile) -> None:
     from installer.exceptions import InstallerError  # noqa: PLC0415 (only where something is installed)
     from installer.sources import WheelFile  # noqa: PLC0415 (only where something is installed)
 
-    archive.filename = str(wheel)  # it was opened as a stream, and the name says which distribution it is
+    archive.filename = str(wheel)  # opened as a stream, it has no name; WheelFile reads the distribution from it
     try:
         WheelFile(archive).validate_record()
     except (InstallerError, ValueError) as error:

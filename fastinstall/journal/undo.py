@@ -284,7 +284,7 @@ def _put_away(source: Path, target: Path, mover: Mover) -> Path:
 
 
 def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
-    """Choose where people find what stood at a path, or was to return to it."""
+    """Choose a free place below `kept/` for content that is moved away from a path, or cannot return to it."""
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
     kept = own[1] if own[0] == beside[0] else beside[1]
@@ -292,7 +292,7 @@ def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Pa
 
 
 def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
-    """Rename as a commit does, backwards; each of the two only if it had happened."""
+    """Undo the two renames of a commit, each only if it had happened."""
     if log.committing is None:
         return
     upcoming = store.directory(identifier) / "next-receipt.json"

@@ -1,8 +1,9 @@
 """What the code of a file for aarch64 asks of a CPU, by the encodings of its instructions.
 
-What runs only after a question to the CPU is not told apart from the rest: a file that asks is taken to ask for all.
-Told apart are the extensions that compilers use by themselves for a CPU, by their names in /proc/cpuinfo. Source: Arm
-Architecture Reference Manual for A-profile (DDI 0487), chapter C4, "A64 Instruction Set Encoding".
+If a file asks the CPU for its features anywhere, all of its extensions count as optional: which functions run only
+after the question is not known. Extensions that compilers use by themselves are recognised, by their names in
+/proc/cpuinfo.
+Source: Arm Architecture Reference Manual for A-profile (DDI 0487), chapter C4, "A64 Instruction Set Encoding".
 """
 
 import struct
