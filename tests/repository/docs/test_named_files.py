@@ -61,6 +61,12 @@ def _tracked() -> frozenset[str]:
     return frozenset(line for line in listed.stdout.splitlines() if (ROOT / line).exists())
 
 
+@cache
+def _list_code_words() -> frozenset[str]:
+    texts = ((ROOT / path).read_text("utf-8") for path in _tracked() if path.endswith((".py", ".toml", ".h")))
+    return frozenset(word for text in texts for word in re.findall(r"\w+", text))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_every_named_file_is_there(page: Path) -> None:
     assert find_missing(page.read_text("utf-8"), _tracked()) == []
@@ -70,9 +76,8 @@ def test_every_named_file_is_there(page: Path) -> None:
 def test_every_identifier_of_an_instruction_is_in_the_code(page: str) -> None:
     spans = _CODE.findall(without_code((ROOT / page).read_text("utf-8")))
     named = {span for span in spans if _IDENTIFIER.fullmatch(span)}
-    code = "\n".join((ROOT / path).read_text("utf-8") for path in _tracked() if path.endswith((".py", ".toml", ".h")))
     assert named
-    assert named - set(re.findall(r"\w+", code)) == set()
+    assert named - _list_code_words() == set()
 
 
 def test_a_file_that_is_gone_is_found() -> None:
