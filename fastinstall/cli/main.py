@@ -188,7 +188,7 @@ def _list_known(context: Context) -> tuple[Path, ...]:
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
-    """Explain what the system refused to a verb that changes nothing; None if only a bug of ours leads to it."""
+    """Explain a refusal of the system outside of any change; None if only a bug can be the cause."""
     try:
         place = Path.cwd()
     except OSError:

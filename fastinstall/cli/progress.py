@@ -257,13 +257,13 @@ def _count_bytes(state: ProgressState, file_bytes: int) -> ProgressState:
 
 
 def estimate_remaining_seconds(state: ProgressState, now: float) -> float:
-    """Estimate how long the rest of a run takes: what is left, as much slower or faster as the work was so far."""
+    """Estimate how long the rest of a run takes, from its estimate and how fast the work has been so far."""
     phase, spent = state.phases[state.phase], now - state.phase_begun
     is_counted = bool(state.total) and phase.is_even
     share = min(state.done / state.total, 1.0) if is_counted else 0.0
     worked, expected = state.worked, state.expected
     if not phase.download_bytes:
-        # What is not counted is as far as it should be by now, until it lasts longer.
+        # Uncounted work is taken to be on schedule, until it takes longer than expected.
         done = phase.seconds * share if is_counted else min(spent, phase.seconds)
         worked, expected = worked + spent, expected + done
     slowness = (worked + _TRUST) / (expected + _TRUST)

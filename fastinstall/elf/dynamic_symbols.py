@@ -80,9 +80,9 @@ def count_symbols(image: ElfImage) -> int:
 
 
 def count_unhashed(image: ElfImage) -> int:
-    """Return the number of symbols before the first that others can find: in a library, all that are undefined.
+    """Return how many symbols come before the first that other files can find; in a library these are undefined.
 
-    A table with no symbol in it says 1, whatever that number is (binutils); then the relocations tell.
+    A hash table without symbols says 1, whatever the number is (binutils); then the relocations are counted.
     """
     if GNU_HASH not in image.tags:
         return count_symbols(image)

@@ -125,7 +125,7 @@ _ABSOLUTE = 0xFFF1
 _WEAK, _THREAD_LOCAL = 2, 6
 _BINDINGS = frozenset({1, _WEAK, 10})  # global, weak, GNU_UNIQUE
 _TYPES = frozenset({0, 1, 2, 5, _THREAD_LOCAL, 10})  # none, object, function, common, thread-local, GNU_IFUNC
-_SEEN_BY_OTHERS = frozenset({0, 3})  # default, protected; internal and hidden ones are local
+_SEEN_BY_OTHERS = frozenset({0, 3})  # visibilities: default, protected; not internal, hidden
 _HIDDEN, _BASE, _OLDEST = 0x8000, 1, 2
 
 

@@ -226,7 +226,7 @@ def _judge_cpu(cpu: Cpu, recipe: Recipe, request: Request) -> Verdict | None:
 
 
 def _list_asked_levels(recipe: Recipe, request: Request, architecture: str) -> tuple[Level, ...]:
-    """Return the requested levels of an architecture, the baseline first; none where the choice is left to us there."""
+    """Return the requested levels of an architecture, the baseline first; none if none is requested for it."""
     asked = sort_recipe_levels(recipe, list_requested_levels(request))
     return tuple(level for level in asked if level.architecture == architecture)
 
@@ -330,7 +330,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _make_notes(systems: int, groups: Iterable[HostGroup], artefacts: Iterable[FleetArtefact]) -> Iterator[str]:
-    """Note where setup does not go, where CPUs run less than they could, and what directories of a wheelhouse are."""
+    """Yield notes: hosts where setup is refused, CPUs that run a lower level, separate directories of the wheelhouse."""
     if systems:
         yield (
             f"{format_quantity(systems, 'host')} {'uses' if systems == 1 else 'use'} the system's own Python, which "

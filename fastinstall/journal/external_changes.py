@@ -254,7 +254,7 @@ def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
 
 
 def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
-    """Return the directories that have to be there: all, where nobody knows which the program took away."""
+    """Return the directories that undoing needs: all of them if the end of the change was not recorded."""
     if item.ended is None:
         return frozenset(directory.path for directory in item.begun.directories)
     return frozenset((*item.ended.removed, *ancestors(list_returning(item))))

@@ -235,7 +235,12 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
 
 
 def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log, journal: Journal) -> None:
-    """Refuse what cannot be renamed back: an unfinished setup stays half done, a finished one as it is."""
+    """Raise before the first rename if one of them cannot be done.
+
+    Raises:
+        FailedError: a finished setup cannot be undone, and stays as it is.
+        OSError: an unfinished setup cannot be undone, and stays half done.
+    """
     try:
         probe_renames(acts, left)
     except OSError as error:

@@ -168,7 +168,7 @@ def name_target(plan: Plan) -> NamedTarget:
 
 
 def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
-    """Decide a saved plan anew: it may come from anybody, and what it says of risks and permissions does not count.
+    """Decide a saved plan anew. It may come from anybody, so the risks and permissions that it names do not count.
 
     Args:
         session: variables, directories, clock and event listener of this run.

@@ -241,7 +241,7 @@ def _name(result: CandidateResult) -> str:
 
 
 def _format_rate_of(rates: Iterable[LoadingRate], best: LoadingRate | None) -> str:
-    """Return images per second with as many workers or threads as another rate; empty if that was not measured."""
+    """Return the images per second of the rate with as many workers as `best`; empty if there is none."""
     alike = (format_rate(each.images_per_second) for each in rates if best and each.workers == best.workers)
     return next(alike, "")
 

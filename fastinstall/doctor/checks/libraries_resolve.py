@@ -243,10 +243,10 @@ def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> 
 
 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
-    """Return how to get a library back.
+    """Return how to get a missing library.
 
-    One that was bundled comes with the stack. Of others the recipe knows packages; a package brings the version
-    that is current there, which may be another soname: then only a build here helps.
+    A bundled library comes back with the stack. For others the recipe names packages; if a package has another soname
+    by now, only a build on this machine helps.
     """
     environment, receipt = context.facts.environment, context.receipt
     if requirement is None or (receipt is not None and receipt.link is LinkMode.BUNDLE):

@@ -63,7 +63,7 @@ def _read_code(image: ElfImage) -> list[bytes]:
 
 
 def _imports_answers(image: ElfImage) -> bool:
-    """Return whether another file tells it what the CPU has, or the loader chooses functions by that."""
+    """Return whether it calls getauxval, or has functions that the loader chooses by the CPU."""
     entries = SYMBOL.iter_unpack(symbol_entries(image))
     names = {image.strings.text(name) for name, _, _, section, _, _ in entries if name and not section}
     return not _ASKING.isdisjoint(names) or any(kind == _INDIRECT for _, kind, _, _ in read_relocations(image))
