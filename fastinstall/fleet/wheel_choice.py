@@ -330,7 +330,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _make_notes(systems: int, groups: Iterable[HostGroup], artefacts: Iterable[FleetArtefact]) -> Iterator[str]:
-    """Yield notes: hosts where setup is refused, CPUs that run a lower level, separate directories of the wheelhouse."""
+    """Yield notes on refused hosts, on CPUs that run a lower level, and on separate directories of the wheelhouse."""
     if systems:
         yield (
             f"{format_quantity(systems, 'host')} {'uses' if systems == 1 else 'use'} the system's own Python, which "
