@@ -1,4 +1,4 @@
-"""What conda's plugin does when a hook of it is called: in conda's process, about the prefix that conda works on.
+"""What conda's plugin does when conda calls it: run fastinstall, check the prefix, warn about a swap.
 
 Of conda it uses `context`, `locate_prefix_by_name` and the attributes of records. What it says goes to stderr; its part
 of `conda doctor`, doctor's quick checks and the repair after conda's own consent, to stdout as conda's own checks do,

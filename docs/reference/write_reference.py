@@ -6,6 +6,7 @@ from pathlib import Path
 from published_schemas import schema_files
 from render_command_line import DOCUMENTS, render_cli, render_man
 from render_documents import render_checks, render_documents, render_recipes
+from render_modules import render_modules
 
 from fastinstall.cli.console import Page
 from fastinstall.cli.text.reports import finding_text
@@ -26,6 +27,7 @@ def pages() -> dict[str, str]:
         "checks.md": render_checks(_examples()),
         "recipes.md": render_recipes(),
         "documents.md": render_documents(DOCUMENTS),
+        "modules.md": render_modules(),
         **schemas,
     }
 

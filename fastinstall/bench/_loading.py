@@ -233,7 +233,7 @@ class Pipeline:
                 for index in indexes:
                     try:
                         list(self.flow(iter([[index]])))
-                    except Exception as error:  # noqa: BLE001 (likewise)
+                    except Exception as error:  # noqa: BLE001 (whatever a library raises)
                         failures[str(index)] = text_of(error)
             good = [index for index in indexes if str(index) not in failures]
             flow = self.flow(itertools.cycle(list(parts(good))))

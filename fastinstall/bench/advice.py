@@ -1,4 +1,4 @@
-"""What to do about loading images, ordered by measured gain: the command or line of code, and what it costs. Pure.
+"""What to do about loading images, by measured gain: each advice is a command or code, with its cost. Pure.
 
 Candidates that change the pictures, fail on some, or do not fit on the disk are shown with their gain, but never
 recommended.

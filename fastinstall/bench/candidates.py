@@ -1,4 +1,4 @@
-"""What the baseline is compared with on this machine: every candidate, and how to start it or why it is absent."""
+"""The candidates that this machine can measure against the baseline: how each starts, or why it is absent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -55,13 +55,13 @@ class UnpackedPackages:
 
 
 def baseline_of(title: str, *, is_own_loader: bool) -> Candidate:
-    """Return the environment as it is, or the user's own loader in it."""
+    """Return the baseline: Pillow as the environment has it, or the user's own loader."""
     adapter = OWN_LOADER if is_own_loader else _PLAIN
     return Candidate(name="baseline", title=title, kind=CandidateKind.BASELINE, adapter=adapter, variables={})
 
 
 def make_control_run(*, is_own_loader: bool) -> CandidateRun:
-    """Return the baseline again, in another process: it shows the machine's own variation."""
+    """Return the baseline once more, in another process, to measure how much the machine varies."""
     candidate = replace(baseline_of("the same again", is_own_loader=is_own_loader), name="control")
     return CandidateRun(candidate=candidate, control="it is the baseline again")
 

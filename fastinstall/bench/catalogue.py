@@ -1,4 +1,4 @@
-"""What can be compared: builds of Pillow, the decoders of `adapters/`, a setting of glibc, the stores of `_stores/`.
+"""What can be compared: builds of Pillow, decoders of `adapters/`, a setting of glibc, stores of `_stores/`.
 
 The files of decoders and stores are read; nothing of a target is imported.
 """

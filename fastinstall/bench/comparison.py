@@ -1,4 +1,4 @@
-"""One workload: a running baseline, every candidate measured in turn with it, A B A B, and the best with workers.
+"""Measure one workload: each candidate in turn with a running baseline (A B A B), then the best with workers.
 
 Whatever becomes of a candidate is its outcome; only the death of the baseline is an error.
 """

@@ -1,4 +1,4 @@
-"""How much to measure: what fits into a promised time. Estimates, without a clock.
+"""Choose how much to measure so that it fits into a promised time. Estimates, without a clock.
 
 Shared by every part of `bench`: the target, the machine, the remaining time, and a temporary directory.
 """

@@ -1,4 +1,4 @@
-"""Packages that candidates need: installed in the target, or fetched into our cache for the measurement.
+"""Packages that candidates need: installed in the target, or fetched into the cache for the measurement.
 
 `<cache>/libraries/<key>/` is a directory for the front of a process's path: a package with all its requirements,
 including numpy, so that one run can measure stacks that could not be installed together. The key covers the request and

@@ -1,4 +1,4 @@
-"""A process in the target that serves our requests: it loads images, judges them, makes photos and stores.
+"""Start a process in the target that loads images, judges them, and makes photos and stores on request.
 
 The death of the process is a result. `comparison` compares two of them. `_loading.py` describes the requests.
 """
@@ -117,10 +117,10 @@ class LoadingProcess:
         self.versions: dict[str, str] = {}
 
     def ask(self, function: str, timeout: float, **arguments: object) -> Any:  # noqa: ANN401 (whatever it returns)
-        """Return what a function of the target's side returns ("_timing.measure").
+        """Call a function in the process ("_timing.measure") and return its result.
 
         Raises:
-            NotLoadedError: it died, hung, failed or refused.
+            NotLoadedError: the process died, hung, failed or refused.
         """
         request = {"do": function, "arguments": arguments}
         try:

@@ -1,4 +1,4 @@
-"""A workload: images that are searched for, judged and chosen, or generated, and how processes load them.
+"""Make a workload: find or generate images, judge and choose them, and say how processes load them.
 
 An image can be measured if one decoding succeeds, in a process that it may kill.
 """

@@ -1,4 +1,4 @@
-"""What several verbs share: session and progress, target and request from the flags, and how a result is told."""
+"""What several verbs share: opening session and target, reading the request, printing the result."""
 
 import math
 from argparse import Namespace
@@ -37,7 +37,7 @@ def tell(context: Context, name: str, value: T, render: Callable[[T, Page], str]
     """
     from fastinstall.core.codec import document, dump, encode  # noqa: PLC0415 (doctor has its own outlet)
 
-    context.closing.close()  # a line that is alive on the terminal goes first
+    context.closing.close()  # ends the live progress line, before the result is printed
     console = context.console
     if console.json:
         did = encode(effect) if effect is not None else {}
@@ -94,7 +94,7 @@ def target_of(arguments: Namespace) -> NamedTarget:
 
 
 def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
-    """Return session and target of a verb that only looks; what a dead run left there is told on stderr, and stays.
+    """Return session and target of a verb that changes nothing; report an interrupted run in it on stderr.
 
     Raises:
         FastinstallError: as `find_environment` says.
@@ -106,7 +106,7 @@ def open_target_to_read(arguments: Namespace, context: Context) -> tuple[Session
 
 
 def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Session, Environment]:
-    """Return session and target of a verb that changes it, once what a dead run left is brought to its end, or told.
+    """Return session and target of a verb that changes it, after recovering from an interrupted run, or reporting it.
 
     Raises:
         FastinstallError: as `find_environment` and `recover_environment` say.
@@ -118,7 +118,7 @@ def open_target_to_change(arguments: Namespace, context: Context) -> tuple[Sessi
 
 
 def tell_interruptions(environment: Environment, context: Context) -> None:
-    """Say on stderr what a dead run left in an environment, with the command that mends it."""
+    """Report on stderr what an interrupted run left in an environment, with the command that recovers it."""
     from fastinstall.setup.recovery import describe_interruptions  # noqa: PLC0415 (doctor tells it in its report)
 
     for notice in describe_interruptions(environment):
@@ -126,15 +126,15 @@ def tell_interruptions(environment: Environment, context: Context) -> None:
 
 
 def recover_or_report(session: Session, environment: Environment, arguments: Namespace, context: Context) -> None:
-    """Bring to its end what a dead run left, if that is agreed to; verbs call it before they change an environment.
+    """Recover from an interrupted run, if --yes was given or a person can be asked; otherwise only report it.
 
-    It is where --yes was given, or where a person sits who is about to be asked; else it is told.
+    Verbs call it before they change an environment.
 
     Raises:
         FastinstallError: as `recover_environment` says.
     """
     if arguments.yes or (context.console.interactive and not context.console.json):
-        from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (likewise)
+        from fastinstall.setup.recovery import recover_environment  # noqa: PLC0415 (doctor tells it in its report)
 
         recover_environment(session, environment)
     else:

@@ -1,4 +1,4 @@
-"""Consent to a plan and to each of its risks: by --yes and --allow, or by a person who is asked."""
+"""Ask for consent to a plan and to each of its risks, or take it from `--yes` and `--allow`."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Two streams: data on stdout, messages on stderr; colour and line breaks only where a terminal shows them.
+"""Two streams: data on stdout, messages on stderr. Colour and line breaks only on a terminal.
 
 Text is laid out for each stream's width, colours and verbosity. The streams are taken as a run finds them: closed, in a
 poor encoding, read by one who leaves, on a full disk.
@@ -27,12 +27,12 @@ _ESCAPED = "fastinstall.escaped"
 
 
 def open_closed_streams() -> None:
-    """Lead what the caller has closed (`>&-`) to nowhere: else the next file to be opened would take its place."""
+    """Open standard streams that the caller closed (`>&-`) on /dev/null, or the next opened file would be one."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the kernel gives the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # gets `descriptor`, the lowest free number
         if getattr(sys, name) is None:
             mode = "w" if descriptor else "r"
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
@@ -196,7 +196,7 @@ class Page:
 
     def render(self, shown: "RenderableType") -> Iterator[str]:
         """Yield the lines of whatever rich can lay out."""
-        from rich.console import Console as RichConsole  # noqa: PLC0415 (likewise)
+        from rich.console import Console as RichConsole  # noqa: PLC0415 (only for tables)
 
         written = StringIO()
         colours: Literal["standard"] | None = "standard" if self.colour else None

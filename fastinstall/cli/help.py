@@ -171,7 +171,7 @@ def format_argument(action: argparse.Action) -> str:
 def groups_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[argparse.Action]]]:
     """Yield the arguments by the titles of their groups, without those that ask for help."""
     for group in parser._action_groups:  # noqa: SLF001 (argparse has no other way to list them)
-        found = group._group_actions  # noqa: SLF001 (likewise)
+        found = group._group_actions  # noqa: SLF001 (argparse has no other way to list them)
         actions = [action for action in found if action.default != argparse.SUPPRESS]
         if actions:
             yield str(group.title), actions

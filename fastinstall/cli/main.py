@@ -1,4 +1,4 @@
-"""The program: arguments to a verb, failures to messages and exit codes."""
+"""The program's entry: read the arguments, run the verb, turn failures into messages and exit codes."""
 
 import importlib
 import os
@@ -133,7 +133,7 @@ def _run(arguments: Namespace, words: Sequence[str], sources: Sources, program: 
 
 
 def _run_command(arguments: Namespace, context: Context) -> int | BaseException:
-    """Return the exit code of a command, or what kept it from having one."""
+    """Run a command, and return its exit code or the exception that ended it."""
     try:
         command = importlib.import_module(f"fastinstall.cli.commands.{arguments.verb}")
         with context.closing:
@@ -188,7 +188,7 @@ def _list_known(context: Context) -> tuple[Path, ...]:
 
 
 def _explain_system_error(error: OSError, verb: str, context: Context) -> FastinstallError | None:
-    """Explain what the system refused to a verb that changes nothing; None if only a bug of ours leads to it."""
+    """Explain a refusal of the system outside of any change; None if only a bug can be the cause."""
     try:
         place = Path.cwd()
     except OSError:
@@ -241,7 +241,7 @@ def _make_console(arguments: Namespace, variables: Mapping[str, str], program: s
 
 
 def _find_output_flags(words: Sequence[str]) -> Namespace:
-    """Find the flags of the output, of a command line that cannot be read."""
+    """Find the output flags in a command line that argparse refuses."""
     return Namespace(
         json="--json" in words,
         quiet=not {"-q", "--quiet"}.isdisjoint(words),

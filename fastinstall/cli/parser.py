@@ -106,7 +106,8 @@ def parse(
 
 def _refuse_unknown_words(rest: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
     """Name what nobody knows, with the verb and the flag that was probably meant."""
-    known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001 (as below)
+    # argparse has no other way to list them.
+    known = [flag for action in parser._actions for flag in action.option_strings]  # noqa: SLF001
     flags = [each.partition("=")[0] for each in rest if each.startswith("-")]
     word = next(iter(flags), None)
     meant = _find_similar(word, known) if word else None

@@ -1,4 +1,4 @@
-"""How this program was called, as a shell takes it: what a printed command begins with.
+"""How the user called this program, so that printed commands begin the same way.
 
 Three callers leave no script behind that a shell could find by its name: bootstrap.sh, which says how it was called in
 an option of the interpreter (not in a variable, which every child would inherit), uvx, and `pipx run`.

@@ -33,12 +33,12 @@ _LEAST = 0.05
 
 
 class ProgressLines:
-    """A line when a stage begins, and where nothing is heard for a while, one that says how it stands.
+    """Prints a line when a stage begins, and a status line after a while without news.
 
     Args:
-        console: where to say it.
-        patience: seconds without a line; twice as many after each line that nothing new has happened, to the end of
-            the run: a slow machine gets a few lines more, not a page.
+        console: prints the lines.
+        patience: seconds without news before a status line. Each status line doubles it until the end of the run, so
+            that a slow machine gets a few lines more, not a page.
     """
 
     def __init__(self, console: Console, patience: float = _PATIENCE) -> None:
@@ -147,7 +147,7 @@ class ProgressBar(ProgressLines):
             console=terminal,
             transient=True,
             refresh_per_second=_FRAMES,
-            redirect_stdout=False,  # results are never laid out anew
+            redirect_stdout=False,  # rich would wrap results to the width of the terminal
             redirect_stderr=False,
         )
         self._live.start(refresh=True)
@@ -257,13 +257,13 @@ def _count_bytes(state: ProgressState, file_bytes: int) -> ProgressState:
 
 
 def estimate_remaining_seconds(state: ProgressState, now: float) -> float:
-    """Estimate how long the rest of a run takes: what is left, as much slower or faster as the work was so far."""
+    """Estimate how long the rest of a run takes, from its estimate and how fast the work has been so far."""
     phase, spent = state.phases[state.phase], now - state.phase_begun
     is_counted = bool(state.total) and phase.is_even
     share = min(state.done / state.total, 1.0) if is_counted else 0.0
     worked, expected = state.worked, state.expected
     if not phase.download_bytes:
-        # What is not counted is as far as it should be by now, until it lasts longer.
+        # Uncounted work is taken to be on schedule, until it takes longer than expected.
         done = phase.seconds * share if is_counted else min(spent, phase.seconds)
         worked, expected = worked + spent, expected + done
     slowness = (worked + _TRUST) / (expected + _TRUST)

@@ -30,7 +30,7 @@ _TYPED = 20
 
 
 class Asker(Protocol):
-    """Asks; Ctrl-C and the end of the input are interruptions (KeyboardInterrupt)."""
+    """Asks a person. Ctrl-C and the end of input raise KeyboardInterrupt."""
 
     def confirm(self, question: str, *, default: bool = True) -> bool:
         """Ask yes or no."""
@@ -122,7 +122,7 @@ class Menus:
     def _wrap_question(self, question: str, room: int) -> str:
         """Return the question; where its line has no room for the answer too, the answer gets the next one."""
         text = self._fit(question)
-        if len(f"{_MARK}{text} ") + room < self._width:  # the cursor stands behind it
+        if len(f"{_MARK}{text} ") + room < self._width:  # one column is left for the cursor
             return text
         lines = self._console.err.lines(text, first=" " * len(_MARK), rest=" " * len(_MARK))
         return "\n".join(lines)[len(_MARK) :] + "\n" + " " * (len(_MARK) - 1)  # a blank follows in any case
@@ -185,7 +185,7 @@ class Lines:
         try:
             line = sys.stdin.readline()
         finally:
-            if not line.endswith("\n"):  # nobody pressed Enter: what is said next begins a line of its own
+            if not line.endswith("\n"):  # without Enter, the next message would continue this line
                 self._say("\n")
         if not line:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What a source of a C compiler has to say of itself so that plans can choose it and builds can use it."""
+"""Base classes of compiler sources: what plans ask to choose one, and what builds ask to use it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping

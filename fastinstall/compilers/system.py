@@ -1,4 +1,4 @@
-"""The C compiler of this machine, which CC names or which has a usual name; and how any compiler is tried."""
+"""The C compiler of this machine: named by CC, or one with a usual name. Tries any compiler with given flags."""
 
 import shlex
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The extra "conda": what to install where it is missing, and what it knows of processors."""
+"""The optional dependency `fastinstall[conda]`: how to install it, and what it knows of processors."""
 
 import sys
 from collections.abc import Iterable

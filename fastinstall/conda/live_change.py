@@ -1,4 +1,4 @@
-"""Have an engine change packages of a live conda environment so that it can be undone, whatever becomes of the engine.
+"""Have a conda engine change packages of a live environment so that the change can be undone.
 
 What is removed and overwritten is known before: from the records in `conda-meta`, and from the engine, which tells what
 a package brings. The journal copies the former and announces the latter.
@@ -74,7 +74,7 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
         for name in names
         if name not in involved and not paths.isdisjoint(conda_records.claims(prefix, name))
     )
-    # conda parks a file that is about to go under such a name; scripts of packages leave words for the user.
+    # conda renames files to NAME.c~ before it deletes them; package scripts write messages to .messages.txt.
     temporary = (*(f"{path}.c~" for path in going), ".messages.txt")
     return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *temporary), own_places=_CHANGE_REASONS)
 

@@ -1,4 +1,4 @@
-"""The renames that put linked conda packages in place, beside those of site-packages, and move the replaced aside."""
+"""List the renames that put linked conda packages in place and move the replaced ones aside."""
 
 import os
 from collections.abc import Collection, Iterator

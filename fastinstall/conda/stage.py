@@ -1,4 +1,4 @@
-"""Make conda packages from a wheel, and have an engine link them beside the environment, as they will be in it.
+"""Make conda packages from a wheel, and have an engine link them in a directory beside the environment.
 
 The channel comes first. It lies inside the environment, where only a solver looks at it, so that the linked records
 name the place where the packages will always be found. It holds the package of the stack, whose bytes are the same in

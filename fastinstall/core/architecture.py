@@ -40,7 +40,7 @@ class FeatureLevel:
 
 @immutable
 class Architecture:
-    """A CPU architecture; the defaults are for one that nothing more is known of.
+    """A CPU architecture; the defaults suit one of which only the name is known.
 
     Attributes:
         machine: as the kernel names it (`uname -m`).
@@ -51,18 +51,18 @@ class Architecture:
         features: the key of /proc/cpuinfo that lists a CPU's features.
         elf_machine: `e_machine` of its files.
         isa_property: the GNU property that numbers the level which a file needs, one bit a level.
-        loader: where the glibc loader stands by its ABI.
-        platform: AT_PLATFORM, which $PLATFORM stands for.
+        loader: path of glibc's loader, fixed by the ABI.
+        platform: AT_PLATFORM, the value of $PLATFORM in search paths.
         hwcaps: subdirectories of glibc-hwcaps, the best first.
         auxiliary: names in /proc/cpuinfo of the bits of AT_HWCAP and of AT_HWCAP2, from the lowest on; empty where
             the kernel gives no such list.
-        capabilities: for which loaders before glibc 2.37 search subdirectories on every CPU of it.
-        capability_bits: by which glibc before 2.37 names capabilities and platforms in ld.so.cache, and the former in
-            `glibc.cpu.hwcap_mask`.
-        cache_flags: of its libraries in ld.so.cache.
-        conda_subdir: of its conda packages.
-        target: for which compilers are told to compile, and Debian's directory of its libraries and headers.
-        page_sizes: that its kernels have, in bytes.
+        capabilities: subdirectories that loaders before glibc 2.37 search on every CPU of it.
+        capability_bits: bit and name of capabilities and platforms in ld.so.cache before glibc 2.37; capabilities also
+            have these bits in `glibc.cpu.hwcap_mask`.
+        cache_flags: flags of its libraries in ld.so.cache.
+        conda_subdir: directory of its conda packages in a channel.
+        target: the triplet for compilers, and the name of Debian's directories for its libraries and headers.
+        page_sizes: page sizes of its kernels, in bytes.
         has_cpuid: whether programs may execute an instruction that reports the CPU's features.
     """
 

@@ -142,7 +142,7 @@ def _decode_tuple(item: Any, data: object, place: _Place) -> tuple[object, ...]:
     if not isinstance(data, list | tuple):
         raise place.wrong(f"expected a list, found {_name_kind(data)}")
     if item is str and all(isinstance(entry, str) for entry in data):
-        return tuple(data)  # a CPU has a hundred flags, and thousands of hosts have one each
+        return tuple(data)  # a fast path: facts of thousands of hosts have a hundred CPU flags each
     return tuple(_decode(item, entry, place.below(index)) for index, entry in enumerate(data))
 
 

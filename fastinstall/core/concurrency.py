@@ -43,7 +43,7 @@ def run_together(works: Sequence[Callable[[ProcessGroup], T]]) -> list[T]:
 
 
 def await_future(future: "Future[T]") -> T:
-    """Return the result of a future; its exception is raised."""
+    """Wait for a future, and return its result or raise its exception."""
     wait_for_futures((future,))
     return future.result()
 
@@ -51,7 +51,7 @@ def await_future(future: "Future[T]") -> T:
 def wait_for_futures(
     futures: "Sequence[Future[T]]", seconds: float = math.inf, *, to_first_failure: bool = False
 ) -> "list[Future[T]]":
-    """Wait for futures, for so many seconds at most; those that have ended, in the order in which they did."""
+    """Wait for futures, at most for `seconds`. Return those that have ended, in the order of their ends."""
     done: SimpleQueue[Future[T]] = SimpleQueue()
     deadline = time.monotonic() + seconds
     for future in futures:

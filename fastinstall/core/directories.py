@@ -1,4 +1,4 @@
-"""Where the user's things and our own lie: the home directory, our directories there, and what comes with the package.
+"""Where directories are: the home directory, fastinstall's own below it, and the data of the package.
 
 Containers and daemons run users that have no home directory. Recipes and hooks lie in the installed package, or at the
 top of a checkout. Source: XDG Base Directory Specification 0.8.

@@ -1,4 +1,4 @@
-"""What the core tells whoever listens while it works. Rendered by cli/, ignored by libraries."""
+"""Events that work reports while it runs. `cli/` prints them; a program may listen, too."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The one door to changes of the filesystem: each of them durable, atomic, and never a deletion of what is not ours."""
+"""The one door to changes of files: durable, atomic, and never deleting what fastinstall did not make."""
 
 import contextlib
 import errno
@@ -264,7 +264,7 @@ def _to_sync(tree: str) -> Iterator[str]:
     """
     if os.path.islink(tree):  # noqa: PTH114 (hundreds of paths are not worth as many objects)
         return
-    if os.path.isdir(tree):  # noqa: PTH112 (likewise)
+    if os.path.isdir(tree):  # noqa: PTH112 (hundreds of paths are not worth as many objects)
         with os.scandir(tree) as entries:
             inner = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries if not entry.is_symlink()]
         for path, is_directory in inner:

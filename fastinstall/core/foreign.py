@@ -1,4 +1,4 @@
-"""Files that somebody else may have put there, read: nothing blocks, nothing but a file is read, and none without end.
+"""Read files that others may have put there: without blocking, regular files only, and never more than a bound.
 
 A FIFO is not waited for, a device or directory is refused, and a file is read up to a bound. What is not readable for
 such a reason is an OSError like any other, whose text says why. What the content means is for `core.parsing`.

@@ -1,4 +1,4 @@
-"""Whose code root would run in an environment that nobody named: it runs only where all of it is root's.
+"""Refuse to run other users' code as root in an environment that nobody named.
 
 What an interpreter runs is read off its files, none of them executed: its own installation, what lies below `lib`, at
 any depth, and what `.pth` files, links and editable installations lead to. Programs that root starts by name are judged

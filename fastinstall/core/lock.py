@@ -1,4 +1,4 @@
-"""One run at a time in an environment, and one at work in a place of a cache: locks that die with their holders.
+"""Locks that die with their holder: one run in an environment, one writer in a place of the cache.
 
 An environment's lock is flock(2) on its directory itself, and leaves no file behind. Where a filesystem locks no
 directories (NFS), a file in the environment stands for it while it is held: the server keeps the runs of all users and

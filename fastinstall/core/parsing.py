@@ -84,7 +84,7 @@ def toml_data(text: str) -> dict[str, Any]:
     return data
 
 
-def _parse_text(text: str, parse: Callable[[], Any]) -> Any:  # noqa: ANN401 (as above)
+def _parse_text(text: str, parse: Callable[[], Any]) -> Any:  # noqa: ANN401 (JSON is what it is)
     try:
         data = parse()
     except (RecursionError, MemoryError, OverflowError) as error:

@@ -300,7 +300,7 @@ def _collect(
 
 
 def _tell(stream: IO[str], text: str) -> None:
-    """Have a command read a text whole, before it says anything."""
+    """Write a text to the standard input of a command, and close it."""
     with suppress(OSError):  # it went away: its exit code says how
         stream.write(text)
         stream.flush()

@@ -1,4 +1,4 @@
-"""What the system refused to write, in words: where, why and what to do; which disk, where several are written to.
+"""Explain a refused write: where, why, which disk is full, and what to do.
 
 An error about an open file names no path: then the disk with the least room is named.
 """

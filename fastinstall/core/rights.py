@@ -137,7 +137,7 @@ def _give_tree(directory: int, name: str, rights: Rights) -> None:
         _chown(status, rights, lambda user, group: os.chown(name, user, group, dir_fd=directory, follow_symlinks=False))
     elif stat.S_ISDIR(status.st_mode):
         with _opened(name, _OPEN | os.O_DIRECTORY, directory) as inner:
-            for entry in os.listdir(inner):  # noqa: PTH208 (likewise)
+            for entry in os.listdir(inner):  # noqa: PTH208 (of a descriptor)
                 _give_tree(inner, entry, rights)
             _give(inner, rights)
     elif stat.S_ISREG(status.st_mode):

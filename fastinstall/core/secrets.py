@@ -60,7 +60,7 @@ def has_credentials(text: str) -> bool:
 
 
 def remove_credentials(url: str) -> str:
-    """Return a URL without user name, password and fragment; of a malformed one, what cannot be a password."""
+    """Return a URL without user name, password and fragment. Of a malformed URL, only credentials are cut out."""
     from urllib.parse import urlsplit, urlunsplit  # noqa: PLC0415 (doctor has no URL)
 
     try:
@@ -146,7 +146,7 @@ def _list_userinfo(url: str) -> Iterator[str]:
 
 def _list_forms(value: str) -> Iterator[str]:
     from base64 import b64encode  # noqa: PLC0415 (only where a variable is secret)
-    from urllib.parse import quote, unquote  # noqa: PLC0415 (likewise)
+    from urllib.parse import quote, unquote  # noqa: PLC0415 (only where a variable is secret)
 
     plain = unquote(value)
     for form in (value, plain, quote(plain, safe=""), quote(plain)):

@@ -1,4 +1,4 @@
-"""What a run takes from outside without being told: umask, PATH, programs and files nearby.
+"""What a run takes from its surroundings unasked: umask, PATH, programs and files nearby.
 
 It decides which places on disk are trusted: what anybody could have put there is neither run nor obeyed. What counts is
 who could have put a file where it is found, not how tidy a machine is. Where everybody may write everywhere, as in

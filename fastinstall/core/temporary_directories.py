@@ -1,4 +1,4 @@
-"""Temporary directories of our own, which go away with their process, at the latest when the next one comes."""
+"""Temporary directories that are removed with their process, or by the next run after a kill."""
 
 import contextlib
 import fcntl
@@ -20,8 +20,8 @@ def temporary_directory(prefix: str, *, within: Path | None = None) -> Iterator[
 
     Args:
         prefix: of its name, after ours.
-        within: a directory of ours where it is made, which may be missing; what dead processes left there goes away
-            first. Without it, the machine's directory for temporary files.
+        within: a directory of fastinstall to make it in, which may be missing; leftovers of dead processes there are
+            removed first. None for the machine's directory for temporary files.
 
     Raises:
         FailedError: no directory for temporary files can be written, and none is named.
@@ -59,9 +59,9 @@ def _lock_directory(directory: Path, locks: contextlib.ExitStack) -> bool:
 
 
 def _mark_of_this_boot() -> str:
-    """Return the end of the names of directories whose locks this kernel knows; empty if it does not say.
+    """Return a suffix for directories of this boot of this machine; empty if the kernel gives no boot_id.
 
-    A cache may be shared by machines that do not see each other's locks. Source: random(4), boot_id.
+    Machines that share a cache do not see each other's locks, so each judges only its own. Source: random(4).
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").replace("-", "").strip()
@@ -71,7 +71,7 @@ def _mark_of_this_boot() -> str:
 
 
 def _discard_abandoned(within: Path, mark: str) -> None:
-    """Discard the temporary directories whose processes have died: the lock of each ended with its process."""
+    """Discard temporary directories of this boot that no process locks any more."""
     for directory in within.glob(f"fastinstall-*{mark}") if mark else ():
         _discard_unlocked(directory)
 

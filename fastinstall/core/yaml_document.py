@@ -1,4 +1,4 @@
-"""A YAML document as nodes that know their lines. Pure.
+"""Read a YAML document as nodes that know their lines. Pure.
 
 PyYAML parses; nothing of it is constructed, so that every scalar stays the text that it is, and neither nesting nor
 aliases cost more than what is allowed here. Imported where a file is read: PyYAML's import takes 20 ms.
@@ -107,7 +107,7 @@ class _Composer:
         self._roots: list[YamlNode] = []
 
     def composed(self, events: "Iterable[yaml.Event]") -> YamlNode | None:
-        import yaml  # noqa: PLC0415 (as above)
+        import yaml  # noqa: PLC0415 (slow, and rarely needed)
 
         for event in events:
             if isinstance(event, yaml.ScalarEvent):

@@ -1,4 +1,4 @@
-"""What a check may look at."""
+"""The input of a check: facts, receipt, recipe, and the day."""
 
 from datetime import date
 

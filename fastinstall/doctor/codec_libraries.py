@@ -99,7 +99,7 @@ class OwnedDirectory(StrEnum):
 
 
 def place_of(context: CheckContext, path: PurePath) -> OwnedDirectory:
-    """Tell whose directory a file lies in; that of the base interpreter counts as this environment's."""
+    """Return whose directory a file is in. The base interpreter's directory counts as this environment's."""
     facts = context.facts
     prefixes = {facts.environment.prefix, facts.interpreter.prefix, facts.interpreter.base_prefix} - _SHARED
     homes = {*prefixes, *list_linked_prefixes(path, facts.environment.prefix)}
@@ -134,10 +134,9 @@ def describe_file_owner(context: CheckContext, path: PurePath) -> str:
 
 
 def list_mapped_files(context: CheckContext) -> tuple[PurePath, ...]:
-    """Give the files that the subprocess which used PIL had mapped, in the order in which they came, each once.
+    """Return the files that the subprocess mapped while it used PIL, in order, each once.
 
-    Returns:
-        Paths as the kernel or the loader names them; of a process that died on the way, those that it had by then.
+    If it died, these are the files that it had mapped by then. Paths are as the kernel or the loader names them.
     """
     runtime = context.facts.runtime
     return (runtime.mapped or runtime.mapped_by_import) if runtime is not None else ()

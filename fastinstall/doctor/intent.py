@@ -111,7 +111,7 @@ def read_install_request(distribution: Distribution) -> InstallRequest:
 
 
 def _list_unmet_requirements(facts: Facts, version: str) -> tuple[str, ...]:
-    """List what is required of Pillow, by conda's packages too, and a version does not meet."""
+    """List requirements on Pillow that a version does not meet, those of conda packages included."""
     found = list_forbidding_dependants(version, facts.interpreter, dependants_of(facts))
     return tuple(dict.fromkeys(obstacle.reason for obstacle in found))
 

@@ -216,12 +216,12 @@ def list_records(context: CheckContext, *packages: CondaPackage) -> tuple[PurePa
 
 @immutable
 class Claimant:
-    """One who claims PIL's files; at least one of the two sides is there.
+    """A distribution, a conda package, or both in one, that claims PIL's files.
 
     Attributes:
-        owner: its metadata in site-packages.
-        package: what conda has installed.
-        claim: what that package claims.
+        owner: the distribution's metadata in site-packages; None for a conda package without any.
+        package: the conda package; None for a distribution of another installer.
+        claim: the files that the conda package claims; None without a package.
     """
 
     owner: Owner | None = None

@@ -1,4 +1,4 @@
-"""Commands for a finding that can be pasted into a shell: what to do about it, and what shows its evidence.
+"""Commands that can be pasted into a shell: what to do about a finding, and what shows its evidence.
 
 Remedies depend on the kind of environment. Evidence takes one line each, of tools that are at hand, quoted for a shell.
 Those that run the target's Python import PIL there, as any program of the user's does; the others read files.
@@ -25,7 +25,7 @@ def word_command(context: CheckContext, words: str, *options: str) -> str:
 
 
 def offer_repair(context: CheckContext) -> Remedy:
-    """Bring back a working stack: ours where we set one up, a whole one elsewhere."""
+    """Offer what restores a working stack: the recorded build if there is a receipt, else an intact one."""
     if context.receipt is not None:
         return Remedy(text="restore what was set up here", command=word_command(context, "doctor --fix"))
     if not is_changeable(context.facts) or not context.recipe.serves(context.facts.cpu.architecture):
@@ -34,7 +34,7 @@ def offer_repair(context: CheckContext) -> Remedy:
 
 
 def offer_setup(context: CheckContext, text: str, *options: str) -> Remedy:
-    """Set up the fast stack here, or beside it where this environment is not ours to change, where there is one."""
+    """Offer a setup here, or in a separate environment if this one must not be changed."""
     if not context.recipe.serves(context.facts.cpu.architecture):
         return Remedy(text=f"{text}: {context.recipe.name} can do that on {context.recipe.served} only")
     if not is_changeable(context.facts):

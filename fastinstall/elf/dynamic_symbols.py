@@ -80,9 +80,9 @@ def count_symbols(image: ElfImage) -> int:
 
 
 def count_unhashed(image: ElfImage) -> int:
-    """Return the number of symbols before the first that others can find: in a library, all that are undefined.
+    """Return how many symbols come before the first that other files can find; in a library these are undefined.
 
-    A table with no symbol in it says 1, whatever that number is (binutils); then the relocations tell.
+    A hash table without symbols says 1, whatever the number is (binutils); then the relocations are counted.
     """
     if GNU_HASH not in image.tags:
         return count_symbols(image)
@@ -146,7 +146,7 @@ def _make_endless_table_error(image: ElfImage) -> ElfError:
 
 
 def _count_by_gnu_hash(image: ElfImage, address: int) -> int:
-    """Return the end of the chain that begins last: DT_GNU_HASH has no count."""
+    """Count the symbols by the end of the last hash chain, because DT_GNU_HASH has no count."""
     buckets, first, filters, _ = image.unpack(_GNU_HEADER, address)
     places = address + 16 + 8 * filters
     last = max(memoryview(image.read_at(places, 4 * buckets)).cast("I"), default=0)

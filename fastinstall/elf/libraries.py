@@ -1,4 +1,4 @@
-"""Which of the libraries behind PIL's codecs a file is or contains, told from its file alone, which is never loaded.
+"""Recognise the libraries behind PIL's codecs in a file, from its bytes alone; the file is never loaded.
 
 A shared library is recognised by the functions that it exports, not by its name; one linked into another file by the
 messages of its code, which a file that only uses the library does not have. A fingerprint shows when the file changes.
@@ -119,13 +119,13 @@ KNOWN_CODE = frozenset({X86_64.machine})
 
 @immutable
 class SearchedFile:
-    """A file as it is searched for libraries; its code is not read where the linker kept it apart from constants.
+    """The parts of a file in which libraries are searched for.
 
     Attributes:
-        path: where the file lies on this machine.
-        machine: what it is for, as the kernel names it: "x86_64", "aarch64".
-        constants: what is mapped for reading alone, its strings among it.
-        offered: which of the functions that were asked about it defines for others.
+        path: its path on this machine.
+        machine: its architecture, as the kernel names it: "x86_64", "aarch64".
+        constants: its read-only segments, which have the strings; code is among them only if the linker mixed both.
+        offered: those of the searched functions that it exports.
     """
 
     path: Path

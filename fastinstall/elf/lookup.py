@@ -1,4 +1,4 @@
-"""What an ELF file defines under a name and what it needs from others, with their versions, as the loader sees it.
+"""Symbols of an ELF file with their versions: what it defines under a name, and what it needs from others.
 
 Which of several files a reference is bound to depends on their order in the process, and is decided by `loader`.
 Sources: glibc's elf/dl-lookup.c (`check_match`) and elf/dl-version.c, which follows the offsets from entry to entry and
@@ -125,7 +125,7 @@ _ABSOLUTE = 0xFFF1
 _WEAK, _THREAD_LOCAL = 2, 6
 _BINDINGS = frozenset({1, _WEAK, 10})  # global, weak, GNU_UNIQUE
 _TYPES = frozenset({0, 1, 2, 5, _THREAD_LOCAL, 10})  # none, object, function, common, thread-local, GNU_IFUNC
-_SEEN_BY_OTHERS = frozenset({0, 3})  # default, protected; internal and hidden ones are local
+_SEEN_BY_OTHERS = frozenset({0, 3})  # visibilities: default, protected; not internal, hidden
 _HIDDEN, _BASE, _OLDEST = 0x8000, 1, 2
 
 

@@ -97,7 +97,7 @@ def name_implementer(processor: Mapping[str, str]) -> str:
 
 
 def name_processors(processors: Iterable[Mapping[str, str]]) -> str:
-    """Return what processors are called, each kind once, "" if none says.
+    """Return the names of processors, each once, joined by " + "; empty if none is known.
 
     >>> name_processors([{"CPU implementer": "0x41", "CPU part": part} for part in ("0xd05", "0xd05", "0xd0b")])
     'Cortex-A55 + Cortex-A76'
@@ -105,7 +105,7 @@ def name_processors(processors: Iterable[Mapping[str, str]]) -> str:
     'ARM part 0xfff'
 
     Args:
-        processors: keys and values of /proc/cpuinfo, of each.
+        processors: for each, its keys and values of /proc/cpuinfo.
     """
     return " + ".join(dict.fromkeys(filter(None, map(_name_processor, processors))))
 

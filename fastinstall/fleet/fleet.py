@@ -1,4 +1,4 @@
-"""The plan for many machines, as values: the few wheels that serve them, which takes which, and who is left out."""
+"""The plan for many machines as values: the few wheels, which machine takes which, and who is left out."""
 
 from enum import StrEnum
 from pathlib import PurePath

@@ -1,4 +1,4 @@
-"""Plan wheels: the few that many hosts need, by their facts files, or a set, one for each CPython in use.
+"""Plan wheels for many machines by their facts files, or a set with one wheel for each CPython in use.
 
 Says which of them can be built here.
 """

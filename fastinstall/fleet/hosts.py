@@ -1,4 +1,4 @@
-"""Read the facts of many hosts: one JSON document per host, in a directory of files or in the lines of one file.
+"""Read the facts of many machines: one JSON document each, in a directory or in the lines of one file.
 
 Reads one document at a time, and decodes only the members of `inspect --json` that matter for wheels, as strictly as
 the model's codec.

@@ -1,4 +1,4 @@
-"""Choose the few wheels that serve many hosts, and which host takes which; say which hosts are left out and why. Pure.
+"""Choose the few wheels that serve many machines, and which machine takes which. Pure.
 
 One wheel carries several CPU levels if the loader chooses among them (glibc 2.33). An older loader takes the baseline
 of such a wheel, which is correct but slower. So hosts with an older loader get a wheel for their level alone, in a
@@ -48,11 +48,11 @@ Verdict = tuple[Cause, str, str]
 
 @immutable
 class Limits:
-    """Which documents count.
+    """How old a host's facts may be.
 
     Attributes:
-        now: in seconds since the epoch.
-        max_age: days that a document may be old; None for any age.
+        now: the current time, in seconds since the epoch.
+        max_age: the greatest age in days; None for any age.
     """
 
     now: float
@@ -226,7 +226,7 @@ def _judge_cpu(cpu: Cpu, recipe: Recipe, request: Request) -> Verdict | None:
 
 
 def _list_asked_levels(recipe: Recipe, request: Request, architecture: str) -> tuple[Level, ...]:
-    """Return the requested levels of an architecture, the baseline first; none where the choice is left to us there."""
+    """Return the requested levels of an architecture, the baseline first; none if none is requested for it."""
     asked = sort_recipe_levels(recipe, list_requested_levels(request))
     return tuple(level for level in asked if level.architecture == architecture)
 
@@ -330,7 +330,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _make_notes(systems: int, groups: Iterable[HostGroup], artefacts: Iterable[FleetArtefact]) -> Iterator[str]:
-    """Note where setup does not go, where CPUs run less than they could, and what directories of a wheelhouse are."""
+    """Yield notes on refused hosts, on CPUs that run a lower level, and on separate directories of the wheelhouse."""
     if systems:
         yield (
             f"{format_quantity(systems, 'host')} {'uses' if systems == 1 else 'use'} the system's own Python, which "

@@ -180,24 +180,24 @@ def find_named_project_pins(prefix: Path, named: Path | None, known: Sequence[Pi
 
 
 def wants_pip_pin(facts: Facts, request: Request) -> bool:
-    """Tell whether a setup leaves a pin for pip: where it is requested, and where there is one that has to go along."""
+    """Tell whether a setup writes a pin for pip: one was requested, or an existing one must follow the new build."""
     return facts.environment.kind is EnvironmentKind.VENV and (request.pin or find_pip_pin(facts) is not None)
 
 
 def find_pip_pin(facts: Facts) -> PinState | None:
-    """Find the pin for pip that is there."""
+    """Return the environment's pin for pip, or None if it has none."""
     return next((pin for pin in facts.pins if pin.kind == PinKind.PIP), None)
 
 
 @immutable
 class PipPin:
-    """A pin that is to be.
+    """A pin for pip that is about to be written.
 
     Attributes:
         prefix: root of the environment that is pinned.
-        requirement: what it holds to.
-        wheel: of our cache, of that very build; it is copied.
-        links: further places of wheels, as of `rules.pip_pins.settings`.
+        requirement: the requirement that pip has to meet.
+        wheel: the pinned wheel in the cache; it is copied.
+        links: further places of wheels, as `observe.pip_pins` writes them.
     """
 
     prefix: Path

@@ -399,7 +399,7 @@ def _read_place(settings: PipSettings, place: str, *, forbidden_is_absent: bool)
     path = local_path(place)
     if path is not None:
         return _read_file(path)
-    with closing(Web(settings)) as web:  # one each: a client must not be closed under another thread
+    with closing(Web(settings)) as web:  # one per place: threads must not close each other's client
         page_of = "" if place in settings.find_links else place.rstrip("/").rpartition("/")[2]
         return web.offers(place, page_of=page_of, forbidden_is_absent=forbidden_is_absent)
 

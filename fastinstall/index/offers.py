@@ -152,7 +152,7 @@ class PackageIndex:
         return next((each.url for each in found if each.sha256 == artefact.sha256), artefact.url)
 
     def _list_local_files(self, wanted: Callable[[str], bool]) -> Iterable[Artefact]:
-        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (likewise)
+        from fastinstall.index.wheelhouse import describe_file, read_wheelhouse  # noqa: PLC0415 (for lookups only)
 
         if self.wheelhouse is not None:
             yield from read_wheelhouse(self.wheelhouse, wanted)

@@ -112,7 +112,7 @@ def _join(base: str, url: str, key: str) -> str:
 
 
 def _require_address(link: Link, key: str) -> Link:
-    """Return the link once its URL, which `Link` splits only when asked, is found to be one."""
+    """Return the link if its URL can be split, which `Link` does only on demand."""
     try:
         _ = link.parsed.port, link.filename, link.hash_option
     except ValueError as error:

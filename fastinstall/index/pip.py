@@ -21,8 +21,8 @@ _DROPPED = frozenset(
     {
         *("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"),
         "_PIP_RUNNING_IN_SUBPROCESS",  # makes pip ignore --python, and so work on the tool's own environment
-        *("PIP_PYTHON", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER"),  # where it would install
-        *("PIP_QUIET", "PIP_VERBOSE"),  # how much it says
+        *("PIP_PYTHON", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER"),  # they change where pip installs
+        *("PIP_QUIET", "PIP_VERBOSE"),  # they change how much pip prints
     }
 )
 _DRY = ("install", "--dry-run", "--quiet", "--report", "-", "--retries", "1", "--only-binary", ":all:")
@@ -104,7 +104,7 @@ def forecast_pip_install(
 def _is_supported(version: str) -> bool:
     from importlib.metadata import metadata  # noqa: PLC0415 (slow to import, needed for an install only)
 
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (likewise)
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 (slow to import, needed for an install only)
 
     return SpecifierSet(metadata("pip")["Requires-Python"] or "").contains(version, prereleases=True)
 

@@ -1,4 +1,4 @@
-"""The indexes that pip is configured for, where they are, and how to reach them: our client asks the same ones."""
+"""The indexes that pip is configured for, and how to reach them: fastinstall asks the same ones."""
 
 from collections.abc import Mapping
 from dataclasses import field

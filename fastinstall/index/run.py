@@ -1,4 +1,4 @@
-"""What one run works with: the outside world, and what its request has opened."""
+"""One run that builds: the outside world, the recipe, and the index, cache and engine that it has opened."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Choose from the files of an index or a directory, by their names alone, what serves a recipe and a target.
+"""Choose files of an index or a directory for a recipe and a target, by their names alone. Pure.
 
 A name says the distribution, its version and, of a wheel, the tags of what can install it (PEP 425). A `Choice` says
 which files matter at all, `select` what each of them is good for.

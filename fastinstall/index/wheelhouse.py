@@ -94,9 +94,9 @@ def metadata_of(names: Iterable[str]) -> str:
 def _require_record(wheel: Path, archive: ZipFile) -> None:
     """Refuse a wheel whose content differs from its RECORD."""
     from installer.exceptions import InstallerError  # noqa: PLC0415 (only where something is installed)
-    from installer.sources import WheelFile  # noqa: PLC0415 (likewise)
+    from installer.sources import WheelFile  # noqa: PLC0415 (only where something is installed)
 
-    archive.filename = str(wheel)  # it was opened as a stream, and the name says which distribution it is
+    archive.filename = str(wheel)  # opened as a stream, it has no name; WheelFile reads the distribution from it
     try:
         WheelFile(archive).validate_record()
     except (InstallerError, ValueError) as error:

@@ -174,7 +174,10 @@ def is_of_stack(path: str) -> bool:
 
 
 def list_previous_sources(acts: Sequence[Placed], left: Conceding) -> Iterator[tuple[str, Path]]:
-    """Yield what was there before, of what is left, and where it lies; what was moved already is passed over."""
+    """Yield entries from before the transaction whose places are left to another program, each with its present path.
+
+    Entries that an earlier try has moved already are left out.
+    """
     for act in acts:
         if isinstance(act, Batch):
             for item in act.items:

@@ -56,9 +56,9 @@ def withdraw(store: JournalStore, additions: Iterable[Adding]) -> None:
 
 
 def remove_addition(content: bytes, adding: Adding) -> bytes:
-    """Return the content of a file less our text: from the place where it was put, else from where it stands, once.
+    """Return the content of a file without the added text, at its recorded place or else at its last occurrence.
 
-    Of a text that has a place, and that somebody has written into, those lines go that are ours as they were.
+    If somebody has edited a text that was added at a place, only its unchanged lines are removed.
     """
     text, place = adding.text.encode(), adding.place if adding.place >= 0 else max(adding.size, 0)
     if content[place : place + len(text)] == text:

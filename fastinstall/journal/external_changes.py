@@ -1,11 +1,11 @@
 """A change that another program makes: recorded, and undone from whatever state it is found in.
 
-What the program may change is copied before it runs; then it is noted what it did. Copies, not links: such a program
-may write into a file in place, as conda does with its history.
+Files that the program may change are copied before it runs; afterwards the journal notes what it did. They are copies,
+not links, because such a program may write into a file in place, as conda does with its history.
 
-Undoing keeps no account of its progress, which is what lies where: a copy that has come back has changed places with
-what the program had put there, and once all is back the area of the copies goes to the stage. So undoing can be cut off
-and begun again any number of times.
+Undo keeps no progress record: the files on disk are the record. A restored copy has changed places with the program's
+file, and once all are restored the directory of the copies moves to the stage. So undoing can be interrupted and
+repeated any number of times.
 """
 
 import errno
@@ -149,7 +149,7 @@ def foreign(item: LocatedExternalChange, known: KnownFiles) -> Iterator[str]:
 
 
 def find_unrestorable(item: LocatedExternalChange) -> Iterator[str]:
-    """Yield what cannot come back: somebody has removed it, and our copy too."""
+    """Yield files that cannot be restored, because both the file and its copy were removed."""
     if not item.is_over:
         yield from (
             path
@@ -254,7 +254,7 @@ def _list_arrivals(item: LocatedExternalChange) -> tuple[str, ...]:
 
 
 def _list_needed_directories(item: LocatedExternalChange) -> frozenset[str]:
-    """Return the directories that have to be there: all, where nobody knows which the program took away."""
+    """Return the directories that undoing needs: all of them if the end of the change was not recorded."""
     if item.ended is None:
         return frozenset(directory.path for directory in item.begun.directories)
     return frozenset((*item.ended.removed, *ancestors(list_returning(item))))

@@ -1,7 +1,7 @@
-"""What stands in the way of undoing transactions one after the other, found out before the first of them is undone.
+"""Simulate undoing several transactions in order, and find what stands in the way before the first one.
 
-Nothing is changed here. Each undoing is followed on a list of files that says where the content lies that will stand
-at a path by then: in place, or in what a later transaction has moved aside and is about to bring back.
+Nothing is changed here. A list of files says where the content of each path comes from at that moment: from its present
+place, or from the directory into which a later transaction moved it.
 """
 
 import os
@@ -193,9 +193,9 @@ def _take_back(scene: "_Scene", act: Placed) -> Iterator[str]:
 
 
 class _Scene:
-    """What will stand in an environment: directories as mappings, and for all else where it lies today, or its text.
+    """The simulated content of an environment: directories as mappings, other entries by their present path or text.
 
-    A directory stays a path until something inside of it differs from what lies there.
+    A directory stays a path until something inside it differs from the disk.
 
     Args:
         prefix: the environment, as it is on the disk today.
@@ -210,11 +210,11 @@ class _Scene:
         return self._find_node(path) is not None
 
     def is_in_place(self, path: str) -> bool:
-        """Return whether some of what stands there does so already."""
+        """Return whether some of the content at a path is there already today."""
         return any(isinstance(lies, bytes) or lies == self._prefix / key for key, lies in self._list_files(path))
 
     def is_foreign(self, path: str, known: KnownFiles) -> bool:
-        """Return whether something stands there that is not known."""
+        """Return whether a path has content that is not known."""
         return not all(is_known_file(lies, key, known) for key, lies in self._list_files(path))
 
     def holds(self, paths: Sequence[str], known: KnownFiles) -> bool:
@@ -223,13 +223,13 @@ class _Scene:
         return all(isinstance(node, Path | bytes) and is_known_file(node, path, known) for path, node in nodes)
 
     def remove(self, path: str) -> None:
-        """Let nothing stand at a path any more."""
+        """Remove the entry at a path, if there is one."""
         if self._find_node(path) is not None:
             parent, _, name = path.rpartition("/")
             del self._open_directory(parent)[name]
 
     def withdraw(self, adding: Adding) -> None:
-        """Take a text of ours out of a file."""
+        """Remove an added text from a file."""
         lies = self._find_node(adding.path)
         if lies is None or isinstance(lies, dict):
             return
@@ -258,7 +258,7 @@ class _Scene:
         return node
 
     def put(self, path: str, node: "_Node") -> None:
-        """Let what lies somewhere, or a text, stand at a path, and nothing else there."""
+        """Put a file, a directory or a text at a path, in place of what was there."""
         parent, _, name = path.rpartition("/")
         self._open_directory(parent)[name] = node
 

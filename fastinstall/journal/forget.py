@@ -1,4 +1,4 @@
-"""Forget old setups, to free their disk space: the oldest first, and never one that is live.
+"""Delete old setups to free their disk space: the oldest first, and never the current one.
 
 The others can still be undone: rollback leads from the newest to the oldest, so each setup needs only itself and those
 after it. A forgotten transaction is removed as after its undoing (`remove_transaction_directories`), so that a kill

@@ -1,4 +1,4 @@
-"""Directories held open while root renames in an environment whose owner may rename there at the same time.
+"""Hold directories open while root renames in an environment whose owner may rename at the same time.
 
 A path is looked up anew by each call of the kernel: who may write to an environment can put a link in the place of a
 directory after it was judged, and have root move files of the system. An open directory stays what it is. So it is

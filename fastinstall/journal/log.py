@@ -1,4 +1,4 @@
-"""The state that the lines of a journal amount to. Pure."""
+"""The state of a transaction, read from the lines of its journal. Pure."""
 
 from pathlib import PurePath
 

@@ -1,4 +1,4 @@
-"""Roll back finished setups, the newest first, and find the one that a command means; bring a dead run to its end."""
+"""Roll back finished setups, the newest first, and bring an interrupted run to its end."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -43,11 +43,11 @@ class RolledBack:
 
 @immutable
 class Recovered:
-    """What had been interrupted, and is brought to its end now.
+    """An interrupted run that has been recovered.
 
     Attributes:
-        interruption: what it had come to.
-        undone: what could not simply be put back.
+        interruption: how far the run had come.
+        undone: content that could not simply be put back.
     """
 
     interruption: Interruption
@@ -59,19 +59,19 @@ def rollback(
 ) -> RolledBack:
     """Restore the state before a setup, to the byte: offline, newest setup first.
 
-    The caller holds the environment's lock and has called `recover`. All of them are looked at before the first is
-    undone. What a later one had put aside, and only comes back on the way, is moved on into `kept/<id>/`.
+    The caller holds the environment's lock and has called `recover`. All setups are simulated before the first is
+    undone. Content that a later setup had moved aside, and that would return only in between, moves to `kept/<id>/`.
 
     Args:
         store: of the environment, whose lock is held.
-        to: the setup whose "before" is wanted, by its transaction; None for the newest one.
+        to: the transaction of the oldest setup to undo; None for the newest one alone.
         force: move foreign content into `share/fastinstall/kept/<id>/` instead of refusing.
-        foreign_entries: entries, relative to the prefix, of what has replaced ours meanwhile and would
-            contradict what comes back (the `.dist-info` of a Pillow that pip has put there).
+        foreign_entries: entries, relative to the prefix, of a stack that replaced the setup's and would contradict the
+            restored one (the `.dist-info` of a Pillow that pip installed).
 
     Raises:
-        RefusedError: a transaction is unfinished, or what stands there is not what we put there (its
-            content differs from what the journal recorded); nothing has changed.
+        RefusedError: a transaction is unfinished, or files differ from those that the journal recorded; nothing has
+            changed.
         UsageError: there is no setup `to`.
         EnvironmentDamagedError: a step failed; says which.
         DocumentError: the journal of one of them, or of a later one, cannot be read.

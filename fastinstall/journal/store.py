@@ -140,7 +140,7 @@ class JournalStore:
         """Read one transaction.
 
         Raises:
-            DocumentError: its journal cannot be read; names the file, the line and the key, and the way out.
+            DocumentError: its journal cannot be read; names file, line and key, and the command that puts it away.
         """
         journal = self.journal(identifier)
         try:

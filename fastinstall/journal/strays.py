@@ -1,4 +1,4 @@
-"""Directories of transactions that have ended, made again by a process that outlived a killed run.
+"""Remove directories of ended transactions that a process made again after a kill.
 
 Python makes the directories on the way to the bytecode that it writes. A transaction's directory without a journal is
 such a stray if it holds bytecode and nothing else: then nothing of anybody's can be lost with it.

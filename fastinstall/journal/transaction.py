@@ -215,7 +215,7 @@ class Transaction:
             ) from error
 
     def _undo_surely(self, reason: str) -> None:
-        """Undo without interruptions; one that came just before it must not take its place."""
+        """Undo, and finish it if an interruption arrived before signals were deferred."""
         try:
             self.undo(reason)
         except KeyboardInterrupt:
@@ -224,7 +224,7 @@ class Transaction:
             raise
 
     def _give_rights(self, planned: Sequence[Move]) -> None:
-        """Give what comes in the rights of its place: of the file that it replaces, else of the directory."""
+        """Give incoming files owner and mode of the file that they replace, or else of their directory."""
         for move in planned:
             live, staged = self._store.prefix / move.live, self.work / move.kept
             if move.kind is MoveKind.OUT or not os.path.lexists(staged):
@@ -236,9 +236,9 @@ class Transaction:
                     rights.give_tree(held, rights.read_rights(_find_directory(live.parent)))
 
     def _give_away_directories(self) -> None:
-        """Let the environment's owner undo this: what root has made for the transaction gets the rights of its place.
+        """Give the transaction's directories, made by root, to the environment's owner, who can then undo it.
 
-        Not what lies in `stage` and `aside`: it keeps the rights that it had where it comes from.
+        The content of `stage` and `aside` keeps its own rights.
         """
         own = self._store.directory(self.id)
         made = dict.fromkeys((*self._made, self.stage, self.aside, self.work, own))
@@ -329,7 +329,7 @@ def _make_undoing_error(store: JournalStore, error: RefusedError | FailedError) 
 
 
 def _check(planned: Sequence[Move], prefix: Path, work: Path) -> None:
-    """Follow the moves in thought, since one may make room for the next."""
+    """Simulate the moves in order, since one may make room for the next."""
     there: dict[Path, bool] = {}
     for move in planned:
         _check_form(move)

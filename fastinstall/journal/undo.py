@@ -235,7 +235,12 @@ def _undo(store: JournalStore, journal: Journal, terms: UndoTerms) -> UndoResult
 
 
 def _refuse_impossible(acts: Sequence[Placed], left: Conceding | None, log: Log, journal: Journal) -> None:
-    """Refuse what cannot be renamed back: an unfinished setup stays half done, a finished one as it is."""
+    """Raise before the first rename if one of them cannot be done.
+
+    Raises:
+        FailedError: a finished setup cannot be undone, and stays as it is.
+        OSError: an unfinished setup cannot be undone, and stays half done.
+    """
     try:
         probe_renames(acts, left)
     except OSError as error:
@@ -284,7 +289,7 @@ def _put_away(source: Path, target: Path, mover: Mover) -> Path:
 
 
 def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Path:
-    """Choose where people find what stood at a path, or was to return to it."""
+    """Choose a free place below `kept/` for content that is moved away from a path, or cannot return to it."""
     own = (store.directory(begun.id), store.root / "kept" / begun.id)
     beside = (store.prefix / begun.work, (store.prefix / begun.work).with_name(f".fastinstall-kept-{begun.id}"))
     kept = own[1] if own[0] == beside[0] else beside[1]
@@ -292,7 +297,7 @@ def _choose_place(store: JournalStore, begun: TransactionBegun, path: str) -> Pa
 
 
 def _return_receipt(store: JournalStore, identifier: str, log: Log) -> None:
-    """Rename as a commit does, backwards; each of the two only if it had happened."""
+    """Undo the two renames of a commit, each only if it had happened."""
     if log.committing is None:
         return
     upcoming = store.directory(identifier) / "next-receipt.json"

@@ -88,7 +88,7 @@ def _read_text(file: Path) -> str:
         content = foreign.read_bytes(file)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}", hint="pass files that exist") from None
-    # What PowerShell writes has such a mark; pip reads it, too.
+    # PowerShell writes UTF-16 with a byte order mark, which pip reads, too.
     encoding = "utf-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     try:
         return content.decode(encoding)

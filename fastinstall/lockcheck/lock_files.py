@@ -237,7 +237,7 @@ def _read_package(first: int, words: _Words, source: str, line: int, *, is_conda
         name, build = normalise_locked_name(words.get("name", (named, 0))[0]), ""
         version = words.get("version", (version, 0))[0]
         told = told or f"{name} {version}"
-        tags = told.removesuffix(".whl").rpartition("-")[2]  # is it no wheel of another machine's?
+        tags = told.removesuffix(".whl").rpartition("-")[2]  # a wheel for another machine does not count
         anywhere = not told.endswith(".whl") or tags == "any"
         machines = [each.machine for each in ARCHITECTURES if anywhere or each.wheel_platform in tags]
     if name in PROVIDERS and machines:

@@ -81,7 +81,7 @@ def read_requirements(text: str, file: PurePath) -> RequirementsFile:
 
 
 def is_afar(place: str) -> bool:
-    """Tell whether what stands there is no path that can be looked at from here."""
+    """Tell whether a place is a URL or has a variable, so that it is no path on this machine."""
     return "://" in place or "${" in place
 
 

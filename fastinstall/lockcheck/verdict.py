@@ -1,4 +1,4 @@
-"""Judge what requirement and lock files say of PIL: would an installation bring stock Pillow back, and what to change?
+"""Judge whether installing from a requirements or lock file would bring stock Pillow back. Pure.
 
 A range that a build of fastinstall can satisfy is no finding: tools keep what is in place as long as it fits. One exact
 version is a finding, because a build of ours has a label behind it, and an index has none with that label. Only entries

@@ -213,7 +213,7 @@ class Owner:
 
 @immutable
 class Dependant:
-    """An installed distribution, or a user's constraint, that requires one that we would replace.
+    """An installed distribution, or a user's constraint, that requires a distribution that a setup replaces.
 
     Attributes:
         name: the distribution that requires it; of a constraint, the variable or file that names its file.

@@ -24,7 +24,7 @@ from fastinstall.core.errors import DocumentError
 from fastinstall.core.parsing import toml_data
 from fastinstall.core.version_numbers import is_specifier, is_version
 from fastinstall.model.advisories import AdvisoryList
-from fastinstall.model.recipe import Recipe
+from fastinstall.model.recipe import PACKAGE_MANAGERS, Recipe
 
 Problem = tuple[str, str]
 _T = TypeVar("_T")
@@ -282,8 +282,8 @@ _RULES_OF: dict[str, _Rule] = {
     "libraries.* libraries.*.link": _spelled(_LIBRARY, "the name of a library"),
     "libraries.*.pkgconfig": _spelled(rf"(?:{_LIBRARY})?", "a name for pkg-config"),
     "libraries.*.option": _judge_option,
-    # apt removes what ends with a dash
-    "libraries.*.apt[] libraries.*.dnf[] libraries.*.conda[]": _spelled(
+    # apt removes what ends with a dash; hints print commands with these names, to be pasted
+    " ".join(f"libraries.*.{manager}[]" for manager in (*PACKAGE_MANAGERS, "conda")): _spelled(
         r"[a-z0-9]([a-z0-9.+_-]*[a-z0-9+])?", "the name of a package"
     ),
     "libraries.*.static.directory": _below("the sdist's top directory"),

@@ -83,7 +83,7 @@ def _leave_to_isolated_if_foreign(arguments: list[str]) -> None:
     packages = [os.path.realpath(os.path.join(directory, "PIL")) for directory in site.getsitepackages()]
     real = os.path.realpath(location)
     foreign = bool(location) and real not in packages and os.path.dirname(real) not in packages
-    if foreign:  # a path that a `.pth` file of site-packages adds comes last and hides nothing
+    if foreign:  # a path from a `.pth` file comes after site-packages, so it hides nothing
         package = os.path.dirname(location) if os.path.basename(location).startswith("__init__.") else location
         places = [os.path.realpath(entry) for entry in sys.path]
         entry, site_packages = (

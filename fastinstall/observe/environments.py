@@ -78,9 +78,9 @@ def locate(prefix: Path | None, python: Path | None, variables: Mapping[str, str
 
 
 def make_absolute(path: Path) -> Path:
-    """Return an absolute path without `..`, as interpreters name their prefix; links are kept where that is possible.
+    """Return an absolute path without `..`, as interpreters name their prefix.
 
-    A `..` behind a link to a directory leads elsewhere than its name says; then links are followed.
+    Links are kept, except where a `..` follows a link to a directory: it leads to the parent of the link's target.
     """
     absolute = path.absolute()
     if ".." not in absolute.parts:

@@ -117,7 +117,7 @@ def remove_pin_line(existing: str) -> str:
 
 
 def pin_in(existing: str) -> str:
-    """Return our pin from the lines, or "" if it is absent."""
+    """Return the line with fastinstall's pin, or "" if there is none."""
     return next((line.strip() for line in existing.splitlines() if _OURS.fullmatch(line.strip())), "")
 
 

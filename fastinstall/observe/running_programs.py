@@ -1,4 +1,4 @@
-"""Programs that run with files of a Pillow which is no longer in place: half of it in memory, half of it gone.
+"""Find running programs that hold files of a replaced Pillow, and need a restart.
 
 A program that imported the earlier Pillow keeps its modules and libraries. What it imports later comes from the new
 one, and the two may not fit. The kernel shows which files a process has mapped, by their present names: those that were

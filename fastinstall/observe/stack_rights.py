@@ -13,7 +13,7 @@ _OF_OTHERS = stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
 
 
 def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
-    """Find what others may not read, though they may read the other packages.
+    """Find entries that other users may not read although they may read the other packages.
 
     A file's group counts only if it is that of site-packages: who is in another one is not known.
 
@@ -21,7 +21,7 @@ def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str,
         names: top-level entries of site-packages.
 
     Returns:
-        Those of `names` that are hidden, or in which something is.
+        Those of `names` that are hidden, or contain something hidden.
     """
     chosen = dict.fromkeys(names)
     try:

@@ -1,4 +1,4 @@
-"""What a tool has to say of itself so that its projects can be pinned, and the build that they are pinned to. Pure.
+"""Base class of the tools whose projects can be pinned, and the build that they are pinned to. Pure.
 
 Where the build runs is said by markers of PEP 508.
 """

@@ -148,7 +148,7 @@ def decoded(content: bytes) -> Parts:
 
 
 def filtered_rows(content: bytes) -> bytes:
-    """Return what a PNG file has compressed."""
+    """Return the filtered rows of a PNG file: its decompressed IDAT chunks."""
     packed, place = b"", 8
     while place < len(content):
         (size,) = struct.unpack(">I", content[place : place + 4])

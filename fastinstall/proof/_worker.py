@@ -109,7 +109,7 @@ def operations_package() -> Any:
     spec = importlib.util.spec_from_file_location(name, start, submodule_search_locations=[place])
     made = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # the file is there
     sys.modules[name] = made
-    spec.loader.exec_module(made)  # type: ignore[union-attr]  # likewise
+    spec.loader.exec_module(made)  # type: ignore[union-attr]  # the spec has a loader
     return made
 
 

@@ -153,14 +153,14 @@ def check_of(name: str, passed: str, differences: Sequence[CaseDifference], seco
 
 
 def skip_proof_check(name: str, reason: str) -> ProofCheck:
-    """Return a check that was not made, with the reason."""
+    """Return the outcome of a check that was skipped for a reason."""
     return ProofCheck(name=name, status=ProofStatus.SKIPPED, summary=reason)
 
 
 def _describe_differences(operation: str, found: Sequence[CaseDifference]) -> Iterator[str]:
     modes = dict.fromkeys(difference.case.split("/")[1] for difference in found)
     yield f"{operation}: {_count_cases(found)} in {', '.join(modes)}"
-    worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0: there was nothing to compare
+    worst = max(found, key=lambda difference: difference.largest or math.inf)  # 0: no pixels to compare
     yield f"  the worst: {worst.text}"
     smallest = min(found, key=lambda difference: pixels_of(difference.case))
     if smallest != worst:

@@ -1,4 +1,4 @@
-"""Time real operations of two stacks in turn, A B A A B A, the median of each, as a table of ratios.
+"""Time real operations of two stacks in turn (A B A A B A), and give ratios of medians.
 
 The second A is a process of its own: it tells how much two measurements of the same differ on this machine now.
 """

@@ -28,7 +28,7 @@ def hold_environment_lock(prefix: Path) -> Iterator[None]:
     """Hold an environment's lock while the block runs, unless another program changes packages there.
 
     Raises:
-        RefusedError: one of ours works there, or another program; named.
+        RefusedError: another fastinstall or installer is running; the message names it.
         UndeterminedError: there is no such directory.
     """
     with lock_environment(prefix):
@@ -65,14 +65,14 @@ class ForeignChangeWatch:
         self._snapshot = self._observe_snapshot()
 
     def accept_changes(self) -> None:
-        """Take what stands there now for what should be: we have changed it ourselves."""
+        """Accept the current files as the new baseline, after the setup itself has changed them."""
         self._snapshot = self._observe_snapshot()
 
     def refuse_changes(self) -> None:
-        """Refuse where what is about to be replaced is not what was observed, or is being changed.
+        """Refuse to go on if the files to be replaced have changed since they were observed, or are being changed.
 
         Raises:
-            RefusedError: it is not; names what changed, and who did it where that is known.
+            RefusedError: names what changed, and who did it if that is known.
         """
         paths = self._find_changed_paths()
         if paths:

@@ -1,4 +1,4 @@
-"""What to expect of a plan: how much faster it makes Pillow, how long it takes, and what it downloads and keeps."""
+"""Say what a plan is expected to bring: speed, duration, downloads, and space in the cache."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Interruptions that come too late: what was asked for had happened by then, as what is on disk tells."""
+"""Report an interruption that came after the work was done: the disk shows that it had happened."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,4 +1,4 @@
-"""Ask what the planner must know, the cache, conda's solver and pip's settings, and have it make the plan."""
+"""Collect what the planner must know (from cache, index, conda's solver and pip's settings), and make the plan."""
 
 from dataclasses import replace
 from pathlib import Path

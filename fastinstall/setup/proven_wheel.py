@@ -1,4 +1,4 @@
-"""Make the wheel of a plan, or take it from the cache or the wheelhouse, and prove it before it is installed.
+"""Make the wheel of a plan, or take it from cache or wheelhouse, and prove it. Leaves guilty kernels out.
 
 Nothing here touches the target: what the build needs is fetched into the cache, and the wheel is run from there.
 
@@ -123,7 +123,7 @@ def subject_of(step: WheelOrder, built: BuildResult, proof_context: ProofContext
 
 def prepare_trial(subject: ProofSubject, tree: Path, proof_context: ProofContext, run: Run) -> "QuickProof":
     """Prepare what is put to the proof: every level of an unpacked build, beside the official wheel."""
-    from fastinstall.proof.judge import KNOWN_DIFFERENCES  # noqa: PLC0415 (likewise)
+    from fastinstall.proof.judge import KNOWN_DIFFERENCES  # noqa: PLC0415 (not where the proof is on record)
     from fastinstall.proof.quick import QuickProof  # noqa: PLC0415 (not where the proof is on record)
 
     wheel, official = proof_context.reference, None
@@ -217,7 +217,7 @@ def _require_proof(step: Build, built: BuildResult, proof_context: ProofContext,
 
 
 def _prove_anew(step: Build, subject: ProofSubject, built: BuildResult, proof_context: ProofContext, run: Run) -> Proof:
-    from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (likewise)
+    from fastinstall.proof.quick import run_quick_proof  # noqa: PLC0415 (not where the proof is on record)
     from fastinstall.wheelbuild.wheel_files import unpack_wheel  # noqa: PLC0415 (not where the proof is on record)
 
     run.emit(Started(stage="prove", message=f"comparing {built.wheel.name} with the official wheel"))

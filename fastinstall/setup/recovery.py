@@ -85,9 +85,9 @@ def change_environment(
 
 
 def recover_environment(session: Session, environment: Environment) -> bool:
-    """Recover everything that an earlier run left unfinished, and say so; whether there was anything.
+    """Recover everything that an earlier run left unfinished, and report it. Return whether there was anything.
 
-    The lock is taken only where there is something, so that a run at work is told by whoever goes on.
+    The lock is taken only if something was left. A run that is still active is reported by the next command.
 
     Raises:
         FastinstallError: as `lock_recovered_environment` says.
@@ -99,7 +99,7 @@ def recover_environment(session: Session, environment: Environment) -> bool:
 
 
 def clear_cut_creation(session: Session, prefix: Path) -> None:
-    """Empty a directory in which a dead run was making an environment, so that it can be made again; says so.
+    """Empty a directory in which an interrupted run was making an environment, and report it.
 
     Raises:
         RefusedError: another program works there, or there is more than such a run leaves; nothing of that has changed.
@@ -135,9 +135,9 @@ class _Tell(Protocol):
 
 @contextlib.contextmanager
 def _telling_what_was_recovered(prefix: Path, tell: _Tell) -> Iterator[None]:
-    """Tell what has come to its end in the block, although an interruption, which waited for that, kept it silent.
+    """Report what the block has recovered if an interruption, which waited for the recovery, ends the block.
 
-    Asked without the lock: whoever holds it is at work, and nothing of his is interrupted.
+    The history is read without the lock: while another run holds it, nothing counts as interrupted.
     """
     before = read_environment_history(prefix, sized=False).interruptions
     try:

@@ -62,7 +62,7 @@ def make_engine(session: Session, engine: CondaInstaller, tool: CondaTool | None
         RefusedError: it is not there.
     """
     from fastinstall.conda.engines.choose import open_engine  # noqa: PLC0415 (only for conda packages)
-    from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (likewise)
+    from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only for conda packages)
 
     means = CondaTools(variables=session.variables, cache=session.own_cache() / "conda", offline=offline)
     return open_engine(engine, tool, means)
@@ -79,12 +79,12 @@ def make_index(session: Session, request: Request, settings: Callable[[], PipSet
 
 
 def defer_pip_settings(session: Session, python: Path) -> Callable[[], PipSettings]:
-    """Return pip's settings for a target, to be found out when they are first asked for."""
+    """Return a function that reads pip's settings for a target at its first call."""
     return cache(partial(pip_settings, python, session.variables))
 
 
 def start_index(session: Session, recipe: Recipe, request: Request, python: Path) -> PackageIndex:
-    """Return an index whose settings are being found out while the target is observed."""
+    """Return an index; a thread reads its settings while the target is observed."""
     names = listing(dict.fromkeys((recipe.source.pypi, recipe.source.base_wheel)))
     session.emit(Started(stage="index", message=f"looking up {names}"))
     if request.offline:

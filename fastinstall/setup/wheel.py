@@ -1,4 +1,4 @@
-"""The wheel or its conda packages alone: built for a target, put into a directory; the target stays as it is.
+"""Make the wheel or its conda packages alone, in a directory; the target stays as it is.
 
 The target may be a machine of another architecture: then a Python that this machine can start proves the wheel.
 """

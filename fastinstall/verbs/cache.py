@@ -120,7 +120,7 @@ def _refuse_while_used(cache: Path) -> None:
     for path in _list_work(cache):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:  # the run has just ended
+        except FileNotFoundError:  # its run has just ended and removed it
             continue
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

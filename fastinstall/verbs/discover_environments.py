@@ -1,4 +1,4 @@
-"""List the environments that a person may mean, with what is in each. Reads files only: nothing is run or changed."""
+"""List the environments that a person may mean, with what is in each. Reads files only."""
 
 import os
 from collections.abc import Iterator

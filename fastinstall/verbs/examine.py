@@ -92,7 +92,7 @@ def examine_facts(
 
 
 def _find_recipe_of_fork(session: Session, facts: Facts, recipe: Recipe) -> Recipe | None:
-    """Return the recipe that is named after the distribution in place, where that is a fork; it knows its defects."""
+    """Return the recipe of the installed distribution if that is a fork: it has the fork's advisories."""
     official = (recipe.name, recipe.source.pypi, recipe.source.base_wheel)
     owners = {owner.distribution.name for owner in facts.stack.owners}.difference(official)
     with contextlib.suppress(UsageError):

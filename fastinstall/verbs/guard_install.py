@@ -183,7 +183,7 @@ def accept(session: Session, environment: Environment) -> str | None:
         refuse_if_protected(facts)
         accepted = _describe_replacement(session, facts, receipt)
         if accepted is not None:
-            # Conda would go on taking our packages out of the channel that it registers.
+            # With this file in place, conda would still take packages from the channel inside the environment.
             registration = Move(kind=MoveKind.OUT, live=REGISTRATION, kept="aside/registration.yml")
             also = (registration,) if (store.prefix / REGISTRATION).is_file() else ()
             with _begin_transaction(store, facts, verb) as transaction:

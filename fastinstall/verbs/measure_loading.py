@@ -1,4 +1,4 @@
-"""Is the loader the bottleneck, what would help, and how fast are PIL's operations? The target stays as it is.
+"""Measure whether the loader is the bottleneck, what would help, and how fast PIL's operations are.
 
 Beside the target as it is, the official wheel and our build are measured. Both wheels are fetched, built or taken from
 the cache, and unpacked beside each other; none is installed.

@@ -75,7 +75,7 @@ def _plan_repair(session: Session, facts: Facts, receipt: Receipt | None, reques
         return plan_setup(session, NamedTarget(prefix=Path(environment.prefix)), request)
     recipe = read_recorded_recipe(session, environment, receipt)
     done = plan_nothing(facts, recipe, replace(receipt.request, recipe=receipt.recipe), receipt)
-    # Where PIL itself is a link its files may be the very ones, and do not find their libraries from there.
+    # If PIL itself is a link, its files may be intact, but they do not find their libraries from there.
     if done is not None and not (facts.stack.directory is not None and Path(facts.stack.directory).is_symlink()):
         return done
     intent = intent_of(facts, receipt)

@@ -69,8 +69,8 @@ def roll_back(session: Session, environment: Environment, *, to: str | None, for
         receipt, chosen = receipt_if_readable(store), _choose_transactions(store, to)
         with signals.defer_signals():  # all of them, or none
             done = tuple(_undo_transactions(session, environment, chosen, to, force=force))
-        with suppress(OSError, RefusedError):  # a cache where that cannot be done fails no rollback
-            if has_kept_wheels(session.directories.cache):  # ready-made ones, which no setup may need any more
+        with suppress(OSError, RefusedError):  # the rollback is done, even if the cache cannot be cleaned
+            if has_kept_wheels(session.directories.cache):  # ready-made ones, perhaps needed no more
                 discard_unneeded_wheels(session.own_cache())
         unmet = _find_unmet_requirements(session, store.prefix, receipt)
         return (*locked.sentences, *done, *unmet)

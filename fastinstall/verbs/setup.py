@@ -1,4 +1,4 @@
-"""Set up an environment: decide a plan, carry it out once it was agreed to, or decide a saved plan again.
+"""Set up an environment: decide a plan, and carry it out after consent. Decides a saved plan again.
 
 A build with our kernels is proven on this machine first. If that fails, nothing has been touched yet: the failure is
 shown, and the user is asked about the newest version before it.
@@ -168,7 +168,7 @@ def name_target(plan: Plan) -> NamedTarget:
 
 
 def decide_saved_plan_again(session: Session, saved: Plan, allowed: Sequence[Risk]) -> Plan:
-    """Decide a saved plan anew: it may come from anybody, and what it says of risks and permissions does not count.
+    """Decide a saved plan anew. It may come from anybody, so the risks and permissions that it names do not count.
 
     Args:
         session: variables, directories, clock and event listener of this run.

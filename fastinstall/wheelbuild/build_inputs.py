@@ -1,4 +1,4 @@
-"""What a build is given and what it gives: request and result.
+"""Request and result of a build, as values.
 
 The same inputs give the same bytes, on any machine and date: `plain_paths` keeps paths out, a wheel is packed in order
 and without dates, its metadata has no times or paths of the machine, and static libraries are archived without dates.

@@ -1,4 +1,4 @@
-"""The places of the cores in an official wheel: one is the module itself; several are loaded by a stub without code.
+"""Where the cores go in an official wheel: one is the module itself; several are loaded by a stub.
 
 The dynamic loader chooses among several cores: it looks for the library that the empty module asks for in
 `glibc-hwcaps/LEVEL/` below the search path first, taking the best level that the CPU has, and then beside it (ld.so(8),

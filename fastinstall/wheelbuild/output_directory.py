@@ -1,4 +1,4 @@
-"""The directory that the result of a build is put into: whether it can be written, one writer, taken back on failure.
+"""The directory for the result of a build: writable, one writer at a time, restored on failure.
 
 Other people's files lie there as well: what is not said to be ours is left alone. Not durable like the journal: a kill
 leaves what was written, and the same command finishes it.

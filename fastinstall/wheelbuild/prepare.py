@@ -1,10 +1,10 @@
-"""Unpack a source and prepare it for compiling: with our kernels and tuned; and say which C files of ours go in.
+"""Unpack a source and prepare it for compiling: add the kernels, apply the tuning.
 
-It is changed by text. Kernels stand in place of its functions. GCC's pragma and our macros stand before a file or
+The source is edited as text. Kernels replace functions of it. Tuning puts GCC's pragma or a macro before a file or
 around single functions: unlike command-line flags they reach only that code, through any build backend.
 
-Functions are found by the form in which Pillow's are written: a definition ends with the first "}" at the start of a
-line. What is not found, or found twice (in branches of an #if), is left alone.
+Functions are found by the form in which Pillow writes them: a definition ends with the first "}" at the start of a
+line. A function that is not found, or found twice (in branches of an #if), is left alone.
 """
 
 import re

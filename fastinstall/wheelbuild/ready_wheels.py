@@ -1,4 +1,4 @@
-"""Find a cached wheel for a plan, before anything is known of a compiler.
+"""Find a cached wheel for a plan before any compiler is known.
 
 Everything that a plan names must be the same: sources by hash, levels with their flags, libraries, the minor version of
 Python. Compiler and headers may differ. That is safe with an official wheel as base, whose libraries the core uses; so

@@ -58,9 +58,9 @@ def install_wheel(
         FailedError: the wheel is damaged.
     """
     from installer import install  # noqa: PLC0415 (only where something is installed)
-    from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415 (likewise)
-    from installer.exceptions import InstallerError  # noqa: PLC0415 (likewise)
-    from installer.sources import WheelFile  # noqa: PLC0415 (likewise)
+    from installer.destinations import SchemeDictionaryDestination  # noqa: PLC0415 (only where something is installed)
+    from installer.exceptions import InstallerError  # noqa: PLC0415 (only where something is installed)
+    from installer.sources import WheelFile  # noqa: PLC0415 (only where something is installed)
 
     places = {name: str(directory) for name, directory in schemes.items()}
     destination = SchemeDictionaryDestination(places, interpreter=str(interpreter.executable), script_kind="posix")

@@ -1,4 +1,4 @@
-"""Build a C library from an sdist as a static library to link into the core, once; then take it from the cache.
+"""Build a C library from an sdist as a static library for the core, or take it from the cache.
 
 `<cache>/statics/<key>/` holds the archive and its headers. The machine needs a C compiler with its
 `ar`, and a shell for `configure`, but not `make`. Libraries that the base wheel or the system has are linked as they

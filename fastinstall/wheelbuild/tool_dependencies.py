@@ -155,7 +155,11 @@ def _fetch_dependencies(fetching: DependencyFetching, place: Path) -> FetchedDep
 
 
 def _gather_wheels(fetching: DependencyFetching, directory: Path) -> tuple[set[str], dict[str, str]]:
-    """Return the needed names, and why some Pythons cannot be served; raise the first failure if none can."""
+    """Download the dependencies for every Python; raise the first failure if no Python can be served.
+
+    Returns:
+        The names of the needed wheels, and for each Python that cannot be served the reason.
+    """
     shelf: dict[str, ShelfWheel] = {}
     used: set[str] = set()
     left_out: dict[str, str] = {}

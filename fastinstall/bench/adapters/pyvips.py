@@ -1,4 +1,4 @@
-"""libvips' thumbnail: it decodes JPEG and WebP at a fraction of the size and resizes in one step, here on one thread.
+"""libvips' thumbnail on one thread: JPEG and WebP are decoded at a fraction of the size, then resized.
 
 Its kernel is Lanczos, whatever filter was requested; `thumbnail` has no other. Its cache is off: a cached picture would
 not be decoded again, and none repeats soon. `fail_on` makes an error of a picture that libvips would give in black,

@@ -1,4 +1,4 @@
-"""torchvision's decoder of a list of JPEGs, on a GPU if there is one; else on as many threads as there are CPUs.
+"""torchvision decodes a list of JPEGs at once, on a GPU if there is one, else on one thread per CPU.
 
 On the CPU torchvision decodes a list one by one, so each thread gets a part of the batch; every call lets the
 other threads run.

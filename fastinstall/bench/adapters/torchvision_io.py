@@ -40,7 +40,7 @@ def trouble() -> str:
     """Return why the installed one cannot be used."""
     try:
         from torchvision.io import decode_image  # noqa: F401 (whether it is there)
-        from torchvision.transforms.v2 import functional  # noqa: F401 (likewise)
+        from torchvision.transforms.v2 import functional  # noqa: F401 (whether it is there)
     except Exception as error:  # noqa: BLE001 (a torchvision made for another torch raises anything)
         return "torchvision cannot be used: %s" % error
     return ""

@@ -32,7 +32,7 @@ class Completion:
 
 
 def run(arguments: Namespace, context: Context) -> int:
-    """Print it; nothing is installed."""
+    """Print the completion script of a shell; nothing is installed."""
     made = Completion(shell=Shell(arguments.shell), script=completion_script(arguments.shell))
     tell(context, "completion", made, lambda each, _page: each.script.removesuffix("\n"))
     return ExitCode.OK

@@ -53,7 +53,7 @@ def run(arguments: Namespace, context: Context) -> int:
 def _collect(arguments: Namespace, context: Context) -> int:
     """Sum up reports of many machines; nothing is examined."""
     from fastinstall.cli.text.fleets import render_collected  # noqa: PLC0415 (only with --collect)
-    from fastinstall.fleet.reports import collect  # noqa: PLC0415 (likewise)
+    from fastinstall.fleet.reports import collect  # noqa: PLC0415 (only with --collect)
 
     refuse_together(arguments, "--collect", ("--prefix", "--python", "--all", "--quick", "--fix", "--host-flags"))
     if arguments.checks:
@@ -131,7 +131,7 @@ def _list(context: Context) -> int:
 def _is_repairable(report: EnvironmentReport, facts: "Facts") -> bool:
     """Tell whether there is an error that a setup may mend, or anything that a check says --fix repairs."""
     from fastinstall.doctor.registry import load_check  # noqa: PLC0415 (only with --fix)
-    from fastinstall.doctor.shadows import list_shadow_findings  # noqa: PLC0415 (likewise)
+    from fastinstall.doctor.shadows import list_shadow_findings  # noqa: PLC0415 (only with --fix)
 
     remedies = (finding.remedy for finding in report.findings if finding.status.gravity >= Status.WARNING.gravity)
     offered = any(remedy is not None and "--fix" in (remedy.command or "") for remedy in remedies)
@@ -155,7 +155,7 @@ def _examine_again(
 ) -> "tuple[EnvironmentReport, Facts]":
     """Judge what the verification of a repair looked at; look again where it looked at less than was asked for."""
     from fastinstall.verbs.examine import examine_facts  # noqa: PLC0415 (only with --fix)
-    from fastinstall.verbs.setup import examine_result  # noqa: PLC0415 (likewise)
+    from fastinstall.verbs.setup import examine_result  # noqa: PLC0415 (only with --fix)
 
     if outcome is not None and outcome.after is not None and not again.quick and not again.hosts:
         report = examine_result(session, outcome, again.checks)

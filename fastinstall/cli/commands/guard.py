@@ -1,7 +1,7 @@
 """`fastinstall guard install|status|remove|pin|check|accept`.
 
 - `guard pin`: print the change that pins the project which makes the environment.
-- `guard accept`: the Pillow that has taken the stack's place stays, and fastinstall withdraws.
+- `guard accept`: keep the Pillow that replaced the stack, and remove guards and receipt.
 - `guard check FILE...`: find requirement and lock files that would bring stock Pillow back.
 """
 

@@ -1,4 +1,4 @@
-"""`fastinstall rollback`: the state before a setup, what there is to go back to, and giving that up."""
+"""`fastinstall rollback`: undo setups, list those that can be undone, or give up undoing old ones."""
 
 from argparse import Namespace
 

@@ -111,8 +111,8 @@ def _print_outcome(session: Session, outcome: SetupOutcome, context: Context, sa
 
 def _offer_plugin(session: Session, receipt: Receipt) -> str:
     from fastinstall.cli.wizard.plugin_offer import offer_conda_plugin  # noqa: PLC0415 (conda environments only)
-    from fastinstall.fleet.tool_wheels import find_checkout  # noqa: PLC0415 (as above)
-    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (as above)
+    from fastinstall.fleet.tool_wheels import find_checkout  # noqa: PLC0415 (conda environments only)
+    from fastinstall.observe.conda.executable import find_conda  # noqa: PLC0415 (conda environments only)
 
     try:
         tool = find_conda(session.variables, receipt.environment.prefix)

@@ -1,4 +1,4 @@
-"""The report of `bench` as text, in three depths: the verdict and the one change to make; its figures; all the rest.
+"""The report of `bench` as text: the verdict with one change to make, its figures, or everything.
 
 By default a workload has its verdict, the change that is recommended, and the table of candidates. --quiet leaves out
 the table; --verbose adds the images, stages, rates by workers and threads, what was not measured, and all other
@@ -241,7 +241,7 @@ def _name(result: CandidateResult) -> str:
 
 
 def _format_rate_of(rates: Iterable[LoadingRate], best: LoadingRate | None) -> str:
-    """Return images per second with as many workers or threads as another rate; empty if that was not measured."""
+    """Return the images per second of the rate with as many workers as `best`; empty if there is none."""
     alike = (format_rate(each.images_per_second) for each in rates if best and each.workers == best.workers)
     return next(alike, "")
 
@@ -288,7 +288,7 @@ def _render_legend(results: Sequence[WorkloadResult], page: Page) -> Iterator[st
 
 
 def _render_operations(table: SpeedTable, page: Page) -> Iterator[str]:
-    """Yield how many were won and lost; the fastest and the slowest, or all of them where the page is verbose."""
+    """Yield how many operations became faster or slower, and the extreme ones; with --verbose all of them."""
     rows = sorted(table.rows, key=attrgetter("ratio"), reverse=True)
     shown = rows if page.verbose or len(rows) <= 2 * _FEW + 1 else [*rows[:_FEW], *rows[-_FEW:]]
     title = f"operations of PIL: {table.candidate} against {table.baseline}"

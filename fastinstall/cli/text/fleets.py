@@ -87,7 +87,7 @@ def _group_lines(fleet: Fleet, page: Page) -> Iterator[str]:
         )
         for group in shown
     ]
-    yield from replace(page, width=None).table(head, rows, right=(0,), margin=2)  # no row is broken
+    yield from replace(page, width=None).table(head, rows, right=(0,), margin=2)  # without a width: no wrapped rows
     if len(fleet.groups) > len(shown):
         rest = fleet.groups[len(shown) :]
         hosts = format_quantity(sum(len(group.hosts) for group in rest), "host")

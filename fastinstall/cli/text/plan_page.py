@@ -49,7 +49,7 @@ def _list_reasoned_steps(plan: Plan, page: Page) -> Iterator[str]:
 
 
 def list_cautions(plan: Plan, page: Page) -> Iterator[str]:
-    """Yield warnings, and risks with what they bring and what allows them."""
+    """Yield the warnings, then each risk with its details and the flag that accepts it."""
     for warning in plan.warnings:
         yield from page.advice(f"warning: {warning}", rest="  ", style="warning")
     shown: list[str] = []

@@ -42,7 +42,7 @@ def report_text(report: EnvironmentReport, page: Page, healthy: Iterable[str] | 
     lines = [f"{report.environment.prefix} ({report.environment.kind})"] if page.verbose else []
     for finding in told:
         lines += finding_lines(finding if page.verbose else _leave_out_repair(finding), width, page)
-        if page.verbose and healthy is None and not finding.status.gravity:  # an ok check that was named is explained
+        if page.verbose and healthy is None and not finding.status.gravity:  # an ok that was asked for by name
             lines += _list_reasons(finding, page)
     wrong = any(each.status.gravity for each in report.findings)
     if report.status.gravity < Status.ERROR.gravity:

@@ -98,7 +98,7 @@ async def link_packages(request: Request) -> Request:
 
 
 async def change_packages(request: Request) -> Request:
-    """Remove packages without their dependants, and install others; the same one in both comes again."""
+    """Remove packages but not their dependants, and install others. A package in both lists is reinstalled."""
     present = _read_installed(request)
     coming = {package["name"]: await _fetch_record(request, package) for package in request["packages"]}
     going = {*request["removed"], *coming}

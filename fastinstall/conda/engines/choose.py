@@ -45,7 +45,7 @@ def open_rattler(means: CondaTools) -> "Rattler":
     """
     from importlib.util import find_spec  # noqa: PLC0415 (only where it is used)
 
-    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (likewise)
+    from fastinstall.conda.engines.rattler import Rattler  # noqa: PLC0415 (only where it is used)
 
     if find_spec("rattler") is None:
         raise make_missing_extra_error("py-rattler")

@@ -1,4 +1,4 @@
-"""Why an engine could not, in its own words, with what to do about it."""
+"""Put the failure of a conda engine into words: its own message, and what to do about it."""
 
 import os
 import re
@@ -130,7 +130,7 @@ def make_failure(name: str, text: str, engine: str, prefix: Path) -> Fastinstall
 
 
 def make_conda_failure(document: dict[str, Any], prefix: Path) -> FastinstallError:
-    """Return the error for what conda tells of a failure in JSON."""
+    """Return the error for a failure that conda describes in JSON."""
     several = [each for each in document.get("errors") or () if isinstance(each, dict)]
     told = several[0] if several else document
     text = str(told.get("message") or told.get("error") or "")

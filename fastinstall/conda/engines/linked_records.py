@@ -119,13 +119,13 @@ def _take_places(prefix: Path, path: Path) -> None:
 
 
 def _find_asides(document: Fields) -> dict[str, str]:
-    """Map the paths of files that lie aside to the places that their package wants for them."""
+    """Return the paths of files that the engine put aside, each with the path that its package wants."""
     entries = document.get("paths_data", {}).get("paths", [])
     return {entry["_path"]: entry["original_path"] for entry in entries if entry.get("original_path")}
 
 
 def hide_credentials(prefix: Path) -> None:
-    """Take what a channel was asked with out of the records of an environment."""
+    """Remove credentials from the channels and URLs in the records of an environment."""
     for path in sorted((prefix / "conda-meta").glob("*.json")):
         document = read_linked_record(path)
         shown = {key: public_text(str(document[key])) for key in ("channel", "url") if document.get(key)}

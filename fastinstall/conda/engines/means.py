@@ -1,4 +1,4 @@
-"""What an engine works with."""
+"""What a conda engine works with: the caller's variables, a directory of the cache, and the channels."""
 
 from collections.abc import Mapping
 from dataclasses import field

@@ -116,7 +116,7 @@ def _report_affected(context: CheckContext, what: str, affecting: tuple[advisori
     status, consent = _weigh_advisories(context, affecting)
     pin = _find_pin(context)
     if pin is not None and (not of_libraries or is_bundled):
-        # One step graver where a pin keeps a later version out, unless somebody has accepted the risk.
+        # A pin that keeps a later version out makes it an error, or a warning if somebody has accepted the risk.
         status = Status.WARNING if status is Status.WARNING and consent else Status.ERROR
         consent += f"; the pin ({pin.requirement}) keeps a later one out"
     shown = next((advisory.demonstration for advisory in affecting if advisory.demonstration), "")
@@ -162,9 +162,9 @@ def _describe_advisory(context: CheckContext, advisory: advisories.Advisory) -> 
 
 
 def _make_remedy(context: CheckContext) -> Remedy:
-    """Return the way to a later version, as far as the installed distributions and this Python take one.
+    """Return how to get a later version that the installed distributions and this Python allow.
 
-    What is known of Pillow decides for its kernels and libraries too: they come with it.
+    Advisories of kernels and libraries need nothing else: both come with a version of Pillow.
     """
     facts, version = context.facts, context.facts.stack.version or ""
     known = context.recipe.advisories

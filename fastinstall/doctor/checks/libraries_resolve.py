@@ -211,9 +211,9 @@ def _name(file: LoadedFile) -> str:
 
 
 def _explain_displacement(context: CheckContext, file: LoadedFile) -> str:
-    """Explain why a file should not come from its place; empty if it may.
+    """Explain why a library should not be loaded from its directory; empty if it may.
 
-    What the interpreter itself and LD_PRELOAD bring, and the files of the C library, may come from anywhere.
+    Libraries that the interpreter or LD_PRELOAD loads, and those of the C library, may come from any directory.
     """
     place, name = libraries.place_of(context, file.path), _name(file)
     stem, linkage = libraries.strip_library_name(name), context.linkage
@@ -243,10 +243,10 @@ def _is_of_the_interpreter(context: CheckContext, name: str, path: PurePath) -> 
 
 
 def _bring(context: CheckContext, requirement: NativeRequirement | None) -> Remedy:
-    """Return how to get a library back.
+    """Return how to get a missing library.
 
-    One that was bundled comes with the stack. Of others the recipe knows packages; a package brings the version
-    that is current there, which may be another soname: then only a build here helps.
+    A bundled library comes back with the stack. For others the recipe names packages; if a package has another soname
+    by now, only a build on this machine helps.
     """
     environment, receipt = context.facts.environment, context.receipt
     if requirement is None or (receipt is not None and receipt.link is LinkMode.BUNDLE):

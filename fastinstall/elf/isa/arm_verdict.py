@@ -1,8 +1,9 @@
 """What the code of a file for aarch64 asks of a CPU, by the encodings of its instructions.
 
-What runs only after a question to the CPU is not told apart from the rest: a file that asks is taken to ask for all.
-Told apart are the extensions that compilers use by themselves for a CPU, by their names in /proc/cpuinfo. Source: Arm
-Architecture Reference Manual for A-profile (DDI 0487), chapter C4, "A64 Instruction Set Encoding".
+If a file asks the CPU for its features anywhere, all of its extensions count as optional: which functions run only
+after the question is not known. Extensions that compilers use by themselves are recognised, by their names in
+/proc/cpuinfo.
+Source: Arm Architecture Reference Manual for A-profile (DDI 0487), chapter C4, "A64 Instruction Set Encoding".
 """
 
 import struct
@@ -62,7 +63,7 @@ def _read_code(image: ElfImage) -> list[bytes]:
 
 
 def _imports_answers(image: ElfImage) -> bool:
-    """Return whether another file tells it what the CPU has, or the loader chooses functions by that."""
+    """Return whether it calls getauxval, or has functions that the loader chooses by the CPU."""
     entries = SYMBOL.iter_unpack(symbol_entries(image))
     names = {image.strings.text(name) for name, _, _, section, _, _ in entries if name and not section}
     return not _ASKING.isdisjoint(names) or any(kind == _INDIRECT for _, kind, _, _ in read_relocations(image))
@@ -131,7 +132,7 @@ _QUESTION = (0xFFFFF000, 0xD5380000)
 
 
 def count_features(code: bytes) -> Counter[str]:
-    """Count the instructions of some machine code that belong to an extension; SVE's only where more speaks for it."""
+    """Count the instructions of each extension in machine code. Count SVE only if a second sign confirms it."""
     found: Counter[str] = Counter()
     words = Counter(word for (word,) in struct.iter_unpack("<I", code[: len(code) // 4 * 4]))
     for word, times in words.items():

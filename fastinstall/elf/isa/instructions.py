@@ -51,7 +51,7 @@ class References:
 
     @property
     def addresses(self) -> frozenset[int]:
-        """All but the branches."""
+        """All referenced addresses except targets of branches."""
         return self.through | self.writes | self.data
 
 
@@ -99,7 +99,7 @@ def demand_of(code: int) -> tuple[frozenset[str], Style]:
         return frozenset(), Style.NONE
     instruction = Instruction()
     instruction.code = code  # type: ignore[assignment]  # iced's annotations take its integers for classes
-    description = OpCodeInfo(code)  # type: ignore[arg-type]  # likewise
+    description = OpCodeInfo(code)  # type: ignore[arg-type]  # iced's integers again
     manuals = (_list_names(CpuidFeature)[feature] for feature in instruction.cpuid_features())
     features = frozenset(_KERNEL.get(name, name.lower()) for name in manuals if name not in _PASSED_OVER)
     style = Style.QUESTION if code in (Code.CPUID, Code.XGETBV) else Style.OTHER

@@ -1,4 +1,4 @@
-"""What the files of a process depend on: its program, the variables of its loader, and what that calls the CPU."""
+"""What decides which files a process loads: its program, the loader's variables, and the CPU's names."""
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress

@@ -213,7 +213,7 @@ class GlibcSearch:
         return None
 
     def map(self, path: str, read: ReadFile, reason: str, *, name: str = "") -> MappedFile:
-        """Make a file to be mapped of what was read; $ORIGIN is the directory of the path used, from "/" on."""
+        """Return the mapped file of one that was read. Its $ORIGIN is the absolute directory of the path used."""
         return MappedFile(
             path=path,
             place=read.place,
@@ -284,7 +284,7 @@ class GlibcSearch:
 
     @cached_property
     def _subdirectories(self) -> Directories:
-        """What is put behind a directory, in order, each with a slash at its end; the last is "".
+        """Subdirectories that are searched below each directory, in order, each with a final slash; the last is "".
 
         Loaders before glibc 2.37 also search for every selection of "tls", $PLATFORM and the capabilities.
         """

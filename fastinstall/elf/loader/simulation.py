@@ -1,4 +1,4 @@
-"""Simulate what the dynamic loader would map for a program and the libraries that it opens; nothing is loaded or run.
+"""Simulate which files the dynamic loader maps for a program and the libraries that it opens.
 
 It models glibc's loader for a fresh process, from files alone. `start_process` begins with the program, its loader,
 what is preloaded, and all that they need; the process then opens libraries one after the other and tells what is
@@ -222,7 +222,7 @@ class SimulatedProcess:
 
     @property
     def main(self) -> MappedFile | None:
-        """The program."""
+        """The file of the program."""
         return self.search.main
 
     def open(self, name: str | Path, *, caller: MappedFile | None = None, everywhere: bool = False) -> Opened:

@@ -120,7 +120,7 @@ class FilesOfPrefix:
         try:
             if entry.link and os.path.islink(place):  # noqa: PTH114 (a hundred objects would cost too much time)
                 return self._is_own_link(entry, path, own)
-            status = os.stat(place)  # noqa: PTH116 (likewise)
+            status = os.stat(place)  # noqa: PTH116 (a hundred objects would cost too much time)
             if not stat.S_ISREG(status.st_mode) or entry.size not in (None, status.st_size):
                 return False
             return self._digest(path) == entry.sha256 if entry.sha256 else not entry.link
@@ -129,7 +129,7 @@ class FilesOfPrefix:
 
     def _is_own_link(self, entry: ClaimedFile, path: str, own: frozenset[str]) -> bool:
         """Return whether a symbolic link is the package's, by its text, its target, and the target's content."""
-        target = os.readlink(f"{self._prefix}/{path}")  # noqa: PTH115 (likewise)
+        target = os.readlink(f"{self._prefix}/{path}")  # noqa: PTH115 (a path object would cost time)
         if entry.link_sha256:
             return hashlib.sha256(os.fsencode(target)).hexdigest() == entry.link_sha256
         if os.path.normpath(f"./{path.rpartition('/')[0]}/{target}") in own:

@@ -1,4 +1,4 @@
-"""How a project of pdm is pinned: a dependency group of ours, and a source of the kind `find_links`. Pure.
+"""How a project of pdm is pinned: a dependency group, and a source of the kind `find_links`. Pure.
 
 pdm locks one version of each distribution for all platforms and Pythons of the project: a project pinned so can be
 installed where our wheel runs, and nowhere else. A group, and not an override, because pdm resolves all groups

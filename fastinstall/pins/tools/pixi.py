@@ -1,4 +1,4 @@
-"""How a workspace of pixi is pinned: a channel of ours before the others, and a dependency on its build. Pure.
+"""How a workspace of pixi is pinned: a channel before the others, and a dependency on its build. Pure.
 
 The dependency stands in the table of the platform that the build is for, so that other platforms of the workspace, and
 a `pillow = "*"` among its dependencies, stay as they are.

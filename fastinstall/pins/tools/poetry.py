@@ -1,4 +1,4 @@
-"""How a project of poetry is pinned: a dependency group of ours that takes Pillow from our wheel where that runs. Pure.
+"""How a project of poetry is pinned: a dependency group that takes Pillow from the wheel. Pure.
 
 A group, because it leaves alone what the project itself requires and publishes; poetry resolves all groups together, so
 that the lock holds our wheel for the others too, and `poetry install --only main` installs it. Elsewhere than where the

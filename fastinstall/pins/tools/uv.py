@@ -1,4 +1,4 @@
-"""How a project of uv is pinned: a constraint for where our wheel runs, and a directory to find it in. Pure.
+"""How a project of uv is pinned: a constraint, and a directory that has the wheel. Pure.
 
 A constraint, not an override: an override replaces what everybody else says of Pillow, on every platform. With one, uv
 0.13 took `uv add pillow==12.2.0`, locked our 13.0.0, and said nothing; with the constraint it refuses, and names both.

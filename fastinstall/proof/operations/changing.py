@@ -1,4 +1,4 @@
-"""Modes, colours and levels."""
+"""Operations on modes, colours and levels, to be timed."""
 
 from functools import lru_cache, partial
 from typing import Any, Callable

@@ -1,4 +1,4 @@
-"""Decoding and encoding."""
+"""Operations that decode and encode, to be timed."""
 
 import io
 from functools import lru_cache, partial

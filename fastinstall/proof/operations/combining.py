@@ -1,4 +1,4 @@
-"""Two pictures made one, pixels moved, labels and frames drawn, and memory shared with other libraries."""
+"""Operations on two pictures, drawing, frames and shared memory, to be timed."""
 
 from functools import partial
 

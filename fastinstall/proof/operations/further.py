@@ -1,4 +1,4 @@
-"""Other sizes and modes than those of photographs, and chains as training uses them."""
+"""Other sizes and modes than those of photographs, and chains as training uses them, to be timed."""
 
 import random
 from functools import lru_cache, partial

@@ -1,4 +1,4 @@
-"""Resizing and filtering."""
+"""Operations that resize and filter, to be timed."""
 
 from functools import partial
 

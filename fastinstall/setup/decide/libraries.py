@@ -104,16 +104,16 @@ def list_wanted_libraries(recipe: Recipe, request: Request, *, base_wheel: bool)
 
 
 def may_have_made(compiler: str, facts: Facts, request: Request, private: Path) -> bool:
-    """Tell whether a wheel that this compiler made is what would be made here.
+    """Tell whether a cached wheel may be used although a compiler made it that may not be this machine's.
 
-    Where everything is here that compiles, it is the very compiler that would be used. Where something is missing,
-    any compiler may have made it.
+    If this machine has a compiler and Python's headers, the wheel must be of that compiler. If something is missing
+    here, a wheel of any compiler will do.
 
     Args:
-        compiler: as `Compiler.text` has it.
+        compiler: the wheel's, as `Compiler.text` has it.
         facts: the toolchain and the headers that were found here.
         request: where compiler and headers come from.
-        private: where compilers of our own lie.
+        private: the directory of compilers that fastinstall fetched.
     """
     toolchain = facts.toolchain
     if _comes_with_headers(request):

@@ -1,4 +1,4 @@
-"""The target of a build for machines of another architecture: the same Python as it is there, and the least CPU. Pure.
+"""The target of a build for another architecture: the same Python, and the least CPU there. Pure.
 
 Nothing of such a machine is at hand, so nothing of it is observed. What is assumed here is what every machine has that
 the official wheels run on.

@@ -58,7 +58,7 @@ class CondaToolchain(PreparingStep):
         """Make it in its final place: conda packages contain their prefix, so it cannot be moved."""
         from fastinstall.conda.engines.choose import open_rattler  # noqa: PLC0415 (only where it is carried out)
         from fastinstall.conda.engines.means import CondaTools  # noqa: PLC0415 (only where it is carried out)
-        from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (likewise)
+        from fastinstall.observe.conda.channels import channel_urls  # noqa: PLC0415 (only where it is carried out)
 
         offline = run.index.offline
         tools = CondaTools(variables=run.variables, cache=run.cache / "conda", offline=offline)

@@ -94,7 +94,7 @@ class CreateEnvironment(SetupStep):
             prefix.rmdir()
 
     def _note_creation(self, at: str) -> None:
-        """Write down that what comes comes from us."""
+        """Leave a note in the empty directory: fastinstall is making an environment here."""
         prefix = Path(self.prefix)
         if any(prefix.iterdir()):
             raise RefusedError(

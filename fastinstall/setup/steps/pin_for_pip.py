@@ -41,7 +41,7 @@ class PinForPip(RecordingStep):
         return self.text.splitlines()
 
     def refuse_harm(self, wheel: Path, before: Facts, run: Run, /) -> None:
-        """Ask pip what it would take back, held to this pin.
+        """Ask pip which packages it would downgrade under this pin, and refuse if there are any.
 
         Raises:
             RefusedError: as `PinTrial.refuse_trap` and `refuse_unwritable` say.

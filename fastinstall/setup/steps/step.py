@@ -1,4 +1,4 @@
-"""Base classes of steps: what all have, and what those that prepare a build or record the stack have in common."""
+"""Base classes of steps: all, those that prepare a build, and those that record the stack."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Put the staged tree in place of what is there: the renames, in an order in which PIL works after each of them.
+"""Put the staged tree in place by renames, in an order in which PIL works after each of them.
 
 PIL and its directory of libraries are two entries, which no kernel exchanges in one step. So the arriving libraries are
 first put beside the present ones, file by file; then PIL is exchanged, then the directory. Between the two renames both

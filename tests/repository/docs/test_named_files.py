@@ -27,6 +27,7 @@ ELSEWHERE = {
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _SOURCE = re.compile(r"[\w.-]+(?:/[\w.-]+)+\.(?:py|c|h)")
 _DATA = re.compile(r"(?P<room>[\w.-]+)(?:/[\w.-]+)+\.(?:toml|json|md|sh|yml)")
+_IDENTIFIER = re.compile(r"_?[a-z]+(?:_[a-z]+)+|_?[A-Z]\w*[A-Za-z]")
 _MODULE = re.compile(r"(?P<room>[a-z_]+)/[a-z_0-9/]+")
 
 
@@ -60,9 +61,23 @@ def _tracked() -> frozenset[str]:
     return frozenset(line for line in listed.stdout.splitlines() if (ROOT / line).exists())
 
 
+@cache
+def _list_code_words() -> frozenset[str]:
+    texts = ((ROOT / path).read_text("utf-8") for path in _tracked() if path.endswith((".py", ".toml", ".h")))
+    return frozenset(word for text in texts for word in re.findall(r"\w+", text))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_every_named_file_is_there(page: Path) -> None:
     assert find_missing(page.read_text("utf-8"), _tracked()) == []
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/how-to/extend.md"])
+def test_every_identifier_of_an_instruction_is_in_the_code(page: str) -> None:
+    spans = _CODE.findall(without_code((ROOT / page).read_text("utf-8")))
+    named = {span for span in spans if _IDENTIFIER.fullmatch(span)}
+    assert named
+    assert named - _list_code_words() == set()
 
 
 def test_a_file_that_is_gone_is_found() -> None:

@@ -31,12 +31,14 @@ OURS = re.compile(
 
 
 LINES_OF_README = 110
-MOST_PAGES = 52
+MOST_PAGES = 48
+"""Without those that are generated."""
 
 
 def test_readme_is_short_and_pages_are_few() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= LINES_OF_README
-    assert len(list((ROOT / "docs").rglob("*.md"))) <= MOST_PAGES
+    written = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "reference"]
+    assert len(written) <= MOST_PAGES
 
 
 def _long(page: Path) -> list[str]:
