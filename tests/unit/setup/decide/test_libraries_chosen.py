@@ -11,8 +11,9 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement, Recipe
-from fastinstall.model.request import Request
+from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.setup.decide.libraries import choose_libraries, may_have_made
+from fastinstall.setup.steps.conda_toolchain import CondaToolchain
 from fastinstall.setup.steps.private_headers import PrivateHeaders
 from fastinstall.setup.steps.system_packages import SystemPackages
 
@@ -92,6 +93,15 @@ def test_the_system_has_no_headers_of_a_free_threaded_python() -> None:
     with pytest.raises(RefusedError) as caught:
         choose_libraries(_recipe(), facts, request, (), {}, base_wheel=True)
     assert "python3.14-dev" not in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(("python", "spec"), [("3.14", "python 3.14.*"), ("3.14t", "python 3.14.* *_cp314t")])
+def test_conda_brings_headers_of_the_same_build_of_python(python: str, spec: str) -> None:
+    facts = _without_headers(python, rattler=True)
+    request = Request(toolchain=ToolchainSource.CONDA)
+    (step,) = choose_libraries(_recipe(), facts, request, (), {}, base_wheel=True).steps
+    assert isinstance(step, CondaToolchain)
+    assert spec in step.packages
 
 
 def test_packages_are_named_once_each() -> None:
