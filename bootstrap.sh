@@ -114,7 +114,8 @@ import os, sys
 if sys.version_info < (3, 11) or sys.implementation.name != "cpython":
     sys.exit(1)
 is_conda = os.path.isdir(os.path.join(sys.base_prefix, "conda-meta"))
-kind = "conda" if is_conda else "plain"
+is_free_threaded = "t" in sys.abiflags
+kind = "free-threaded" if is_free_threaded else "conda" if is_conda else "plain"
 print(kind, sys.version_info[1], getattr(sys, "_base_executable", None) or sys.executable)
 ' 2>/dev/null </dev/null
 }
@@ -145,7 +146,8 @@ find_python() { # one that is tested; among those, one of a conda environment, w
             path=${found#* * }
             minor=${found#* }
             minor=${minor%% *}
-            if [ "$minor" -gt "${newest:-$minor}" ]; then # its packages may have no wheels yet
+            # wheels are missing: of some packages for a version that is new, of those for abi3 without a GIL (PEP 703)
+            if [ "$minor" -gt "${newest:-$minor}" ] || [ "${found%% *}" = free-threaded ]; then
                 later=${later:-$path}
             elif [ "${found%% *}" = plain ]; then
                 printf '%s\n' "$path"
@@ -201,8 +203,9 @@ explain_failure() { # of pip, by its log: no wheel for this Python, or else the 
     absent=$(sed -n 's/.*No matching distribution found for \([^ ]*\).*/\1/p' "$environment/pip.log" 2>/dev/null | tail -n 1)
     if [ -n "$absent" ] && ! grep -q -e 'Retrying (' -e 'onnection error' -e 'ssl certificate' "$environment/pip.log"; then
         newest=$(newest_tested)
-        say "pip found no wheel of $absent for $("$python" -I -c 'import platform
-print("Python", platform.python_version(), "on", platform.machine())')"
+        say "pip found no wheel of $absent for $("$python" -I -c 'import platform, sys
+kind = "free-threaded " if "t" in sys.abiflags else ""
+print(kind + "Python", platform.python_version(), "on", platform.machine())')"
         hint "fastinstall is tested with Python 3.11 to 3.$newest; name one: \
 FASTINSTALL_BOOTSTRAP_PYTHON=/path/to/python3.$newest sh bootstrap.sh ...; or another index: PIP_INDEX_URL=URL sh bootstrap.sh ..."
     else

@@ -116,7 +116,7 @@ _ESCAPE = re.compile(
 )
 _COMMAND = re.compile(
     r"(?:(?P<talk>.*?[:;]) |(?=fastinstall [a-z ]+ --))"
-    r"(?P<command>(?:fastinstall|(?:\S*/)?python[\d.]*|sudo|conda|export|unset|mv|\.) .*?)"
+    r"(?P<command>(?:fastinstall|(?:\S*/)?python[\d.]*t?|sudo|conda|export|unset|mv|\.) .*?)"
     r"(?:; (?P<more>(?:or|then) .*))?"
 )
 

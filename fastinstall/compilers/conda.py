@@ -54,7 +54,9 @@ COMPILER = CondaCompiler()
 
 
 def _list_packages(missing: MissingInputs) -> tuple[str, ...]:
-    specs = {"compiler": PACKAGE, "Python.h": f"python {missing.facts.interpreter.minor}.*"}
+    python = missing.facts.interpreter
+    build = f" *_{python.abi}" if python.free_threaded else ""  # the build string of conda-forge's names the ABI
+    specs = {"compiler": PACKAGE, "Python.h": f"python {python.minor}.*{build}"}
     of_libraries = (package for packages in missing.libraries.values() for package in packages)
     return tuple(dict.fromkeys((*(specs[tool] for tool in missing.tools), *of_libraries)))
 

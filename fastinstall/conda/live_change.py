@@ -4,6 +4,7 @@ What is removed and overwritten is known before: from the records in `conda-meta
 a package brings. The journal copies the former and announces the latter.
 """
 
+import re
 from pathlib import Path
 
 from fastinstall.core.errors import FailedError
@@ -60,9 +61,9 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     """
     names = tuple(conda_records.list_record_names(prefix))
     # The Python that is there in the end.
-    pythons = [each.version for each in change.linked if each.name == "python"]
-    pythons += [name.rsplit("-", 2)[1] for name in names if conda_records.package(name) == "python"]
-    python = ".".join(pythons[0].split(".")[:2]) if pythons else ""
+    pythons = [(each.version, each.build) for each in change.linked if each.name == "python"]
+    pythons += [_split_record(name) for name in names if conda_records.package(name) == "python"]
+    python = _derive_site_name(*pythons[0]) if pythons else ""
     going = [path for package in change.unlinked for path in _list_going_files(package, prefix)]
     coming: list[str] = []
     for package in change.linked:
@@ -77,6 +78,16 @@ def describe_external_change(change: CondaChange, engine: CondaEngine, prefix: P
     # conda renames files to NAME.c~ before it deletes them; package scripts write messages to .messages.txt.
     temporary = (*(f"{path}.c~" for path in going), ".messages.txt")
     return ExternalChange(copies=(*going, *sharing), appearing=(*coming, *temporary), own_places=_CHANGE_REASONS)
+
+
+def _split_record(name: str) -> tuple[str, str]:
+    _, version, build = name.removesuffix(".json").rsplit("-", 2)
+    return version, build
+
+
+def _derive_site_name(version: str, build: str) -> str:
+    """Return what "lib/python" goes on with: the minor version, with a "t" for a free-threaded build ("3.14t")."""
+    return ".".join(version.split(".")[:2]) + ("t" if re.search(r"_cp\d+t$", build) else "")
 
 
 def _list_going_files(package: CondaPackage, prefix: Path) -> tuple[str, ...]:

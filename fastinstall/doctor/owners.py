@@ -18,6 +18,7 @@ from fastinstall.model.facts import EnvironmentKind, Facts, InstalledStack, Owne
 from fastinstall.model.receipt import Receipt
 
 _SHARED_LIBRARY = re.compile(r"lib(jpeg|turbojpeg|tiff)\b[^/]*")
+_ABI_FLAGS = re.compile(r"\.cpython-\d+([a-z]*)-")
 _TAIL = 2
 _WRITTEN_BY_INSTALLERS = ("METADATA", "RECORD", "INSTALLER")
 
@@ -84,6 +85,20 @@ def get_minor(version: str) -> str:
     '3.11'
     """
     return ".".join(version.split(".")[:2])
+
+
+def find_changed_python(facts: Facts, receipt: Receipt) -> tuple[str, str] | None:
+    """Return the Python that the stack was set up for and today's, if packages for one do not fit the other.
+
+    The minor version differs, or one has a GIL and the other has none: "3.14.7" and "free-threaded 3.14.7".
+    """
+    python, flags = facts.interpreter, _ABI_FLAGS.search(receipt.core.path)
+    was_free_threaded = "t" in flags[1] if flags else python.free_threaded
+    is_same_minor = get_minor(receipt.python_version) == get_minor(python.version)
+    if is_same_minor and was_free_threaded is python.free_threaded:
+        return None
+    before = f"free-threaded {receipt.python_version}" if was_free_threaded else receipt.python_version
+    return before, f"free-threaded {python.version}" if python.free_threaded else python.version
 
 
 def find_loaded_copy(core: ImagingCore) -> CoreLevel | None:

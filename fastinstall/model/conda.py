@@ -282,7 +282,8 @@ class CondaEngine(Protocol):
 
         Args:
             package: the package; its `url` says where to fetch it.
-            python: minor version of the environment's Python ("3.11"), for a noarch package of Python.
+            python: minor version of the environment's Python ("3.11", free-threaded "3.14t"), for a noarch package of
+                Python.
 
         Returns:
             Paths relative to a prefix, bytecode that may be compiled included.

@@ -365,6 +365,7 @@ class BuildNeeds:
             manager: the package manager of this machine.
             allowed: whether fastinstall may install system packages here.
         """
-        if manager is not None and allowed:
-            return "run again with --with-system-deps to install " + " ".join(self.list_packages(manager))
+        packages = self.list_packages(manager) if manager is not None and allowed else ()
+        if packages:
+            return f"run again with --with-system-deps to install {' '.join(packages)}"
         return self.explain([manager] if manager else [], prefix="sudo ")

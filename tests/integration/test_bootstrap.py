@@ -76,6 +76,11 @@ AS_CONDA = """\
 exec '{base}' -I -c "import sys; sys.base_prefix = '{prefix}'
 $3"
 """
+AS_FREE_THREADED = """\
+#!/bin/sh
+exec '{base}' -I -c "import sys; sys.abiflags, sys._base_executable = 't', '/nowhere/python3.14t'
+$3"
+"""
 AS_LATER = """\
 #!/bin/sh
 exec '{base}' -I -c "import sys; sys.version_info, sys._base_executable = (3, 51, 0), '/nowhere/python3.51'
@@ -213,13 +218,13 @@ def test_a_file_that_is_not_the_locked_one_is_refused(checkout: Checkout) -> Non
     assert _prefix(refused) == before
 
 
-def test_a_python_later_than_those_that_are_tested_is_not_the_first_choice(checkout: Checkout) -> None:
-    later = checkout.sandbox.root / "later"
-    later.mkdir()
-    (later / "python3").write_text(AS_LATER.format(base=BASE))
-    (later / "python3").chmod(0o755)
-    home = checkout.sandbox.root / "chosen"
-    assert _prefix(checkout.run(later, home=home)).startswith(str(home))
+@pytest.mark.parametrize("script", [AS_LATER, AS_FREE_THREADED], ids=["later", "free-threaded"])
+def test_a_python_without_all_wheels_is_not_the_first_choice(script: str, checkout: Checkout, tmp_path: Path) -> None:
+    other, home = tmp_path / "other", tmp_path / "chosen"
+    other.mkdir()
+    (other / "python3").write_text(script.format(base=BASE))
+    (other / "python3").chmod(0o755)
+    assert _prefix(checkout.run(other, home=home)).startswith(str(home))
 
 
 def test_a_package_without_a_wheel_for_this_python_is_named_as_the_reason(checkout: Checkout) -> None:

@@ -25,7 +25,7 @@ HEADERS = {
     "tiff": ("tiffio.h", "tiffconf.h"),
     "jpeg2000": ("openjpeg-*/openjpeg.h",),
     "xcb": ("xcb/xcb.h", "xcb/xproto.h"),
-    **{f"python3.{minor}": ("Python.h", "pyconfig.h") for minor in range(10, 15)},
+    **{f"python3.{minor}": ("Python.h", "pyconfig.h") for minor in range(10, 16)},
 }
 
 

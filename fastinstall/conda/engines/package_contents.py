@@ -15,7 +15,8 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
     Args:
         paths: the text of `info/paths.json`.
         link: the text of `info/link.json`; empty if there is none.
-        python: minor version of the environment's Python ("3.11"), for a noarch package of Python.
+        python: minor version of the environment's Python ("3.11", free-threaded "3.14t"), for a noarch package of
+            Python.
 
     Raises:
         FailedError: the package is damaged, or Python's version is needed and not given.
@@ -37,7 +38,7 @@ def resolve_linked_paths(paths: str, link: str, python: str) -> tuple[str, ...]:
         found.append(place)
         directory, _, module = place.rpartition("/")
         if module.endswith(".py") and f"python{python}/site-packages" in directory:  # conda compiles it
-            tag = python.replace(".", "")
+            tag = python.replace(".", "").removesuffix("t")  # CPython's cache tag is the same for both builds
             compiled.append(f"{directory}/__pycache__/{module.removesuffix('.py')}.cpython-{tag}.pyc")
     points = (point.partition("=")[0].strip() for point in entry_points)
     return (*found, *(f"bin/{point}" for point in points), *compiled)

@@ -23,7 +23,7 @@ it: `fastinstall setup --new-env ./fast-env`.
 from collections.abc import Iterator
 
 from fastinstall.doctor.check_context import CheckContext
-from fastinstall.doctor.owners import get_minor
+from fastinstall.doctor.owners import find_changed_python
 from fastinstall.doctor.remedies import offer_repair, offer_setup, run_python, show, show_files, show_variables
 from fastinstall.model.facts import EnvironmentKind, Facts
 from fastinstall.model.finding import Finding, FindingFactory, Remedy, Status
@@ -58,13 +58,14 @@ def _describe_environment(facts: Facts) -> str:
 
 def _report_changed_python(context: CheckContext) -> Iterator[Finding]:
     receipt, facts, version = context.receipt, context.facts, context.facts.interpreter.version
+    changed = find_changed_python(facts, receipt) if receipt is not None else None
     stale = facts.conda.stale if facts.conda is not None else ()
-    if receipt is not None and get_minor(receipt.python_version) != get_minor(version):
+    if receipt is not None and changed is not None:
         yield _SAY.error(
-            f"the Python of this environment changed from {receipt.python_version} to {version}; its packages did not",
+            f"the Python of this environment changed from {changed[0]} to {changed[1]}; its packages did not",
             evidence=(f"interpreter: {facts.environment.python}", f"set up: {receipt.created_at}"),
-            expected=receipt.python_version,
-            observed=version,
+            expected=changed[0],
+            observed=changed[1],
             remedy=offer_repair(context),
             verify=show(facts.environment.python, "--version"),
         )

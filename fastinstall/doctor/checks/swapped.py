@@ -96,9 +96,9 @@ def _describe_circumstances(facts: Facts, receipt: Receipt) -> Iterator[str]:
 
 def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tuple[str, str]]:
     """List what is not as it was set up, each with what it means where nothing tells who did it."""
-    stack, core, python = facts.stack, facts.stack.core, facts.interpreter.version
-    if owners.get_minor(python) != owners.get_minor(receipt.python_version):
-        yield f"Python was {receipt.python_version}, is {python}", ""
+    stack, core, changed = facts.stack, facts.stack.core, owners.find_changed_python(facts, receipt)
+    if changed is not None:
+        yield f"Python was {changed[0]}, is {changed[1]}", ""
     if core is None:
         yield f"{receipt.core.path} is gone", f"the imaging core of {ours} was removed"
     elif core.sha256 != receipt.core.sha256:
@@ -122,8 +122,9 @@ def _list_differences(facts: Facts, receipt: Receipt, ours: str) -> Iterator[tup
 
 def _describe_cause(facts: Facts, receipt: Receipt, ours: str, meanings: Iterable[str]) -> str:
     """Return the one cause that explains the differences best."""
-    if owners.get_minor(facts.interpreter.version) != owners.get_minor(receipt.python_version):
-        return f"Python changed from {receipt.python_version} to {facts.interpreter.version} under {ours}"
+    changed = owners.find_changed_python(facts, receipt)
+    if changed is not None:
+        return f"Python changed from {changed[0]} to {changed[1]} under {ours}"
     if facts.stack.directory is None:
         removal = owners.describe_removal(facts, receipt.conda.package.dist) if receipt.conda is not None else ""
         return f"{ours} was uninstalled{removal}, and PIL is missing"

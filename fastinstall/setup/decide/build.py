@@ -230,15 +230,20 @@ def _choose_levels(situation: Situation, choice: VersionChoice) -> LevelChoice:
 
 
 def _choose_flags(decision: BuildDecision) -> tuple[LevelTarget, ...]:
-    levels, recipe, toolchain = decision.levels.levels, decision.situation.recipe, decision.situation.facts.toolchain
+    levels, recipe, facts = decision.levels.levels, decision.situation.recipe, decision.situation.facts
     if decision.choice.prebuilt is not None:
         return tuple(LevelTarget(level=level.name, cflags=(), ldflags=()) for level in levels)
-    compiler = toolchain.compiler if toolchain else None
+    compiler = facts.toolchain.compiler if facts.toolchain else None
     # If system packages will bring the compiler, plan the preferred flags: current compilers accept them.
-    accepts = compiler.accepts if compiler else list_probed_flags(recipe, decision.situation.facts.cpu.architecture)
+    accepts = compiler.accepts if compiler else list_probed_flags(recipe, facts.cpu.architecture)
     version = compiler.version if compiler else ""
     flags = ((level.name, *compile_flags(recipe, level, accepts, compiler=version)) for level in levels)
-    return tuple(LevelTarget(level=name, cflags=cflags, ldflags=ldflags) for name, cflags, ldflags in flags)
+    # Fetched headers are of a build with a GIL, whose pyconfig.h leaves this one macro undefined.
+    without_gil = facts.interpreter.free_threaded and not facts.interpreter.has_headers
+    defined = ("-DPy_GIL_DISABLED=1",) if without_gil else ()
+    return tuple(
+        LevelTarget(level=name, cflags=(*cflags, *defined), ldflags=ldflags) for name, cflags, ldflags in flags
+    )
 
 
 def _explain_libraries(request: Request, choice: VersionChoice) -> str:

@@ -147,17 +147,23 @@ class _LibraryNeeds:
     def list_header_packages(self) -> tuple[Artefact, ...] | None:
         """List the packages of all headers that are missing; None where a header, or something else, comes by none."""
         python = self.facts.interpreter
-        usual = python.libc == "glibc" and python.abi == f"cp{python.minor.replace('.', '')}"
+        usual = python.libc == "glibc" and python.abi.removesuffix("t") == f"cp{python.minor.replace('.', '')}"
         keys = {"Python.h": f"python{python.minor}" if usual else ""}
         wanted = (*(keys.get(tool, "") for tool in self.tools), *self.absent)
         return tuple(self.headers[key] for key in wanted) if all(key in self.headers for key in wanted) else None
 
     @property
+    def has_system_packages(self) -> bool:
+        """Whether the operating system has packages of all that is missing; none is known of a free-threaded Python."""
+        return not (self.facts.interpreter.free_threaded and "Python.h" in self.tools)
+
+    @property
     def of_system(self) -> BuildNeeds:
         """What the operating system's packages would bring."""
+        python = self.facts.interpreter
         return BuildNeeds(
             libraries=tuple(self.recipe.libraries[name] for name in self.absent),
-            python=self.facts.interpreter.minor if "Python.h" in self.tools else "",
+            python=python.minor if "Python.h" in self.tools and not python.free_threaded else "",
             compiler="compiler" in self.tools,
         )
 
@@ -189,7 +195,8 @@ def _plan_bringing(
     """Return the step that brings what is missing; with linked libraries, conda packages bring the compiler alone."""
     request, manager = need.request, need.toolchain.package_manager
     from_conda = _comes_with_headers(request)
-    if request.with_system_deps and manager is not None and need.toolchain.may_install and not from_conda:
+    by_system = request.with_system_deps and need.toolchain.may_install and need.has_system_packages
+    if by_system and manager is not None and not from_conda:
         return SystemPackages(
             manager=manager, packages=need.of_system.list_packages(manager), reason=f"missing: {what}"
         )

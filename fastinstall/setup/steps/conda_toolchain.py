@@ -84,10 +84,10 @@ class CondaToolchain(PreparingStep):
 
     def _explain_system_packages(self, run: Run) -> str:
         """Return a hint on installing the same by the system's package manager."""
-        pythons = (spec.split()[1].removesuffix(".*") for spec in self.packages if spec.startswith("python "))
+        pythons = (spec.split()[1] for spec in self.packages if spec.startswith("python ") and spec.endswith(".*"))
         needs = BuildNeeds(
             libraries=tuple(run.recipe.libraries[name] for name in self.libraries),
-            python=next(pythons, ""),
+            python=next(pythons, "").removesuffix(".*"),
             compiler=PACKAGE in self.packages,
         )
         return needs.explain_installation(find_package_manager(run.variables), allowed=may_install())

@@ -211,9 +211,10 @@ def _explain_missing_headers(request: BuildRequest, names: tuple[str, ...]) -> F
 
 def missing_python_headers(request: BuildRequest) -> FailedError:
     """Return the error that Python.h is missing from the interpreter's include directory."""
+    python = request.interpreter
     return FailedError(
-        f"{request.interpreter.include}/Python.h is missing: {request.interpreter.executable} has no C headers",
-        hint=explain_packages(request, BuildNeeds(python=request.interpreter.minor)),
+        f"{python.include}/Python.h is missing: {python.executable} has no C headers",
+        hint=explain_packages(request, BuildNeeds(python="" if python.free_threaded else python.minor)),
     )
 
 

@@ -39,6 +39,12 @@ def test_a_command_at_the_end_stays_on_one_line() -> None:
     assert lines == [f"  hint: {words}", f"    {command}"]
 
 
+def test_a_command_of_a_free_threaded_python_stays_on_one_line() -> None:
+    words, command = "remove it:", "/srv/environments/images/bin/python3.14t -m pip uninstall --yes pillow"
+    lines = list(Page(width=60).advice(f"{words} {command}", first="  hint: ", rest="    "))
+    assert lines == [f"  hint: {words}", f"    {command}"]
+
+
 def test_a_command_alone_stays_on_one_line() -> None:
     command = "fastinstall rollback --to 20261129T232631Z-5e3f87 --yes --allow force-remove --prefix /srv/env"
     assert list(Page(width=60).advice(command, first="  hint: ", rest="    ")) == [f"  hint: {command}"]

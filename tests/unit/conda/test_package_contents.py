@@ -28,6 +28,12 @@ def test_a_noarch_package_is_mapped_to_the_environments_python() -> None:
     )
 
 
+def test_a_noarch_package_is_mapped_to_a_free_threaded_python() -> None:
+    paths = resolve_linked_paths(PATHS, LINK, "3.14t")
+    assert "lib/python3.14t/site-packages/x.pth" in paths
+    assert "lib/python3.14t/site-packages/tool/__pycache__/a.cpython-314.pyc" in paths
+
+
 def test_a_noarch_package_needs_a_python() -> None:
     with pytest.raises(FailedError, match="no Python"):
         resolve_linked_paths(PATHS, LINK, "")

@@ -11,8 +11,9 @@ from fastinstall.core.errors import RefusedError
 from fastinstall.index.header_packages import read_header_packages
 from fastinstall.model.facts import Facts
 from fastinstall.model.recipe import NativeRequirement, Recipe
-from fastinstall.model.request import Request
+from fastinstall.model.request import Request, ToolchainSource
 from fastinstall.setup.decide.libraries import choose_libraries, may_have_made
+from fastinstall.setup.steps.conda_toolchain import CondaToolchain
 from fastinstall.setup.steps.private_headers import PrivateHeaders
 from fastinstall.setup.steps.system_packages import SystemPackages
 
@@ -71,13 +72,36 @@ def test_a_library_that_nobody_looked_for_counts_as_missing() -> None:
     assert step.packages == ("libtiff-dev",)
 
 
-@pytest.mark.parametrize("minor", ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"])
-def test_headers_of_each_python_come_from_a_pinned_package(minor: str) -> None:
-    python = {"version": f"{minor}.2", "abi": f"cp{minor.replace('.', '')}", "has_headers": False}
-    facts = changed(_facts(), {"interpreter": python})
-    (step,) = choose_libraries(_recipe(tiff={}), facts, Request(), (), OFFER, base_wheel=True).steps
+def _without_headers(python: str, **changes: Any) -> Facts:
+    free_threaded = python.endswith("t")
+    interpreter = {"version": f"{python.rstrip('t')}.2", "abi": f"cp{python.replace('.', '')}", "has_headers": False}
+    return changed(_facts(**changes), {"interpreter": interpreter | {"free_threaded": free_threaded}})
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.11", "3.12", "3.13", "3.14", "3.14t", "3.15", "3.15t"])
+def test_headers_of_each_python_come_from_a_pinned_package(python: str) -> None:
+    (step,) = choose_libraries(_recipe(tiff={}), _without_headers(python), Request(), (), OFFER, base_wheel=True).steps
     assert isinstance(step, PrivateHeaders)
-    assert set(step.packages) == {f"libpython{minor}-dev", "libtiff-dev"}
+    assert set(step.packages) == {f"libpython{python.rstrip('t')}-dev", "libtiff-dev"}
+
+
+def test_the_system_has_no_headers_of_a_free_threaded_python() -> None:
+    facts = _without_headers("3.14t", package_manager="apt", may_install=True)
+    request = Request(with_system_deps=True)
+    (step,) = choose_libraries(_recipe(), facts, request, (), OFFER, base_wheel=True).steps
+    assert isinstance(step, PrivateHeaders)
+    with pytest.raises(RefusedError) as caught:
+        choose_libraries(_recipe(), facts, request, (), {}, base_wheel=True)
+    assert "python3.14-dev" not in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(("python", "spec"), [("3.14", "python 3.14.*"), ("3.14t", "python 3.14.* *_cp314t")])
+def test_conda_brings_headers_of_the_same_build_of_python(python: str, spec: str) -> None:
+    facts = _without_headers(python, rattler=True)
+    request = Request(toolchain=ToolchainSource.CONDA)
+    (step,) = choose_libraries(_recipe(), facts, request, (), {}, base_wheel=True).steps
+    assert isinstance(step, CondaToolchain)
+    assert spec in step.packages
 
 
 def test_packages_are_named_once_each() -> None:

@@ -192,6 +192,14 @@ def test_as_many_jobs_as_the_control_group_grants() -> None:
         assert made.build.jobs == jobs
 
 
+def test_fetched_headers_get_the_macro_of_a_free_threaded_python() -> None:
+    for has_headers in (True, False):
+        python = {"abi": "cp311t", "free_threaded": True, "has_headers": has_headers}
+        build = make_plan(_situation({"facts": {"interpreter": python}})).build
+        assert build is not None
+        assert all(("-DPy_GIL_DISABLED=1" in target.cflags) is not has_headers for target in build.targets)
+
+
 def test_a_file_without_a_hash_is_told_and_one_of_this_machine_is_not() -> None:
     case: dict[str, Any] = {}
     situation = _situation(case)
