@@ -285,14 +285,14 @@ FAULTS = {
     ),
     "a mask is half as strong on odd bytes": Fault(
         file=f"{PLACE}/masks.h",
-        pattern=r"\(from >> 8\) \* \(share >> 8\)",
-        replacement="(from >> 8) * (share >> 9)",
+        pattern=r"\(from >> 8\) \* \(weight >> 8\)",
+        replacement="(from >> 8) * (weight >> 9)",
         begins=("paste/", "composite/"),
     ),
     "a transparent pixel keeps its colour under ink": Fault(
         file=f"{PLACE}/fill-mask.h",
-        pattern=r"1, binary, 1\}",
-        replacement="1, binary, 0}",
+        pattern=r"with_cover\.covers = 1;",
+        replacement="with_cover.covers = 0;",
         begins=("paste/",),
     ),
     "vectors have no largest value": Fault(
