@@ -3,10 +3,11 @@
    A byte of the result is a + alpha * (b - a), cut off to an integer. There are two methods.
 
    By floats, in single precision, as Pillow computes it. The difference is an integer that a float holds exactly, and
-   product and sum are each rounded once, in this order, in a vector as in single numbers. (On Arm, Pillow's compiler and
-   ours fuse the two, and round once.) If alpha is not within 0 to 1, the result is clipped to 0 to 255. Pillow clips the
-   floating-point sum, by branches and in double precision, and then cuts it off. Clipping the integer afterwards gives
-   the same, since an int holds every sum below 2 ** 31; a larger alpha, or one that is not a number, is left to Pillow.
+   product and sum are each rounded once, in this order, in a vector as in single numbers. (On Arm, Pillow's compiler
+   and ours fuse the two, and round once.) If alpha is not within 0 to 1, the result is clipped to 0 to 255. Pillow
+   clips the floating-point sum, by branches and in double precision, and then cuts it off. Clipping the integer
+   afterwards gives the same, since an int holds every sum below 2 ** 31; a larger alpha, or one that is not a number,
+   is left to Pillow.
 
    The four bytes of a pixel are taken in turn, each as a vector of one number a pixel, so that nothing is shuffled:
 
@@ -16,11 +17,11 @@
    as d * whole + (d * part >> 16), where alpha is nearly whole + part / 65536 and `part` has a sign. Why such a number
    exists for nearly every alpha:
 
-   - floor(alpha * d) changes only where alpha is a fraction whose denominator is |d|, which is at most 255. So all alphas
-     between two neighbouring fractions of such denominators give the same integers.
+   - floor(alpha * d) changes only where alpha is a fraction whose denominator is |d|, which is at most 255. So all
+     alphas between two neighbouring fractions of such denominators give the same integers.
    - Two such fractions are at least 1 / (255 * 254) apart, so a multiple of 1 / 65536 lies between them.
-   - If alpha is such a fraction itself, as 1.4 is, positive differences need the multiple above it, and negative ones the
-     multiple below it.
+   - If alpha is such a fraction itself, as 1.4 is, positive differences need the multiple above it, and negative ones
+     the multiple below it.
 
    Pillow's rounding may still differ from floor(alpha * d). So both methods are compared for all combinations of two
    bytes, which takes about a hundredth of a millisecond. If no number gives the bytes of the floats, or the picture is
@@ -54,7 +55,8 @@ FI_INLINE fi_wide_u8 fi_blend_by_floats(fi_wide_u8 first, fi_wide_u8 second, flo
     return (fi_wide_u8)blended;
 }
 
-/* alpha as whole + part / 65536. For negative differences it is whole + (part - less) / 65536, where `less` is 0 or 1. */
+/* alpha as whole + part / 65536. For negative differences it is whole + (part - less) / 65536, where `less` is 0 or 1.
+   */
 typedef struct {
     INT16 whole, part, less;
 } fi_blend_factor;
@@ -71,8 +73,8 @@ FI_INLINE fi_wide_u8 fi_blend_by_words(fi_wide_u8 first, fi_wide_u8 second, fi_b
     return (fi_wide_u8)(fi_blend_words(a & 255, b & 255, factor) | fi_blend_words(a >> 8, b >> 8, factor) << 8);
 }
 
-/* Whether both methods give the same for all combinations of two bytes. A wrong factor shows where differences are large,
-   so the smallest and the largest first bytes are tried first: 0, 255, 1, 254 and so on. */
+/* Whether both methods give the same for all combinations of two bytes. A wrong factor shows where differences are
+   large, so the smallest and the largest first bytes are tried first: 0, 255, 1, 254 and so on. */
 FI_INLINE int fi_blend_is_exact(fi_blend_factor factor, float alpha, int clipped) {
     UINT8 seconds[256], floats[256], words[256];
     for (int i = 0; i < 256; i++) {

@@ -1,8 +1,8 @@
 /* ImageChops: two pictures combined byte by byte. All bytes of a row are treated alike, whatever the mode.
 
-   Most of Pillow's loops compare 32-bit integers to clip them, or divide. `add` and `subtract` go through floating-point
-   numbers. Here 16-bit integers suffice, so the bytes at even places are computed first and then those at odd places, in
-   vectors of 16-bit lanes:
+   Most of Pillow's loops compare 32-bit integers to clip them, or divide. `add` and `subtract` go through
+   floating-point numbers. Here 16-bit integers suffice, so the bytes at even places are computed first and then those
+   at odd places, in vectors of 16-bit lanes:
 
        bytes     0 1 2 3 4 5 ...      & 255      0   2   4   ...      >> 8      1   3   5   ...
 
@@ -32,8 +32,8 @@ FI_INLINE fi_wide_u16 fi_chops_clip(fi_wide_u16 words) {
     return (fi_wide_u16)FI_MIN(FI_MAX(values, zero), zero + 255);
 }
 
-/* An operation on two vectors of bytes, each in a 16-bit lane. Of a result only the lower byte counts. The offset is for
-   `add` and `subtract` alone. */
+/* An operation on two vectors of bytes, each in a 16-bit lane. Of a result only the lower byte counts. The offset is
+   for `add` and `subtract` alone. */
 typedef fi_wide_u16 fi_chops_operation(fi_wide_u16 a, fi_wide_u16 b, int offset);
 #define FI_CHOPS_UNUSED __attribute__((unused))
 

@@ -2,24 +2,24 @@
 
    Pillow computes for each pixel, with PRECISION_BITS = 7 and integer divisions,
 
-       whole  = 255 * alpha + alpha_below * (255 - alpha)           255 times the alpha that results
-       weight = alpha * 255 * 255 * 128 / whole                     of the upper pixel; the lower one has 255 * 128 - weight
-       band   = t = above * weight + below * (255 * 128 - weight) + 128 * 128, then (t + t / 256) / 32768
+       whole  = 255 * alpha + alpha_below * (255 - alpha)           255 times the alpha that results weight = alpha *
+       255 * 255 * 128 / whole                     of the upper pixel; the lower one has 255 * 128 - weight band   = t =
+       above * weight + below * (255 * 128 - weight) + 128 * 128, then (t + t / 256) / 32768
 
    Exactness. Vectors give the same integers:
 
    - The division of integers is one of floating-point numbers, cut off. Dividend and divisor are exact: the first is
-     128 times an integer below 2 ** 24. Rounded towards zero, a quotient never falls below an integer that it reaches, so
-     its integer part is Pillow's. The rounding mode is set while a picture is composited.
-   - (t + t / 256) / 32768, each division rounded down, is 257 * t / 2 ** 23, rounded down once: the first division drops
-     only what the second one would drop. The product is below 2 ** 31.
+     128 times an integer below 2 ** 24. Rounded towards zero, a quotient never falls below an integer that it reaches,
+     so its integer part is Pillow's. The rounding mode is set while a picture is composited.
+   - (t + t / 256) / 32768, each division rounded down, is 257 * t / 2 ** 23, rounded down once: the first division
+     drops only what the second one would drop. The product is below 2 ** 31.
    - 257 * above is the byte written twice, which a shuffle makes:
 
          byte  0xab  ->  0xabab = 257 * 0xab
 
-   - fi_dot_pairs multiplies signed numbers, so 32768 is subtracted from each doubled byte (by ^ 0x8000). The weights add
-     up to 255 * 128, so the sum lacks 32768 * 255 * 128. This and 257 * 128 * 128, the half that rounds, are added as
-     the constant 0x40004000.
+   - fi_dot_pairs multiplies signed numbers, so 32768 is subtracted from each doubled byte (by ^ 0x8000). The weights
+     add up to 255 * 128, so the sum lacks 32768 * 255 * 128. This and 257 * 128 * 128, the half that rounds, are added
+     as the constant 0x40004000.
 
    8.5 times as fast as Pillow's own code where alpha is noise (AMD Zen 5, 2026-11-29).
 
@@ -100,8 +100,8 @@ FI_INLINE void fi_composite_mix(UINT32 *restrict out, const UINT32 *restrict ont
     }
 }
 
-/* Not inlined, so that no division moves before the rounding mode is set. The last stretch ends where the row ends, so it
-   computes some pixels once more. */
+/* Not inlined, so that no division moves before the rounding mode is set. The last stretch ends where the row ends, so
+   it computes some pixels once more. */
 static __attribute__((noinline)) void fi_composite_row(UINT32 *restrict out, const UINT32 *restrict onto,
                                                        const UINT32 *restrict from, int width) {
     for (int x = 0; x < width; x += FI_COMPOSITE_STRETCH) {

@@ -72,8 +72,8 @@ FI_INLINE void fi_mask_vector(UINT8 *out, const UINT8 *in, const UINT8 *mask, fi
     }
 }
 
-/* One row. `in` is a row of pixels, or a whole vector of the ink. The last pixels, too few for a vector, are copied into
-   vectors on the stack and the result is copied back, so that nothing after the row is touched. */
+/* One row. `in` is a row of pixels, or a whole vector of the ink. The last pixels, too few for a vector, are copied
+   into vectors on the stack and the result is copied back, so that nothing after the row is touched. */
 FI_INLINE void fi_mask_row(UINT8 *out, const UINT8 *in, const UINT8 *mask, int width, fi_mask_kind kind) {
     int step = FI_WIDE / kind.pixel, x = 0;
     for (; x <= width - step; x += step) {
