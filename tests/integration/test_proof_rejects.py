@@ -309,7 +309,7 @@ FAULTS = {
     ),
     "a counter of a byte overflows unseen": Fault(
         file=f"{PLACE}/histogram.h",
-        pattern=r"(\(pair & 255\) \+ \(pair >> 8\)\]) \+= 256",
+        pattern=r"(\(couple & 255\) \+ \(couple >> 8\)\]) \+= 256",
         replacement=r"\1 += 0",
         begins=("histogram/",),
     ),
