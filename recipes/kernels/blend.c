@@ -144,7 +144,8 @@ Imaging ImagingBlend(Imaging imIn1, Imaging imIn2, float alpha) {
     if (!imIn1 || !imIn2 || imIn1->type != IMAGING_TYPE_UINT8 || imIn2->type != IMAGING_TYPE_UINT8 || imIn1->palette ||
         imIn2->palette || imIn1->mode == IMAGING_MODE_1 || imIn2->mode == IMAGING_MODE_1 ||
         imIn1->bands != imIn2->bands || imIn1->xsize != imIn2->xsize || imIn1->ysize != imIn2->ysize ||
-        imIn1 == imIn2 || alpha == 0 || alpha == 1 || !(alpha > -FI_BLEND_ALPHA_LIMIT && alpha < FI_BLEND_ALPHA_LIMIT)) {
+        imIn1 == imIn2 || alpha == 0 || alpha == 1 ||
+        !(alpha > -FI_BLEND_ALPHA_LIMIT && alpha < FI_BLEND_ALPHA_LIMIT)) {
         return ImagingBlend__source(imIn1, imIn2, alpha);
     }
     Imaging out = ImagingNewDirty(imIn1->mode, imIn1->xsize, imIn1->ysize);

@@ -1,8 +1,7 @@
 /* Three-dimensional colour tables, four pixels at a time.
 
-   A colour lies in a cube of the table, which has an entry at each of its eight corners. Pillow interpolates between
-   two entries at a time, in the first dimension (four times), then the second (twice) and the third (once), each time
-   as
+   A colour is in a cube of the table, which has an entry at each of its eight corners. Pillow interpolates between two
+   entries at a time, in the first dimension (four times), then the second (twice) and the third (once), by
 
        (a * (32768 - shift) + b * shift) >> 15
 
@@ -30,7 +29,7 @@ _Static_assert(FI_WIDE == 32, "a vector has four entries of four numbers");
 
 #define FI_TABLE_STRETCH 64 /* pixels whose cubes are found together, in loops that compilers vectorise */
 
-/* Where the colours of a stretch lie in the table. */
+/* Where the colours of a stretch are in the table. */
 typedef struct {
     int cubes[FI_TABLE_STRETCH];            /* the cube's first entry */
     UINT32 shifts[3][FI_TABLE_STRETCH + 4]; /* in each dimension, twice the shift, in both halves of 32 bits */

@@ -237,8 +237,8 @@ FAULTS = {
     ),
     "a piece of a file overwrites the one before it": Fault(
         file="src/whole-bytes.h",
-        pattern=r"bytes \+ size, piece",
-        replacement="bytes, piece",
+        pattern=r"bytes \+ size, part",
+        replacement="bytes, part",
         begins=("encode-jpeg/",),
     ),
     "a rule leaves out its last byte": Fault(
@@ -321,13 +321,13 @@ FAULTS = {
     ),
     "a colour has what another one of its place had": Fault(
         file=f"{PLACE}/median-cut.h",
-        pattern=r"\*place && known >> 8 == colour",
-        replacement="*place",
+        pattern=r"\*slot && known >> 8 == colour",
+        replacement="*slot",
         begins=("quantize/", "convert-to-palette/"),
     ),
     "split returns what it has not": Fault(
         file=f"{PLACE}/split.h",
-        pattern=r"return FI_RETURNS_BANDS \? imIn->bands : 0;",
+        pattern=r"return FI_SPLIT_RETURNS_BANDS \? imIn->bands : 0;",
         replacement="return imIn->bands;",
         begins=("split/",),
     ),
