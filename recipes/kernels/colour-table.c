@@ -66,7 +66,7 @@ FI_INLINE fi_wide_i16 fi_table_load(const INT16 *from, int stride) {
 }
 
 /* Four entries of a and b, by their indexes: 0 to 3 are those of a, 4 to 7 those of b. */
-#define FI_TABLE_PICK(a, b, ...) (fi_wide_i16) FI_SHUFFLE(fi_wide_u64, (fi_wide_u64)(a), (fi_wide_u64)(b), __VA_ARGS__)
+#define FI_TABLE_PICK(a, b, ...) ((fi_wide_i16)FI_SHUFFLE(fi_wide_u64, (fi_wide_u64)(a), (fi_wide_u64)(b), __VA_ARGS__))
 
 /* Interpolate the eight entries of one pixel's cube in the first dimension. */
 FI_INLINE fi_wide_i16 fi_table_first(const fi_colour_table *table, const fi_table_positions *positions, int x) {
