@@ -65,8 +65,9 @@ int ImagingJpegDecode(Imaging im, ImagingCodecState state, UINT8 *buf, Py_ssize_
     UINT8 *buffer = state->buffer, *memory = calloc(1, sizeof(fi_jpeg_row) + state->bytes + FI_JPEG_ALIGNED);
     ImagingShuffler shuffle = state->shuffle;
     if (memory) {
-        UINT8 *earliest = memory + sizeof(fi_jpeg_row);
-        UINT8 *start = earliest + ((FI_JPEG_ALIGNED / 2 - (uintptr_t)earliest) & (FI_JPEG_ALIGNED - 1));
+        /* The first address 16 bytes after a multiple of 32 that leaves room for a fi_jpeg_row before it. */
+        UINT8 *start = memory + sizeof(fi_jpeg_row) +
+                       ((FI_JPEG_ALIGNED / 2 - (uintptr_t)(memory + sizeof(fi_jpeg_row))) & (FI_JPEG_ALIGNED - 1));
         ((fi_jpeg_row *)start)[-1] = (fi_jpeg_row){im, state, shuffle};
         state->buffer = start;
         state->shuffle = fi_jpeg_take_row;
