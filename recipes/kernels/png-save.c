@@ -55,7 +55,7 @@ enum { FI_PNG_SAVING = 3, FI_PNG_SAVED };
 typedef enum { FI_PNG_TRIAL, FI_PNG_MATCHES, FI_PNG_RUNS } fi_png_method;
 
 /* How much is compressed: some rows, all of them, or all of them with their checksum in `out`. */
-enum { FI_PNG_SOME_ROWS, FI_PNG_ALL_ROWS, FI_PNG_ALL };
+typedef enum { FI_PNG_SOME_ROWS, FI_PNG_ALL_ROWS, FI_PNG_ALL } fi_png_progress;
 
 typedef struct {
     UINT8 *memory;             /* of all arrays that follow */
@@ -67,16 +67,16 @@ typedef struct {
     size_t room, taken, ready; /* of `out`: its bytes from `taken` to `ready` wait for the caller's buffer */
     int level;                 /* of zlib-ng */
     int is_alone;              /* zlib-ng compresses everything: there are no trials */
-    int progress;              /* FI_PNG_SOME_ROWS, FI_PNG_ALL_ROWS or FI_PNG_ALL */
-    fi_png_method method;      /* of the batch */
-    int flush;                 /* how zlib-ng ends the batch: Z_NO_FLUSH and others */
-    int is_flushed;            /* whether it has, so that the next batch can begin */
-    size_t since;              /* filtered bytes that the method was used for since the last decision */
-    size_t period;             /* filtered bytes that runs may be used for */
-    unsigned long written;     /* bytes that zlib-ng had written at the last decision */
-    UINT32 adler;              /* checksum of the filtered bytes */
-    fi_deflate_bits bits;      /* of our blocks */
-    fi_deflate_block block;    /* the batch as one of them */
+    fi_png_progress progress;
+    fi_png_method method;   /* of the batch */
+    int flush;              /* how zlib-ng ends the batch: Z_NO_FLUSH and others */
+    int is_flushed;         /* whether it has, so that the next batch can begin */
+    size_t since;           /* filtered bytes that the method was used for since the last decision */
+    size_t period;          /* filtered bytes that runs may be used for */
+    unsigned long written;  /* bytes that zlib-ng had written at the last decision */
+    UINT32 adler;           /* checksum of the filtered bytes */
+    fi_deflate_bits bits;   /* of our blocks */
+    fi_deflate_block block; /* the batch as one of them */
 } fi_png_save;
 
 /* The sum of the distances from zero of bytes with a sign. It wraps around where Pillow's sum does. */
@@ -220,6 +220,34 @@ static int fi_png_end_runs(fi_png_save *save, z_stream *stream, const UINT8 *byt
     return deflateSetDictionary(stream, bytes + size - FI_PNG_SAVE_WINDOW, FI_PNG_SAVE_WINDOW);
 }
 
+/* Write the batch to `out`, as the block that was planned for it. */
+static void fi_png_write_runs(fi_png_save *save, int is_end) {
+    fi_deflate_write(&save->block, save->batch, save->size, &save->bits);
+    if (is_end) {
+        fi_deflate_align(&save->bits, 1);
+        save->progress = FI_PNG_ALL_ROWS;
+    }
+    save->ready = save->bits.out - save->out;
+    save->since += save->size;
+}
+
+/* Give the batch to zlib-ng, and decide how it ends it: a trial by a flush, so that its size is known; matches by the
+   end of a block if a trial has to follow, because a quarter of a megabyte did not shrink enough. */
+static void fi_png_give_batch(fi_png_save *save, z_stream *stream, fi_png_method method, int is_end) {
+    stream->next_in = save->batch;
+    stream->avail_in = save->size;
+    save->since += save->size;
+    save->flush = is_end ? Z_FINISH : method == FI_PNG_TRIAL ? Z_SYNC_FLUSH : Z_NO_FLUSH;
+    save->is_flushed = 0;
+    if (method == FI_PNG_MATCHES && !is_end && !save->is_alone && save->since >= FI_PNG_SAVE_CHECK) {
+        if ((stream->total_out - save->written) * FI_PNG_SAVE_DENSE >= save->since) {
+            save->flush = Z_BLOCK;
+        }
+        save->since = 0;
+        save->written = stream->total_out;
+    }
+}
+
 /* Begin the next batch: choose its method, fill it with rows, and give it to that method. Returns an error of
    zlib-ng's. */
 static int fi_png_begin_batch(fi_png_save *save, Imaging im, ImagingCodecState state) {
@@ -241,13 +269,7 @@ static int fi_png_begin_batch(fi_png_save *save, Imaging im, ImagingCodecState s
     save->bits.out = save->out;
     save->taken = save->ready = 0;
     if (method == FI_PNG_RUNS) {
-        fi_deflate_write(&save->block, save->batch, save->size, &save->bits);
-        if (is_end) {
-            fi_deflate_align(&save->bits, 1);
-            save->progress = FI_PNG_ALL_ROWS;
-        }
-        save->ready = save->bits.out - save->out;
-        save->since += save->size;
+        fi_png_write_runs(save, is_end);
     } else {
         if (before == FI_PNG_RUNS) {
             err = fi_png_end_runs(save, stream, save->last_batch, save->last_size);
@@ -256,18 +278,7 @@ static int fi_png_begin_batch(fi_png_save *save, Imaging im, ImagingCodecState s
             save->since = 0;
             save->written = stream->total_out;
         }
-        stream->next_in = save->batch;
-        stream->avail_in = save->size;
-        save->since += save->size;
-        save->flush = is_end ? Z_FINISH : method == FI_PNG_TRIAL ? Z_SYNC_FLUSH : Z_NO_FLUSH;
-        save->is_flushed = 0;
-        if (method == FI_PNG_MATCHES && !is_end && !save->is_alone && save->since >= FI_PNG_SAVE_CHECK) {
-            if ((stream->total_out - save->written) * FI_PNG_SAVE_DENSE >= save->since) {
-                save->flush = Z_BLOCK;
-            }
-            save->since = 0;
-            save->written = stream->total_out;
-        }
+        fi_png_give_batch(save, stream, method, is_end);
     }
     save->method = method;
     return err;
@@ -277,6 +288,46 @@ static void fi_png_put_byte(fi_png_save *save, UINT32 byte) {
     save->out[save->ready++] = (UINT8)byte;
 }
 
+/* Put the checksum that ends the file, highest byte first, into `out`. */
+static void fi_png_put_checksum(fi_png_save *save) {
+    save->taken = save->ready = 0;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        fi_png_put_byte(save, save->adler >> shift);
+    }
+    save->progress = FI_PNG_ALL;
+}
+
+/* Copy bytes of `out` that wait into the caller's buffer, as many as it has room for. */
+static void fi_png_copy_out(fi_png_save *save, z_stream *stream) {
+    size_t size = save->ready - save->taken < stream->avail_out ? save->ready - save->taken : stream->avail_out;
+    memcpy(stream->next_out, save->out + save->taken, size);
+    save->taken += size;
+    stream->next_out += size;
+    stream->avail_out -= size;
+}
+
+/* Let zlib-ng go on with the batch. It writes into the caller's buffer, or into `out` if that has little room. Returns
+   an error of zlib-ng's. */
+static int fi_png_deflate(fi_png_save *save, z_stream *stream) {
+    UINT8 *next = stream->next_out;
+    uInt remaining = stream->avail_out;
+    if (remaining < FI_PNG_SAVE_LEAST_ROOM) {
+        stream->next_out = save->out;
+        stream->avail_out = save->room;
+    }
+    int err = deflate(stream, save->flush);
+    save->progress = err == Z_STREAM_END ? FI_PNG_ALL_ROWS : FI_PNG_SOME_ROWS;
+    err = err == Z_BUF_ERROR ? Z_OK : err; /* there was nothing left to do */
+    save->is_flushed = save->progress || stream->avail_out > 0;
+    if (remaining < FI_PNG_SAVE_LEAST_ROOM) {
+        save->taken = 0;
+        save->ready = stream->next_out - save->out;
+        stream->next_out = next;
+        stream->avail_out = remaining;
+    }
+    return err;
+}
+
 /* Compress the picture until it ends, or the caller's buffer is full. Returns an error of zlib-ng's, Z_STREAM_END or
    Z_OK. */
 static int fi_png_save_rows(fi_png_save *save, Imaging im, ImagingCodecState state) {
@@ -284,41 +335,19 @@ static int fi_png_save_rows(fi_png_save *save, Imaging im, ImagingCodecState sta
     int err = Z_OK;
     while (err >= 0 && stream->avail_out > 0) {
         if (save->taken < save->ready) {
-            size_t size = save->ready - save->taken < stream->avail_out ? save->ready - save->taken : stream->avail_out;
-            memcpy(stream->next_out, save->out + save->taken, size);
-            save->taken += size;
-            stream->next_out += size;
-            stream->avail_out -= size;
+            fi_png_copy_out(save, stream);
         } else if (save->progress == FI_PNG_ALL) {
             return Z_STREAM_END;
-        } else if (save->progress) {
-            save->taken = save->ready = 0;
-            for (int shift = 24; shift >= 0; shift -= 8) {
-                fi_png_put_byte(save, save->adler >> shift);
-            }
-            save->progress = FI_PNG_ALL;
+        } else if (save->progress == FI_PNG_ALL_ROWS) {
+            fi_png_put_checksum(save);
         } else if (!save->is_flushed) {
-            UINT8 *next = stream->next_out;
-            uInt remaining = stream->avail_out;
-            if (remaining < FI_PNG_SAVE_LEAST_ROOM) {
-                stream->next_out = save->out;
-                stream->avail_out = save->room;
-            }
-            err = deflate(stream, save->flush);
-            save->progress = err == Z_STREAM_END;
-            err = err == Z_BUF_ERROR ? Z_OK : err; /* there was nothing left to do */
-            save->is_flushed = save->progress || stream->avail_out > 0;
-            if (remaining < FI_PNG_SAVE_LEAST_ROOM) {
-                save->taken = 0;
-                save->ready = stream->next_out - save->out;
-                stream->next_out = next;
-                stream->avail_out = remaining;
-            }
+            err = fi_png_deflate(save, stream);
         } else {
             err = fi_png_begin_batch(save, im, state);
         }
     }
-    return err < 0 ? err : save->progress == FI_PNG_ALL && save->taken == save->ready ? Z_STREAM_END : Z_OK;
+    int is_all = save->progress == FI_PNG_ALL && save->taken == save->ready;
+    return err < 0 ? err : is_all ? Z_STREAM_END : Z_OK;
 }
 
 static void fi_png_save_end(ImagingCodecState state) {
