@@ -1,41 +1,51 @@
 /* Image.blend, and with it ImageEnhance's brightness, contrast, colour and sharpness.
 
-   A byte becomes a + alpha (b - a), in single precision, as Pillow computes it: the difference is an integer that a
-   float holds exactly, and product and sum are each rounded once, in this order, by every vector as by single
-   numbers. On Arm, Pillow's compiler and ours fuse the two, and round once. Outside of 0 to 1 it is clipped before
-   its fraction is cut off. Clipping the integers afterwards gives the same, since every sum below 2 ** 31 has an
-   integer; a larger alpha, or one that is no number, is left to Pillow.
+   A byte of the result is a + alpha * (b - a), cut off to an integer. There are two methods.
 
-   Pillow's loop clips in double precision and by branches. Here the four bytes of a pixel are taken in turn, each as a
-   vector of one number a pixel, so that nothing is shuffled.
+   By floats, in single precision, as Pillow computes it. The difference is an integer that a float holds exactly, and
+   product and sum are each rounded once, in this order, in a vector as in single numbers. (On Arm, Pillow's compiler
+   and ours fuse the two, and round once.) If alpha is not within 0 to 1, the result is clipped to 0 to 255. Pillow
+   clips the floating-point sum, by branches and in double precision, and then cuts it off. Clipping the integer
+   afterwards gives the same, since an int holds every sum below 2 ** 31; a larger alpha, or one that is not a number,
+   is left to Pillow.
+
+   The four bytes of a pixel are taken in turn, each as a vector of one number a pixel, so that nothing is shuffled:
 
        pixels    r g b x | r g b x | ...      >> 8 & 255      g       | g       | ...
 
-   In a large picture, words of 16 bits do the same in less than half of the time. alpha is taken as an integer and a
-   signed number of 65536ths, so the product with a difference d is d * whole + (d * part >> 16), cut off downwards.
-   Between two neighbouring fractions whose denominators are at most 255, all alphas have the same products, cut off; and
-   these are further apart than 1 / 65536. So there is a number of 65536ths for every alpha but those at such a fraction,
-   as 1.4 is: there positive differences need the number above it, negative ones the number below. Rounding of floats may
-   still differ. So both ways are compared on all pairs of bytes, which takes about a hundredth of a millisecond, and
-   where no number gives Pillow's bytes, floats are used. */
+   By words: 16-bit integers take less than half of the time of floats. For a difference d, floor(alpha * d) is computed
+   as d * whole + (d * part >> 16), where alpha is nearly whole + part / 65536 and `part` has a sign. Why such a number
+   exists for nearly every alpha:
 
+   - floor(alpha * d) changes only where alpha is a fraction whose denominator is |d|, which is at most 255. So all
+     alphas between two neighbouring fractions of such denominators give the same integers.
+   - Two such fractions are at least 1 / (255 * 254) apart, so a multiple of 1 / 65536 lies between them.
+   - If alpha is such a fraction itself, as 1.4 is, positive differences need the multiple above it, and negative ones
+     the multiple below it.
+
+   Pillow's rounding may still differ from floor(alpha * d). So both methods are compared for all combinations of two
+   bytes, which takes about a hundredth of a millisecond. If no number gives the bytes of the floats, or the picture is
+   small, floats are used. */
+
+/* Vectors of 64 bytes: one register with AVX-512. With AVX2, clang makes two of each, and one need not wait for the
+   other. GCC would make single numbers of vectors that are wider than the registers, so it keeps 32 bytes. */
 #if defined(__clang__) && defined(__AVX2__)
-#define FI_WIDE 64 /* one vector of AVX-512, or two */
+#define FI_WIDE 64
 #endif
 #include "combine.h"
 
-#define FI_BLEND_LARGE (1 << 19)   /* bytes for which all pairs of bytes are compared first */
-#define FI_BLEND_MOST (1 << 22)    /* alpha: 255 times as much is below 2 ** 31 */
-#define FI_BLEND_MOST_BY_WORDS 100 /* alpha: 256 times as much is below 2 ** 15 */
+#define FI_BLEND_LARGE (1 << 19)       /* bytes of a picture for which it pays to compare both methods */
+#define FI_BLEND_ALPHA_LIMIT (1 << 22) /* 256 times as much is below 2 ** 31 */
+#define FI_BLEND_WORDS_LIMIT 100       /* alpha by words: 256 times as much is below 2 ** 15 */
 
 FI_INLINE fi_wide_u8 fi_blend_by_floats(fi_wide_u8 first, fi_wide_u8 second, float alpha, int clipped) {
     fi_wide_u32 blended = {0};
-    for (int shift = 0; shift < 32; shift += 8) {
+    for (int shift = 0; shift < 32; shift += 8) { /* one byte of every pixel */
         fi_wide_i32 a = (fi_wide_i32)((fi_wide_u32)first >> shift & 255);
         fi_wide_i32 b = (fi_wide_i32)((fi_wide_u32)second >> shift & 255);
         fi_wide_f32 start = __builtin_convertvector(a, fi_wide_f32);
         fi_wide_f32 change = __builtin_convertvector(b - a, fi_wide_f32);
-        fi_wide_i32 sum = __builtin_convertvector(start + change * alpha, fi_wide_i32); /* fused on Arm, as there */
+        fi_wide_i32 sum = __builtin_convertvector(start + change * alpha, fi_wide_i32); /* fused on Arm alone */
         if (clipped) {
             fi_wide_i32 zero = {0};
             sum = FI_MIN(FI_MAX(sum, zero), zero + 255);
@@ -45,7 +55,8 @@ FI_INLINE fi_wide_u8 fi_blend_by_floats(fi_wide_u8 first, fi_wide_u8 second, flo
     return (fi_wide_u8)blended;
 }
 
-/* alpha is whole + part / 65536; for negative differences, part - less is taken. */
+/* alpha as whole + part / 65536. For negative differences it is whole + (part - less) / 65536, where `less` is 0 or 1.
+   */
 typedef struct {
     INT16 whole, part, less;
 } fi_blend_factor;
@@ -62,7 +73,8 @@ FI_INLINE fi_wide_u8 fi_blend_by_words(fi_wide_u8 first, fi_wide_u8 second, fi_b
     return (fi_wide_u8)(fi_blend_words(a & 255, b & 255, factor) | fi_blend_words(a >> 8, b >> 8, factor) << 8);
 }
 
-/* Whether both ways give the same for all pairs of bytes. A wrong factor shows beside the least or the largest byte. */
+/* Whether both methods give the same for all combinations of two bytes. A wrong factor shows where differences are
+   large, so the smallest and the largest first bytes are tried first: 0, 255, 1, 254 and so on. */
 FI_INLINE int fi_blend_is_exact(fi_blend_factor factor, float alpha, int clipped) {
     UINT8 seconds[256], floats[256], words[256];
     for (int i = 0; i < 256; i++) {
@@ -82,17 +94,19 @@ FI_INLINE int fi_blend_is_exact(fi_blend_factor factor, float alpha, int clipped
     return 1;
 }
 
+/* Find a factor that gives the bytes of the floats; false if there is none. A factor for alphas that are fractions is
+   tried first, then one number for differences of both signs. */
 FI_INLINE int fi_blend_find_factor(fi_blend_factor *factor, float alpha, int clipped) {
-    if (!(alpha > -FI_BLEND_MOST_BY_WORDS && alpha < FI_BLEND_MOST_BY_WORDS)) {
+    if (!(alpha > -FI_BLEND_WORDS_LIMIT && alpha < FI_BLEND_WORDS_LIMIT)) {
         return 0;
     }
-    double scaled = (double)alpha * 65536;
+    double scaled = (double)alpha * 65536; /* exact */
     INT32 below = (INT32)scaled - (scaled < (INT32)scaled), above = below + (below < scaled);
-    INT32 tried[3][2] = {{above, above - below}, {above, 0}, {below, 0}};
+    INT32 candidates[3][2] = {{above, above - below}, {above, 0}, {below, 0}}; /* numbers of 65536ths, and `less` */
     for (int i = 0; i < 3; i++) {
-        factor->part = (INT16)tried[i][0];
-        factor->whole = (INT16)((tried[i][0] - factor->part) >> 16);
-        factor->less = tried[i][1];
+        factor->part = (INT16)candidates[i][0];
+        factor->whole = (INT16)((candidates[i][0] - factor->part) >> 16);
+        factor->less = candidates[i][1];
         if (fi_blend_is_exact(*factor, alpha, clipped)) {
             return 1;
         }
@@ -114,7 +128,7 @@ FI_INLINE void fi_blend_rows(Imaging out, Imaging first, Imaging second, float a
     }
 }
 
-static void fi_blend(Imaging out, Imaging first, Imaging second, float alpha) {
+static void fi_blend_rows_any(Imaging out, Imaging first, Imaging second, float alpha) {
     fi_blend_rows(out, first, second, alpha);
 }
 
@@ -123,14 +137,15 @@ FI_WITH_AVX512(fi_blend_rows, (Imaging out, Imaging first, Imaging second, float
 static void (*fi_blend_chosen)(Imaging out, Imaging first, Imaging second, float alpha);
 
 FI_AT_LOAD(fi_choose_blend) {
-    fi_blend_chosen = fi_cpu_has(FI_AVX512) ? fi_blend_rows_avx512 : fi_blend;
+    fi_blend_chosen = fi_cpu_has(FI_AVX512) ? fi_blend_rows_avx512 : fi_blend_rows_any;
 }
 
 Imaging ImagingBlend(Imaging imIn1, Imaging imIn2, float alpha) {
     if (!imIn1 || !imIn2 || imIn1->type != IMAGING_TYPE_UINT8 || imIn2->type != IMAGING_TYPE_UINT8 || imIn1->palette ||
         imIn2->palette || imIn1->mode == IMAGING_MODE_1 || imIn2->mode == IMAGING_MODE_1 ||
         imIn1->bands != imIn2->bands || imIn1->xsize != imIn2->xsize || imIn1->ysize != imIn2->ysize ||
-        imIn1 == imIn2 || alpha == 0 || alpha == 1 || !(alpha > -FI_BLEND_MOST && alpha < FI_BLEND_MOST)) {
+        imIn1 == imIn2 || alpha == 0 || alpha == 1 ||
+        !(alpha > -FI_BLEND_ALPHA_LIMIT && alpha < FI_BLEND_ALPHA_LIMIT)) {
         return ImagingBlend__source(imIn1, imIn2, alpha);
     }
     Imaging out = ImagingNewDirty(imIn1->mode, imIn1->xsize, imIn1->ysize);

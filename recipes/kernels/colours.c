@@ -1,36 +1,42 @@
-/* Image.getcolors: every colour of a picture, and how often it is there.
+/* Image.getcolors: the colours of a picture, and how many pixels each has.
 
-   Pillow counts in a hash table with more places than colours were asked for: half a gigabyte for getcolors(1 << 24), most of
-   which is mapped and cleared only to be searched for colours in the end. This kernel counts in a table that grows with the
-   colours that are there.
+   Pillow counts in a hash with more slots than colours were asked for: half a gigabyte for getcolors(1 << 24), most of
+   which is mapped and cleared only to be searched for colours in the end. This kernel counts in a hash that grows with
+   the colours it meets.
 
-   Colours come in the order of their places in Pillow's table. A place is found by probing from a first one on, by steps that
-   the colour decides, until a place is free; what is taken depends on the colours that came before. So the colours that were
-   counted are put into places once more, in the order in which they first appeared, with one bit for each place. How many
-   bits are set before its own is where a colour is put in the result. */
+   Exactness. Colours come in the order of their slots in Pillow's hash. A slot is found by probing: from a first slot
+   on, by steps that depend on the colour, until a slot is free. Which are free depends on the colours that came before.
+   So the colours that were counted get slots of Pillow's once more, in the order in which they first appeared. Of
+   Pillow's hash only one bit a slot is kept, whether it is taken. A colour's rank in the result is the number of bits
+   that are set before its own:
+
+       bits        0 1 1 0 | 1 0 0 1 | ...      in sets of 64 (of 4 in this picture)
+       before set  0         2         4        ranks of the first colour of each set
+       rank          0 1     2     3            before the set, and by popcount within it */
 
 #include "vectors.h"
 
-#define FI_COLOURS_LARGEST (1 << 26) /* places; more are left to Pillow */
+#define FI_COLOURS_LIMIT (1 << 26) /* colours asked for; above it everything is left to Pillow */
 
-/* The counted colours, in the order in which they appeared, and a hash table of their indexes. */
+/* The counted colours, in the order in which they first appeared, and a hash of their indexes. */
 typedef struct {
     ImagingColorItem *items;
-    struct fi_colours_entry {
-        UINT32 pixel, number; /* of the item, from 1 on */
-    } *table;
-    int count, bits; /* of the table's size, which is twice the room for items */
+    struct fi_colours_slot {
+        UINT32 pixel, number; /* of the item, from 1 on; 0 in a free slot */
+    } *slots;
+    int count, bits; /* there are 2 ** bits slots, and room for half as many items */
 } fi_colours;
 
-FI_INLINE struct fi_colours_entry *fi_colours_find(const fi_colours *colours, UINT32 pixel) {
+/* The slot of a colour, or the free one where it belongs. */
+FI_INLINE struct fi_colours_slot *fi_colours_find(const fi_colours *colours, UINT32 pixel) {
     UINT32 mask = (1u << colours->bits) - 1, i = pixel * 0x9e3779b1u >> (32 - colours->bits);
-    while (colours->table[i].number && colours->table[i].pixel != pixel) {
+    while (colours->slots[i].number && colours->slots[i].pixel != pixel) {
         i = (i + 1) & mask;
     }
-    return colours->table + i;
+    return colours->slots + i;
 }
 
-/* Make the table four times as large; false if there is no memory. */
+/* Make the hash four times as large; false if there is no memory. */
 static int fi_colours_grow(fi_colours *colours) {
     int bits = colours->bits ? colours->bits + 2 : 10;
     ImagingColorItem *items = realloc(colours->items, sizeof(*items) << (bits - 1));
@@ -38,23 +44,23 @@ static int fi_colours_grow(fi_colours *colours) {
         return 0;
     }
     colours->items = items;
-    struct fi_colours_entry *table = calloc((size_t)1 << bits, sizeof(*table));
-    if (!table) {
+    struct fi_colours_slot *slots = calloc((size_t)1 << bits, sizeof(*slots));
+    if (!slots) {
         return 0;
     }
-    free(colours->table);
-    colours->table = table;
+    free(colours->slots);
+    colours->slots = slots;
     colours->bits = bits;
     for (int i = 0; i < colours->count; i++) {
-        *fi_colours_find(colours, items[i].pixel) = (struct fi_colours_entry){items[i].pixel, i + 1};
+        *fi_colours_find(colours, items[i].pixel) = (struct fi_colours_slot){items[i].pixel, i + 1};
     }
     return 1;
 }
 
-/* Count, until there are more than `most`; false if there is no memory. */
-static int fi_colours_count(fi_colours *colours, Imaging im, int most) {
+/* Count, until there are more than `limit` colours; false if there is no memory. */
+static int fi_colours_count(fi_colours *colours, Imaging im, int limit) {
     UINT32 used = im->bands == 3 ? fi_used_bytes(im) : ~0u, last = 0;
-    ImagingColorItem *item = NULL;
+    ImagingColorItem *item = NULL; /* of the last pixel */
     for (int y = 0; y < im->ysize; y++) {
         for (int x = 0; x < im->xsize; x++) {
             UINT32 pixel = im->image32[y][x] & used;
@@ -62,9 +68,9 @@ static int fi_colours_count(fi_colours *colours, Imaging im, int most) {
                 item->count++;
                 continue;
             }
-            struct fi_colours_entry *entry = fi_colours_find(colours, pixel);
-            if (!entry->number) {
-                if (colours->count == most) {
+            struct fi_colours_slot *slot = fi_colours_find(colours, pixel);
+            if (!slot->number) {
+                if (colours->count == limit) {
                     colours->count++;
                     return 1;
                 }
@@ -72,20 +78,20 @@ static int fi_colours_count(fi_colours *colours, Imaging im, int most) {
                     if (!fi_colours_grow(colours)) {
                         return 0;
                     }
-                    entry = fi_colours_find(colours, pixel);
+                    slot = fi_colours_find(colours, pixel);
                 }
                 colours->items[colours->count] = (ImagingColorItem){.x = x, .y = y, .pixel = pixel};
-                *entry = (struct fi_colours_entry){pixel, ++colours->count};
+                *slot = (struct fi_colours_slot){pixel, ++colours->count};
             }
             last = pixel;
-            item = colours->items + entry->number - 1;
+            item = colours->items + slot->number - 1;
             item->count++;
         }
     }
     return 1;
 }
 
-/* The place of a colour in Pillow's table: the first free one. */
+/* The slot of a colour in Pillow's hash: the first free one of Pillow's probes. */
 static UINT32 fi_colours_probe(const uint64_t *taken, UINT32 pixel, UINT32 mask, UINT32 polynomial) {
     UINT32 place = ~pixel & mask, step = (pixel ^ pixel >> 3) & mask;
     step = step ? step : mask;
@@ -97,17 +103,17 @@ static UINT32 fi_colours_probe(const uint64_t *taken, UINT32 pixel, UINT32 mask,
     return place;
 }
 
-/* Put the items into Pillow's order; NULL if there is no memory. */
+/* Put the items into Pillow's order; NULL if there is no memory. `size` is the number of slots of Pillow's hash. */
 static ImagingColorItem *fi_colours_order(const fi_colours *colours, UINT32 size, UINT32 polynomial) {
-    UINT32 words = (size + 63) / 64, before = 0;
-    uint64_t *taken = calloc(words, sizeof(*taken));
-    UINT32 *places = malloc(sizeof(*places) * (colours->count + 1)), *ranks = malloc(sizeof(*ranks) * words);
+    UINT32 sets = (size + 63) / 64, before = 0;
+    uint64_t *taken = calloc(sets, sizeof(*taken));
+    UINT32 *places = malloc(sizeof(*places) * (colours->count + 1)), *ranks = malloc(sizeof(*ranks) * sets);
     ImagingColorItem *ordered = calloc(colours->count + 1, sizeof(*ordered));
     for (int i = 0; taken && places && ranks && ordered && i < colours->count; i++) {
         places[i] = fi_colours_probe(taken, colours->items[i].pixel, size - 1, polynomial);
         taken[places[i] / 64] |= (uint64_t)1 << places[i] % 64;
     }
-    for (UINT32 i = 0; taken && places && ranks && ordered && i < words; i++) {
+    for (UINT32 i = 0; taken && places && ranks && ordered && i < sets; i++) {
         ranks[i] = before;
         before += __builtin_popcountll(taken[i]);
     }
@@ -127,12 +133,13 @@ static ImagingColorItem *fi_colours_order(const fi_colours *colours, UINT32 size
 }
 
 ImagingColorItem *ImagingGetColors(Imaging im, int maxcolors, int *size) {
-    /* Of a power of two, from 4 on: the polynomial whose powers step through all places of the table. */
-    static const UINT8 polynomials[] = {3, 3, 3, 5, 3, 3, 29, 17, 9, 5, 83, 27, 43, 3, 45, 9, 39, 39, 9, 5, 3, 33, 27, 9, 71};
+    /* Of Pillow's hashes of 4, 8, 16 and so on slots: the polynomials with which its probes reach all slots. */
+    static const UINT8 polynomials[] = {3, 3,  3, 5,  3,  3, 29, 17, 9,  5,  83, 27, 43,
+                                        3, 45, 9, 39, 39, 9, 5,  3,  33, 27, 9,  71};
     fi_colours colours = {NULL, NULL, 0, 0};
     ImagingColorItem *ordered = NULL;
     int i = 0;
-    if (!im->image32 || maxcolors < 1 || maxcolors >= FI_COLOURS_LARGEST || !fi_colours_grow(&colours)) {
+    if (!im->image32 || maxcolors < 1 || maxcolors >= FI_COLOURS_LIMIT || !fi_colours_grow(&colours)) {
         free(colours.items);
         return ImagingGetColors__source(im, maxcolors, size);
     }
@@ -141,10 +148,10 @@ ImagingColorItem *ImagingGetColors(Imaging im, int maxcolors, int *size) {
     }
     if (fi_colours_count(&colours, im, maxcolors)) {
         *size = colours.count;
-        ordered = colours.count > maxcolors ? calloc(1, sizeof(*ordered))
+        ordered = colours.count > maxcolors ? calloc(1, sizeof(*ordered)) /* as in Pillow: the caller returns None */
                                             : fi_colours_order(&colours, 4u << i, polynomials[i]);
     }
     free(colours.items);
-    free(colours.table);
+    free(colours.slots);
     return ordered ? ordered : ImagingError_MemoryError();
 }

@@ -5,9 +5,11 @@
 
 #include "vectors.h"
 
-#define FI_COMBINE_HELD (1 << 18) /* bytes that are combined sooner than another thread hands the GIL back */
+#define FI_COMBINE_HELD (1 << 18) /* bytes of a picture; up to this many, the GIL is held, as in Pillow */
 
-/* Combine rows of some bytes. `combined` is an expression of vectors of bytes, `a` and `b`. */
+/* Combine two rows. `combined` is an expression of the vectors of bytes `a` and `b`: FI_COMBINE_ROW(to, from, other,
+   bytes, a ^ b). The last bytes, too few for a vector, are copied into vectors first, so that nothing after the rows is
+   touched. */
 #define FI_COMBINE_ROW(out, first, second, bytes, combined)                                                            \
     {                                                                                                                  \
         int i = 0;                                                                                                     \
@@ -24,15 +26,15 @@
         }                                                                                                              \
     }
 
-/* Whether Python's other threads may run meanwhile. Without a GIL the caller has locked both pictures, and would unlock
-   them. */
+/* Whether a kernel may release the GIL where Pillow holds it. Without a GIL, the caller has locked both pictures, and
+   releasing would unlock them. */
 #ifdef Py_GIL_DISABLED
 #define FI_MAY_RELEASE 0
 #else
 #define FI_MAY_RELEASE 1
 #endif
 
-/* Between both, Python's other threads run if the picture is large. Pillow holds the GIL. */
+/* Between these two, Python's other threads run if the picture is large. */
 #define FI_BEGIN_LARGE(picture)                                                                                        \
     {                                                                                                                  \
         ImagingSectionCookie cookie;                                                                                   \

@@ -1,13 +1,15 @@
-/* Image.getextrema of one band: least and largest value, a vector at a time. Pillow compares one pixel after the other.
+/* Image.getextrema of one band: smallest and largest value, a vector at a time. Pillow compares one pixel after the
+   other.
 
-   Floating-point pictures are left to Pillow: there the order of zeros of both signs, and numbers that are none, show. */
+   Integers have the same extremes in any order. Floating-point pictures are left to Pillow, since with zeros of both
+   signs and with NaN the result depends on the order of comparisons. */
 
 #include "vectors.h"
 
-/* A function that widens `least` and `most` by a row of values. */
+/* Define a function that lowers `minimum` and raises `maximum` to the extremes of a row's values. */
 #define FI_EXTREMA_DEFINE(function, type, vector)                                                                      \
-    static void function(const UINT8 *row, int bytes, type *least, type *most) {                                       \
-        vector low = (vector){0} + *least, high = (vector){0} + *most;                                                 \
+    static void function(const UINT8 *row, int bytes, type *minimum, type *maximum) {                                  \
+        vector low = (vector){0} + *minimum, high = (vector){0} + *maximum;                                            \
         int i = 0;                                                                                                     \
         for (; i <= bytes - FI_WIDE; i += FI_WIDE) {                                                                   \
             vector values = FI_LOAD(vector, row + i);                                                                  \
@@ -15,13 +17,13 @@
             high = FI_MAX(high, values);                                                                               \
         }                                                                                                              \
         for (int lane = 0; lane < (int)(FI_WIDE / sizeof(type)); lane++) {                                             \
-            *least = low[lane] < *least ? low[lane] : *least;                                                          \
-            *most = high[lane] > *most ? high[lane] : *most;                                                           \
+            *minimum = low[lane] < *minimum ? low[lane] : *minimum;                                                    \
+            *maximum = high[lane] > *maximum ? high[lane] : *maximum;                                                  \
         }                                                                                                              \
         for (; i < bytes; i += sizeof(type)) {                                                                         \
             type value = FI_LOAD(type, row + i);                                                                       \
-            *least = value < *least ? value : *least;                                                                  \
-            *most = value > *most ? value : *most;                                                                     \
+            *minimum = value < *minimum ? value : *minimum;                                                            \
+            *maximum = value > *maximum ? value : *maximum;                                                            \
         }                                                                                                              \
     }
 
@@ -29,8 +31,9 @@ FI_EXTREMA_DEFINE(fi_extrema_row_u8, UINT8, fi_wide_u8)
 FI_EXTREMA_DEFINE(fi_extrema_row_u16, UINT16, fi_wide_u16)
 FI_EXTREMA_DEFINE(fi_extrema_row_i32, INT32, fi_wide_i32)
 
-/* Fill in two values of a type; nothing below `floor` or above `ceiling` is there to be found. */
-#define FI_EXTREMA_OF(function, type, floor, ceiling)                                                                  \
+/* Write the extremes of all rows into `extrema`, by one of these functions, and return. Rows need not be looked at once
+   the values are `floor` and `ceiling`, the limits of the type. */
+#define FI_EXTREMA_RETURN(function, type, floor, ceiling)                                                              \
     {                                                                                                                  \
         type values[2] = {FI_LOAD(type, im->image[0]), FI_LOAD(type, im->image[0])};                                   \
         for (int y = 0; y < im->ysize && (values[0] > (floor) || values[1] < (ceiling)); y++) {                        \
@@ -43,13 +46,13 @@ FI_EXTREMA_DEFINE(fi_extrema_row_i32, INT32, fi_wide_i32)
 int ImagingGetExtrema(Imaging im, void *extrema) {
     if (im->bands == 1 && im->xsize && im->ysize) {
         if (im->type == IMAGING_TYPE_UINT8) {
-            FI_EXTREMA_OF(fi_extrema_row_u8, UINT8, 0, 255)
+            FI_EXTREMA_RETURN(fi_extrema_row_u8, UINT8, 0, 255)
         }
         if (im->mode == IMAGING_MODE_I_16) {
-            FI_EXTREMA_OF(fi_extrema_row_u16, UINT16, 0, 65535)
+            FI_EXTREMA_RETURN(fi_extrema_row_u16, UINT16, 0, 65535)
         }
         if (im->type == IMAGING_TYPE_INT32) {
-            FI_EXTREMA_OF(fi_extrema_row_i32, INT32, INT32_MIN, INT32_MAX)
+            FI_EXTREMA_RETURN(fi_extrema_row_i32, INT32, INT32_MIN, INT32_MAX)
         }
     }
     return ImagingGetExtrema__source(im, extrema);

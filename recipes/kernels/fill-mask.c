@@ -1,10 +1,12 @@
-/* Image.paste of a colour through a mask, as text and marks are drawn. `masks.h` has the idea.
+/* Image.paste of a colour through a mask, as text and logos are drawn. `masks.h` has the idea.
 
-   In modes with alpha, Pillow gives pixels whose alpha is 0 the whole colour, so that nothing dark shines through: then
-   only the alpha is mixed. Modes of 16 bits and a mask that is the picture itself are left to Pillow. */
+   In modes with alpha, Pillow gives pixels whose alpha is 0 the whole colour, so that no dark edge shows through: only
+   their alpha is mixed. Left to Pillow: pixels of two bytes, one band by the alpha of a mask with four bytes a pixel,
+   and a mask that is the picture itself. */
 
 #include "masks.h"
 
+/* Whether pixels whose alpha is 0 take the whole colour. */
 static int fi_fill_covers(Imaging image) {
     return image->mode == IMAGING_MODE_RGBa || image->mode == IMAGING_MODE_RGBA || image->mode == IMAGING_MODE_La ||
            image->mode == IMAGING_MODE_LA || image->mode == IMAGING_MODE_PA;
@@ -20,7 +22,11 @@ static void fi_fill_repeat(UINT8 *colours, const void *ink, int pixelsize) {
 #define FI_FILL_DEFINE(function, type, mask_bytes, binary, covering)                                                   \
     static inline void function(Imaging imOut, const type *ink, Imaging imMask, int dx, int dy, int sx, int sy,        \
                                 int xsize, int ysize, int pixelsize) {                                                 \
-        fi_mask_area area = {dx, dy, sx, sy, xsize, ysize};                                                            \
+        const fi_mask_area area = {dx, dy, sx, sy, xsize, ysize};                                                      \
+        const fi_mask_kind of_band = {.pixel = 1, .mask_pixel = 1, .is_ink = 1, .is_binary = binary};                  \
+        const fi_mask_kind of_pixels = {.pixel = 4, .mask_pixel = mask_bytes, .is_ink = 1, .is_binary = binary};       \
+        fi_mask_kind with_cover = of_pixels;                                                                           \
+        with_cover.covers = 1;                                                                                         \
         UINT8 colours[FI_WIDE];                                                                                        \
         if (imOut == imMask || pixelsize == 2 || (pixelsize == 1 && mask_bytes == 4)) {                                \
             function##__source(imOut, ink, imMask, dx, dy, sx, sy, xsize, ysize, pixelsize);                           \
@@ -28,11 +34,11 @@ static void fi_fill_repeat(UINT8 *colours, const void *ink, int pixelsize) {
         }                                                                                                              \
         fi_fill_repeat(colours, ink, pixelsize);                                                                       \
         if (pixelsize == 1) {                                                                                          \
-            fi_mask_rows(imOut, NULL, colours, imMask, &area, (fi_mask_way){1, 1, 1, binary, 0});                      \
+            fi_mask_rows(imOut, NULL, colours, imMask, &area, of_band);                                                \
         } else if (covering && fi_fill_covers(imOut)) {                                                                \
-            fi_mask_rows(imOut, NULL, colours, imMask, &area, (fi_mask_way){4, mask_bytes, 1, binary, 1});             \
+            fi_mask_rows(imOut, NULL, colours, imMask, &area, with_cover);                                             \
         } else {                                                                                                       \
-            fi_mask_rows(imOut, NULL, colours, imMask, &area, (fi_mask_way){4, mask_bytes, 1, binary, 0});             \
+            fi_mask_rows(imOut, NULL, colours, imMask, &area, of_pixels);                                              \
         }                                                                                                              \
     }
 

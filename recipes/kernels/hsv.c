@@ -1,10 +1,11 @@
-/* RGB to HSV and back, eight or sixteen pixels at a time. Shifting the hue is both.
+/* RGB to HSV and back, eight or sixteen pixels at a time. A shift of the hue uses both.
 
-   Pillow follows colorsys.py: floating-point numbers of two precisions, branches, and calls of fmod, floor and round. This
-   kernel has no branches and computes in single precision, which is twice as many numbers a vector. It gives the same bytes
-   for all 2**24 colours in both directions; that was compared, and the arguments below say why it can be.
+   Pillow follows colorsys.py: floating-point numbers of two precisions, branches, and calls of fmod, floor and round.
+   This kernel has no branches and computes in single precision, so that a vector has twice as many numbers. It gives
+   the same bytes for all 2**24 colours in both directions; that was compared. The arguments below say why it can be.
 
-   RGB to HSV. A pixel's hue depends on two things: which of its bands is largest and which smallest, and the quotient
+   RGB to HSV. A pixel's hue depends on two things: which of its bands is the largest and which the smallest, and the
+   quotient
 
        q = (largest - middle) / (largest - smallest).
 
@@ -12,29 +13,35 @@
 
        largest    smallest   sixths
        r          b          1 - q
-       r          g          5 + q      Pillow has q - 1, and adds a whole circle later
+       r          g          5 + q      Pillow has q - 1, and adds a whole circle after dividing by 6
        g          b          1 + q
        g          r          3 - q
        b          r          3 + q
        b          g          5 - q
 
-   Its double precision goes as far as the sixths, whose sum with 2 or 4 is rounded to single precision, as ours is. Dividing
-   by six in double precision and rounding to single gives the quotient of single precision: a third of a 24-bit number never
-   lies near the middle between two such numbers. The row with 5 + q is an exception, since Pillow adds 1 after dividing. There
-   a whole level is never missed from below, which a little more than 5 ensures.
+   - The sixths. Pillow adds 2 or 4 in double precision and rounds the sum to single precision, as is done here.
+   - The hue is a sixth of this number. Pillow divides in double precision and rounds to single. That is the quotient of
+     single precision: a third of a number of 24 bits never lies near the middle between two such numbers. The row with
+     5 + q is the exception, since Pillow adds 1 after dividing. There the base is a little more than 5, so that a level
+     that Pillow reaches is reached.
+   - A level is the whole part of 255 x, where x is the hue or the saturation. Pillow multiplies in double precision,
+     where the product is exact. In single precision it may have been rounded up to a level that it does not reach. It
+     does not reach it if 255 x < level, which is 256 x - level < x, and both sides of that are exact.
 
-   A level is the whole part of 255 times that number, or times the quotient for the saturation, in double precision, where the
-   product is exact. In single precision it may have been rounded up to a whole level that it does not reach. It does
-   not if 255 x < level, which is 256 x - level < x: there both sides are exact.
+   HSV to RGB. A pixel's bands are three values, in an order that depends on the sixth of the hue: v itself, the
+   smallest one, and one between them. The other two are quotients of integers,
 
-   HSV to RGB. Three values are put into an order that depends on the sixth: v itself, the least value, and one between them.
-   Both are quotients of integers, v (255 - s) / 255 and v (65025 - s f) / 65025, where f is the rest of 6 h divided by 255, or
-   what lacks from it to 255 in every second sixth. The divisors are odd, so no quotient lies in the middle between two levels,
-   and Pillow's floating-point numbers are nearer to these quotients than any of them to such a middle. 65025 times 255 has 24
-   bits, so a division in single precision gives the right whole part. */
+       v (255 - s) / 255     and     v (65025 - s f) / 65025,
 
+   where f is what remains of 6 h after division by 255, or in every other sixth 255 minus that. The divisors are odd,
+   so no quotient is in the middle between two levels. Pillow's floating-point numbers are nearer to these quotients
+   than any of them is to such a middle, so its rounding is that of the exact quotients. 65025 times 255 has 24 bits, so
+   a division in single precision gives the right whole part. */
+
+/* Vectors of 64 bytes, as in premultiply.c, which is in the same file of Pillow. clang makes two vectors of AVX2 of
+   each, and one need not wait for the other. GCC would make single numbers of them, so it keeps 32 bytes. */
 #if defined(__clang__) && defined(__AVX2__)
-#define FI_WIDE 64 /* two vectors of AVX2 at a time, as in premultiply.c, which is compiled together with this file */
+#define FI_WIDE 64
 #endif
 #include "vectors.h"
 
@@ -44,7 +51,7 @@
 /* The whole part of 255 x, for x from 0 to 1. */
 FI_INLINE fi_wide_i32 fi_hsv_level(fi_wide_f32 x) {
     fi_wide_i32 level = FI_HSV_NUMBERS(x * 255.0f);
-    return level + (x * 256.0f - FI_HSV_FLOATS(level) < x); /* -1 where that holds */
+    return level + (x * 256.0f - FI_HSV_FLOATS(level) < x); /* a comparison is -1 where it holds */
 }
 
 FI_INLINE fi_wide_i32 fi_hsv_from_rgb(fi_wide_i32 pixels) {
@@ -54,17 +61,18 @@ FI_INLINE fi_wide_i32 fi_hsv_from_rgb(fi_wide_i32 pixels) {
     fi_wide_i32 span = largest - smallest, coloured = span > 0;
     fi_wide_i32 middle = (r ^ g ^ b) ^ (largest ^ smallest);
 
-    fi_wide_f32 divisor = FI_HSV_FLOATS(span - ~coloured); /* at least 1 */
+    /* A grey pixel has divisors that are not 0: ~coloured is -1 there, and 0 elsewhere. */
+    fi_wide_f32 divisor = FI_HSV_FLOATS(span - ~coloured);
     fi_wide_f32 q = FI_HSV_FLOATS(largest - middle) / divisor;
     fi_wide_f32 saturation = divisor / FI_HSV_FLOATS(largest - ~coloured);
 
     fi_wide_i32 is_r = r == largest, is_g = (g == largest) & ~is_r, least_b = b == smallest, least_r = r == smallest;
-    fi_wide_i32 minus = (least_b & is_r) | (~least_b & (is_g | ~(is_r | least_r)));
+    fi_wide_i32 minus = (least_b & is_r) | (~least_b & (is_g | ~(is_r | least_r))); /* the rows with - q */
     fi_wide_f32 one = (fi_wide_f32){0} + 1.0f, three = one + 2.0f, five = one + 4.0f, above_five = one + 4.000001f;
     fi_wide_i32 base = FI_SELECT(is_g | least_r, (fi_wide_i32)three, (fi_wide_i32)five);
     base = FI_SELECT(is_r, (fi_wide_i32)above_five, base);
     base = FI_SELECT(least_b, (fi_wide_i32)one, base);
-    fi_wide_f32 sixths = (fi_wide_f32)base + (fi_wide_f32)((fi_wide_i32)q ^ (minus & INT32_MIN));
+    fi_wide_f32 sixths = (fi_wide_f32)base + (fi_wide_f32)((fi_wide_i32)q ^ (minus & INT32_MIN)); /* by q's sign bit */
 
     fi_wide_i32 colour = fi_hsv_level(sixths / 6.0f) | fi_hsv_level(saturation) << 8;
     return (colour & coloured) | largest << 16 | (pixels & (INT32)MASK_UINT32_CHANNEL_3);
@@ -72,10 +80,11 @@ FI_INLINE fi_wide_i32 fi_hsv_from_rgb(fi_wide_i32 pixels) {
 
 FI_INLINE fi_wide_i32 fi_hsv_to_rgb(fi_wide_i32 pixels) {
     fi_wide_i32 h = pixels & 255, s = pixels >> 8 & 255, v = pixels >> 16 & 255;
-    fi_wide_i32 sixth = (h * 6 + 1) * 257 >> 16, rest = h * 6 - sixth * 255; /* the quotient by 255 */
+    /* The quotient of 6 h by 255, and what remains. */
+    fi_wide_i32 sixth = (h * 6 + 1) * 257 >> 16, rest = h * 6 - sixth * 255;
     fi_wide_i32 odd = (fi_wide_i32){0} - (sixth & 1);
     fi_wide_i32 factor = 65025 - s * FI_SELECT(odd, rest, 255 - rest), product = v * (255 - s) + 128;
-    fi_wide_i32 least = (product + (product >> 8)) >> 8;
+    fi_wide_i32 least = (product + (product >> 8)) >> 8; /* the quotient by 255, rounded */
     fi_wide_i32 middle = FI_HSV_NUMBERS((FI_HSV_FLOATS(v) * FI_HSV_FLOATS(factor) + 32512.0f) / 65025.0f);
 
     /*  sixth  0       1       2       3       4       5       6
@@ -90,18 +99,27 @@ FI_INLINE fi_wide_i32 fi_hsv_to_rgb(fi_wide_i32 pixels) {
     return r | g << 8 | b << 16 | (pixels & (INT32)MASK_UINT32_CHANNEL_3);
 }
 
-/* The last pixels are converted together with some before them, which are not in the same memory as the result. */
-#define FI_HSV_ROW(function, convert)                                                              \
-    static void function(UINT8 *out, const UINT8 *in, int xsize) {                                 \
-        if (xsize < FI_WIDE_PIXELS) {                                                               \
-            function##__source(out, in, xsize);                                                    \
-            return;                                                                                \
-        }                                                                                          \
-        for (int x = 0; x < xsize; x += FI_WIDE_PIXELS) {                                           \
-            int from = 4 * fi_min(x, xsize - FI_WIDE_PIXELS);                                      \
-            FI_STORE(out + from, convert(FI_LOAD(fi_wide_i32, in + from)));                           \
-        }                                                                                          \
+/* Convert a row of at least one vector. The last vector ends where the row ends, so it converts some pixels once more;
+   they are read from the input, which is other memory than the result. */
+FI_INLINE void fi_hsv_row(UINT8 *out, const UINT8 *in, int xsize, fi_wide_i32 (*convert)(fi_wide_i32)) {
+    for (int x = 0; x < xsize; x += FI_WIDE_PIXELS) {
+        int from = 4 * fi_min(x, xsize - FI_WIDE_PIXELS);
+        FI_STORE(out + from, convert(FI_LOAD(fi_wide_i32, in + from)));
     }
+}
 
-FI_HSV_ROW(rgb2hsv, fi_hsv_from_rgb)
-FI_HSV_ROW(hsv2rgb, fi_hsv_to_rgb)
+static void rgb2hsv(UINT8 *out, const UINT8 *in, int xsize) {
+    if (xsize < FI_WIDE_PIXELS) {
+        rgb2hsv__source(out, in, xsize);
+        return;
+    }
+    fi_hsv_row(out, in, xsize, fi_hsv_from_rgb);
+}
+
+static void hsv2rgb(UINT8 *out, const UINT8 *in, int xsize) {
+    if (xsize < FI_WIDE_PIXELS) {
+        hsv2rgb__source(out, in, xsize);
+        return;
+    }
+    fi_hsv_row(out, in, xsize, fi_hsv_to_rgb);
+}

@@ -1,5 +1,6 @@
-/* Packing RGB or BGR, from four bytes a pixel to three, by one shuffle for four pixels (FI_DEFINE_SHUFFLE). 3.6 and 5.2
-   times as fast as stock (Intel Xeon, 2026-11-24). */
+/* Packing RGB or BGR, from four bytes a pixel to three, by one shuffle for four pixels (FI_DEFINE_SHUFFLE in
+   vectors.h). The last four indexes are of bytes that the next four pixels overwrite. 3.6 and 5.2 times as fast as
+   stock (Intel Xeon, 2026-11-24). */
 
 #include "vectors.h"
 

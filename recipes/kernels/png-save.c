@@ -1,75 +1,86 @@
 /* Saving PNG: row filters by vectors, and a deflate that looks at the picture.
 
-   Filters. Each row gets the filter whose bytes have the smallest sum of distances from zero, as Pillow chooses it, so the
-   filtered rows are Pillow's, byte for byte. Pillow's loops go byte by byte; these are plain loops over arrays that do not
-   overlap, which compilers turn into vectors. Zeros stand before each row, for the pixel to the left of the first. With
-   them the first pixel needs no code of its own: all filters have the same result there. A photograph of 1920x1080 takes
-   3 ms where Pillow's own loops take 45 (AMD Zen 4, 2026-11-29).
+   Filters. Each row gets the filter whose bytes have the smallest sum of distances from zero, as Pillow chooses it. So
+   the filtered rows are Pillow's, byte for byte. Pillow's loops go byte by byte; these are plain loops over arrays that
+   do not overlap, which compilers turn into vectors. Zeros precede each row, for the pixel to the left of the first
+   one, so the first pixel needs no code of its own: all filters have the same result there. A photograph of 1920x1080
+   takes 3 ms where Pillow's own loops take 45 (AMD Zen 4, 2026-11-29).
 
-   Deflate. zlib looks for earlier occurrences of the next bytes ("matches"). On pages and screenshots nearly everything has
-   occurred before. On filtered rows of a photograph nothing has but by chance: looking takes ten times as long as coding
-   each byte, and the few short matches make the file larger. So a photograph is coded by deflate-runs.h, which knows bytes
-   and runs of one byte, and everything else by zlib-ng. A try tells which it is: a chunk of rows goes through zlib-ng, and
-   its size is compared with what runs alone would take. Runs then go on for a megabyte before the next try, and each time
-   for twice as long; a chunk that they would shrink to less than a quarter is a try, too. Matches go on until they shrink
-   a quarter of a megabyte to no less than a quarter of its size.
+   Deflate. zlib looks for earlier occurrences of the next bytes ("matches"). On pages and screenshots nearly everything
+   has occurred before. On the filtered rows of a photograph nothing has but by chance: the search takes ten times as
+   long as coding each byte, and the few short matches make the file larger. So there are two methods: `runs` codes
+   bytes and runs of one byte (deflate-runs.h), and `matches` is zlib-ng. Rows are compressed in batches, and a method
+   is chosen for each:
 
-       rows       filtered bytes, a chunk at a time                      file
-       ------     try      matches  matches  matches  try     runs       zlib's head (2 bytes)
-       photo      zlib-ng  -------> zlib-ng -------> zlib-ng  ours       zlib-ng's blocks, up to a whole byte
-       page       size?    size?             size?   size?               our blocks, up to a whole byte
-                                                                         Adler-32 of the filtered bytes
+   - A trial finds out which method is better. The batch goes through zlib-ng, and its size is compared with the size
+     that runs would have. The first batch is a trial.
+   - Runs are used for a megabyte before the next trial, and each further time for twice as long. If a batch would
+     shrink to less than a quarter by runs, it is no photograph's, and is a trial instead.
+   - Matches are used until they shrink a quarter of a megabyte to no less than a quarter of its size. Then comes a
+     trial.
 
-   Where ours end and zlib-ng goes on, it is given the last 32 kB as its dictionary.
+       batches    32 kB    64 kB    64 kB                           file
+       photo      trial    runs     runs     ... until a trial      zlib's header (2 bytes)
+       page       trial    matches  matches  ... until a trial      blocks of zlib-ng, up to a whole byte
+                                                                    blocks of our own, up to a whole byte, and so on
+                                                                    Adler-32 of the filtered bytes
 
-   Levels. zlib-ng's lower levels give up more than zlib's do (its level 1 makes files 1.3 times as large), so they are
-   moved up until no level's files are larger than zlib's. Its level 6 follows chains of 128 earlier occurrences, of which
-   the first 32 give files within 0.3 % in three quarters of the time; with small pictures it misses much, so that they get
-   level 7. */
+   Where our blocks end and zlib-ng goes on, it is given the last 32 kB as its dictionary.
+
+   Levels. zlib-ng's lower levels find less than zlib's do (its level 1 makes files 1.3 times as large). So they are
+   moved up until no level's files are larger than zlib's. zlib-ng's level 6 follows chains of 128 earlier occurrences.
+   Only the first 32 of them are followed here, which gives files within 0.3 % in three quarters of the time. Small
+   pictures lose more by that, so they get level 7. */
 
 #include "deflate-runs.h"
 
-#define FI_WINDOW (1 << 15)     /* bytes that a match looks back over, and a chunk of a try */
-#define FI_CHUNK (1 << 16)      /* filtered bytes that are compressed at a time otherwise */
-#define FI_PERIOD (1 << 20)     /* filtered bytes that runs go on for at first */
-#define FI_CHECK (1 << 18)      /* filtered bytes after which matches are looked at */
-#define FI_DENSE 4              /* what runs or matches shrink to less than a fourth is none of a photograph */
-#define FI_SMALL (1 << 16)      /* filtered bytes of a picture; for fewer there is no try */
-#define FI_LEAST 16             /* bytes of room; with less, zlib would end a try by one marker of five bytes after another */
-#define FI_MARGIN 32            /* zeros before a row; no pixel has more bytes */
+#define FI_PNG_SAVE_WINDOW (1 << 15) /* deflate's window: how far back a match may begin; and the bytes of a trial */
+#define FI_PNG_SAVE_BATCH (1 << 16)  /* filtered bytes that are compressed together, but for a trial */
+#define FI_PNG_SAVE_PERIOD (1 << 20) /* filtered bytes that runs are used for at first, until the next trial */
+#define FI_PNG_SAVE_CHECK (1 << 18)  /* filtered bytes after which the size of matches is looked at */
+#define FI_PNG_SAVE_DENSE 4          /* a photograph shrinks to no less than a fourth */
+#define FI_PNG_SAVE_SMALL (1 << 16)  /* filtered bytes of a picture; below this there is no trial */
+#define FI_PNG_SAVE_LEAST_ROOM 16    /* bytes for zlib-ng; with less, it would end a trial by marker after marker */
+#define FI_PNG_SAVE_MARGIN 32        /* zeros before a row; no pixel has more bytes */
 
-#define FI_DEFAULT 6 /* the level */
+#define FI_PNG_SAVE_DEFAULT 6 /* the level */
 
-/* zlib-ng's level whose files are at most as large as those of zlib's level. */
-static const int fi_levels[] = {0, 2, 4, 4, 5, 6, 6, 7, 8, 9};
+/* For each of zlib's levels, the level of zlib-ng whose files are at most as large. */
+static const int fi_png_levels[] = {0, 2, 4, 4, 5, 6, 6, 7, 8, 9};
 
-/* Of an encoder: its own values are 0, before it begins, 1 and 2. */
-enum { FI_SAVING = 3, FI_SAVED };
+/* States of an encoder. Pillow's own are 0, before it begins, 1 and 2. */
+enum { FI_PNG_SAVING = 3, FI_PNG_SAVED };
 
-typedef enum { FI_TRY, FI_MATCHES, FI_RUNS } fi_png_way;
+/* How a batch is compressed. */
+typedef enum { FI_PNG_TRIAL, FI_PNG_MATCHES, FI_PNG_RUNS } fi_png_method;
+
+/* How much is compressed: some rows, all of them, or all of them with their checksum in `out`. */
+typedef enum { FI_PNG_SOME_ROWS, FI_PNG_ALL_ROWS, FI_PNG_ALL } fi_png_progress;
 
 typedef struct {
-    UINT8 *memory;                             /* of all that follows */
-    UINT8 *row, *above;                        /* packed pixels; FI_MARGIN zeros stand before them */
-    UINT8 *best, *candidate;                   /* filtered rows */
-    UINT8 *chunk, *last;                       /* filtered rows, each after its filter's number, and those before them */
-    UINT8 *out;                                /* bytes of the file that are not zlib-ng's */
-    size_t size, last_size, room, from, ready; /* of chunk, last and out; which bytes of out wait */
-    int level;                                 /* zlib-ng's */
-    int is_chosen;                             /* zlib-ng does everything */
-    int end;                                   /* 0; 1 when all rows are compressed; 2 when their sum is in `out`, too */
-    fi_png_way way;                            /* of the chunk */
-    int flush;                                 /* with which zlib-ng ends the chunk */
-    int is_flushed;                            /* it has */
-    size_t since, period;                      /* filtered bytes that the way was used for, and that runs may be used for */
-    unsigned long written;                     /* zlib-ng's bytes before that */
-    UINT32 adler;
-    fi_bits bits;                              /* of our blocks */
-    fi_deflate_block block;                    /* the chunk in one of them */
+    UINT8 *memory;             /* of all arrays that follow */
+    UINT8 *row, *above;        /* packed pixels; FI_PNG_SAVE_MARGIN zeros precede them */
+    UINT8 *best, *candidate;   /* filtered rows */
+    UINT8 *batch, *last_batch; /* filtered rows, each after the number of its filter; and those before them */
+    UINT8 *out;                /* bytes of the file that zlib-ng does not write into the caller's buffer */
+    size_t size, last_size;    /* of both batches */
+    size_t room, taken, ready; /* of `out`: its bytes from `taken` to `ready` wait for the caller's buffer */
+    int level;                 /* of zlib-ng */
+    int is_alone;              /* zlib-ng compresses everything: there are no trials */
+    fi_png_progress progress;
+    fi_png_method method;   /* of the batch */
+    int flush;              /* how zlib-ng ends the batch: Z_NO_FLUSH and others */
+    int is_flushed;         /* whether it has, so that the next batch can begin */
+    size_t since;           /* filtered bytes that the method was used for since the last decision */
+    size_t period;          /* filtered bytes that runs may be used for */
+    unsigned long written;  /* bytes that zlib-ng had written at the last decision */
+    UINT32 adler;           /* checksum of the filtered bytes */
+    fi_deflate_bits bits;   /* of our blocks */
+    fi_deflate_block block; /* the batch as one of them */
 } fi_png_save;
 
 /* The sum of the distances from zero of bytes with a sign. It wraps around where Pillow's sum does. */
-static int fi_cost(const UINT8 *restrict bytes, int count) {
+static int fi_png_cost(const UINT8 *restrict bytes, int count) {
     UINT32 sum = 0;
     for (int i = 0; i < count; i++) {
         UINT8 negative = (UINT8)-bytes[i];
@@ -78,33 +89,33 @@ static int fi_cost(const UINT8 *restrict bytes, int count) {
     return (int)sum;
 }
 
-static void fi_filter_up(UINT8 *restrict out, const UINT8 *restrict row, const UINT8 *restrict above, int count) {
+static void fi_png_filter_up(UINT8 *restrict out, const UINT8 *restrict row, const UINT8 *restrict above, int count) {
     for (int i = 0; i < count; i++) {
         out[i] = row[i] - above[i];
     }
 }
 
-static void fi_filter_left(UINT8 *restrict out, const UINT8 *restrict row, int pixel, int count) {
-    const UINT8 *left = row - pixel; /* an index that is a difference of two could wrap around, for all that GCC knows */
+/* The pixel to the left has a pointer of its own: GCC would make no vectors of row[i - pixel], since i - pixel might
+   wrap around. */
+static void fi_png_filter_sub(UINT8 *restrict out, const UINT8 *restrict row, int pixel, int count) {
+    const UINT8 *left = row - pixel;
     for (int i = 0; i < count; i++) {
         out[i] = row[i] - left[i];
     }
 }
 
-static void fi_filter_average(
-    UINT8 *restrict out, const UINT8 *restrict row, const UINT8 *restrict above, int pixel, int count
-) {
+static void fi_png_filter_average(UINT8 *restrict out, const UINT8 *restrict row, const UINT8 *restrict above,
+                                  int pixel, int count) {
     const UINT8 *left = row - pixel;
     for (int i = 0; i < count; i++) {
         out[i] = row[i] - (UINT8)((left[i] + above[i]) / 2);
     }
 }
 
-/* With a to the left, b above, c above to the left, the three distances of a + b - c from them are |b - c|, |a - c| and
-   their sum with signs. The nearest is subtracted; of equally near ones a, then b. */
-static void fi_filter_paeth(
-    UINT8 *restrict out, const UINT8 *restrict row, const UINT8 *restrict above, int pixel, int count
-) {
+/* With a to the left, b above and c above to the left, the distances of a + b - c from a, b and c are |b - c|, |a - c|
+   and |(b - c) + (a - c)|. The nearest is subtracted; of equally near ones a rather than b, and b rather than c. */
+static void fi_png_filter_paeth(UINT8 *restrict out, const UINT8 *restrict row, const UINT8 *restrict above, int pixel,
+                                int count) {
     const UINT8 *left = row - pixel, *corner = above - pixel;
     for (int i = 0; i < count; i++) {
         INT16 a = left[i], b = above[i], c = corner[i];
@@ -118,8 +129,8 @@ static void fi_filter_paeth(
 }
 
 /* Take the candidate if it costs less than the best; returns the cost of the best. */
-static int fi_better(fi_png_save *save, UINT8 *filter, UINT8 number, int cost, int count) {
-    int sum = fi_cost(save->candidate, count);
+static int fi_png_keep_better(fi_png_save *save, UINT8 *filter, UINT8 number, int cost, int count) {
+    int sum = fi_png_cost(save->candidate, count);
     if (sum >= cost) {
         return cost;
     }
@@ -130,45 +141,45 @@ static int fi_better(fi_png_save *save, UINT8 *filter, UINT8 number, int cost, i
     return sum;
 }
 
-/* Write a packed row, filtered, with the filter's number before it. The order of the filters decides between equal sums,
-   and a sum of 0 ends the search: both are Pillow's. */
-static void fi_filter_row(fi_png_save *save, UINT8 *out, int pixel, int count, int with_average) {
+/* Write the number of a filter, and the packed row filtered by it. The order of the filters decides between equal sums,
+   and a sum of 0 ends the search, both as in Pillow. */
+static void fi_png_filter_row(fi_png_save *save, UINT8 *out, int pixel, int count, int with_average) {
     const UINT8 *row = save->row, *above = save->above;
-    int cost = fi_cost(row, count);
+    int cost = fi_png_cost(row, count);
     UINT8 filter = 0;
     if (cost > 0) {
-        fi_filter_up(save->candidate, row, above, count);
-        cost = fi_better(save, &filter, 2, cost, count);
+        fi_png_filter_up(save->candidate, row, above, count);
+        cost = fi_png_keep_better(save, &filter, 2, cost, count);
     }
     if (cost > 0) {
-        fi_filter_left(save->candidate, row, pixel, count);
-        cost = fi_better(save, &filter, 1, cost, count);
+        fi_png_filter_sub(save->candidate, row, pixel, count);
+        cost = fi_png_keep_better(save, &filter, 1, cost, count);
     }
     if (cost > 0 && with_average) {
-        fi_filter_average(save->candidate, row, above, pixel, count);
-        cost = fi_better(save, &filter, 3, cost, count);
+        fi_png_filter_average(save->candidate, row, above, pixel, count);
+        cost = fi_png_keep_better(save, &filter, 3, cost, count);
     }
     if (cost > 0) {
-        fi_filter_paeth(save->candidate, row, above, pixel, count);
-        cost = fi_better(save, &filter, 4, cost, count);
+        fi_png_filter_paeth(save->candidate, row, above, pixel, count);
+        cost = fi_png_keep_better(save, &filter, 4, cost, count);
     }
     out[0] = filter;
     memcpy(out + 1, filter ? save->best : row, count);
 }
 
-/* Pack and filter the next rows of the picture into the chunk. */
-static void fi_fill_chunk(fi_png_save *save, Imaging im, ImagingCodecState state, size_t size) {
+/* Pack and filter the next rows of the picture into the batch, until it has at least `size` bytes. */
+static void fi_png_fill_batch(fi_png_save *save, Imaging im, ImagingCodecState state, size_t size) {
     ZIPSTATE *context = (ZIPSTATE *)state->context;
     int pixel = (state->bits + 7) / 8;
-    UINT8 *out = save->last;
-    save->last = save->chunk;
+    UINT8 *out = save->last_batch;
+    save->last_batch = save->batch;
     save->last_size = save->size;
-    save->chunk = out;
+    save->batch = out;
     do {
         const UINT8 *in = (UINT8 *)im->image[state->y + state->yoff] + state->xoff * im->pixelsize;
         if (context->mode == ZIP_PNG) {
             state->shuffle(save->row, in, state->xsize);
-            fi_filter_row(save, out, pixel, state->bytes, context->optimize);
+            fi_png_filter_row(save, out, pixel, state->bytes, context->optimize);
             UINT8 *row = save->row;
             save->row = save->above;
             save->above = row;
@@ -178,204 +189,251 @@ static void fi_fill_chunk(fi_png_save *save, Imaging im, ImagingCodecState state
         }
         out += state->bytes + 1;
         state->y++;
-    } while (state->y < state->ysize && (size_t)(out - save->chunk) < size);
-    save->size = out - save->chunk;
-    save->adler = adler32(save->adler, save->chunk, save->size);
+    } while (state->y < state->ysize && (size_t)(out - save->batch) < size);
+    save->size = out - save->batch;
+    save->adler = adler32(save->adler, save->batch, save->size);
 }
 
-/* The way of the next chunk, after what the last one showed. */
-static fi_png_way fi_next_way(const fi_png_save *save, unsigned long written) {
+/* The method of the next batch, after what the last one showed. `written` is how many bytes zlib-ng has written. */
+static fi_png_method fi_png_next_method(const fi_png_save *save, unsigned long written) {
     size_t size = written - save->written;
-    if (save->is_chosen) {
-        return FI_MATCHES;
+    if (save->is_alone) {
+        return FI_PNG_MATCHES;
     }
-    switch (save->way) {
-        case FI_TRY: /* a low level wants speed, and gives up three per cent for it */
-            return save->block.size * FI_DENSE > save->size &&
-                           save->block.size <= size * (save->level < 7 ? 1.03 : 1.005)
-                       ? FI_RUNS
-                       : FI_MATCHES;
-        case FI_MATCHES:
-            return save->flush == Z_BLOCK ? FI_TRY : FI_MATCHES;
-        default:
-            return save->since >= save->period ? FI_TRY : FI_RUNS;
+    switch (save->method) {
+    case FI_PNG_TRIAL: /* a low level wants speed, and gives up three per cent of the size for it */
+        return save->block.size * FI_PNG_SAVE_DENSE > save->size &&
+                       save->block.size <= size * (save->level < 7 ? 1.03 : 1.005)
+                   ? FI_PNG_RUNS
+                   : FI_PNG_MATCHES;
+    case FI_PNG_MATCHES: /* only before a trial does zlib-ng end its block with the batch */
+        return save->flush == Z_BLOCK ? FI_PNG_TRIAL : FI_PNG_MATCHES;
+    default:
+        return save->since >= save->period ? FI_PNG_TRIAL : FI_PNG_RUNS;
     }
 }
 
-/* End our blocks: zlib-ng goes on at a whole byte, with its window. */
-static int fi_end_runs(fi_png_save *save, z_stream *stream, const UINT8 *bytes, size_t size) {
-    fi_align_bits(&save->bits, 0);
+/* End our blocks with a whole byte, where zlib-ng goes on. It gets the filtered bytes before it as its window. */
+static int fi_png_end_runs(fi_png_save *save, z_stream *stream, const UINT8 *bytes, size_t size) {
+    fi_deflate_align(&save->bits, 0);
     save->ready = save->bits.out - save->out;
-    return deflateSetDictionary(stream, bytes + size - FI_WINDOW, FI_WINDOW);
+    return deflateSetDictionary(stream, bytes + size - FI_PNG_SAVE_WINDOW, FI_PNG_SAVE_WINDOW);
 }
 
-/* Begin the next chunk: its way, its rows, and how its compression ends. Returns an error of zlib-ng's. */
-static int fi_begin_chunk(fi_png_save *save, Imaging im, ImagingCodecState state) {
+/* Write the batch to `out`, as the block that was planned for it. */
+static void fi_png_write_runs(fi_png_save *save, int is_end) {
+    fi_deflate_write(&save->block, save->batch, save->size, &save->bits);
+    if (is_end) {
+        fi_deflate_align(&save->bits, 1);
+        save->progress = FI_PNG_ALL_ROWS;
+    }
+    save->ready = save->bits.out - save->out;
+    save->since += save->size;
+}
+
+/* Give the batch to zlib-ng, and decide how it ends it: a trial by a flush, so that its size is known; matches by the
+   end of a block if a trial has to follow, because a quarter of a megabyte did not shrink enough. */
+static void fi_png_give_batch(fi_png_save *save, z_stream *stream, fi_png_method method, int is_end) {
+    stream->next_in = save->batch;
+    stream->avail_in = save->size;
+    save->since += save->size;
+    save->flush = is_end ? Z_FINISH : method == FI_PNG_TRIAL ? Z_SYNC_FLUSH : Z_NO_FLUSH;
+    save->is_flushed = 0;
+    if (method == FI_PNG_MATCHES && !is_end && !save->is_alone && save->since >= FI_PNG_SAVE_CHECK) {
+        if ((stream->total_out - save->written) * FI_PNG_SAVE_DENSE >= save->since) {
+            save->flush = Z_BLOCK;
+        }
+        save->since = 0;
+        save->written = stream->total_out;
+    }
+}
+
+/* Begin the next batch: choose its method, fill it with rows, and give it to that method. Returns an error of
+   zlib-ng's. */
+static int fi_png_begin_batch(fi_png_save *save, Imaging im, ImagingCodecState state) {
     z_stream *stream = &((ZIPSTATE *)state->context)->z_stream;
-    fi_png_way before = save->way, way = fi_next_way(save, stream->total_out);
+    fi_png_method before = save->method, method = fi_png_next_method(save, stream->total_out);
     int err = Z_OK;
-    if (way == FI_RUNS && before != FI_RUNS) {
+    if (method == FI_PNG_RUNS && before != FI_PNG_RUNS) {
         save->since = 0;
         save->period *= 2;
     }
-    fi_fill_chunk(save, im, state, way == FI_TRY ? FI_WINDOW : FI_CHUNK);
+    fi_png_fill_batch(save, im, state, method == FI_PNG_TRIAL ? FI_PNG_SAVE_WINDOW : FI_PNG_SAVE_BATCH);
     int is_end = state->y >= state->ysize;
-    if (way != FI_MATCHES) {
-        fi_plan_block(&save->block, save->chunk, save->size);
+    if (method != FI_PNG_MATCHES) {
+        fi_deflate_plan(&save->block, save->batch, save->size);
     }
-    if (way == FI_RUNS && (save->block.size * FI_DENSE < save->size || save->block.size > save->room)) {
-        way = FI_TRY;
+    if (method == FI_PNG_RUNS && (save->block.size * FI_PNG_SAVE_DENSE < save->size || save->block.size > save->room)) {
+        method = FI_PNG_TRIAL;
     }
     save->bits.out = save->out;
-    save->from = save->ready = 0;
-    if (way == FI_RUNS) {
-        fi_write_block(&save->block, save->chunk, save->size, &save->bits);
-        if (is_end) {
-            fi_align_bits(&save->bits, 1);
-            save->end = 1;
-        }
-        save->ready = save->bits.out - save->out;
-        save->since += save->size;
+    save->taken = save->ready = 0;
+    if (method == FI_PNG_RUNS) {
+        fi_png_write_runs(save, is_end);
     } else {
-        if (before == FI_RUNS) {
-            err = fi_end_runs(save, stream, save->last, save->last_size);
+        if (before == FI_PNG_RUNS) {
+            err = fi_png_end_runs(save, stream, save->last_batch, save->last_size);
         }
-        if (way != before) {
+        if (method != before) {
             save->since = 0;
             save->written = stream->total_out;
         }
-        stream->next_in = save->chunk;
-        stream->avail_in = save->size;
-        save->since += save->size;
-        save->flush = is_end ? Z_FINISH : way == FI_TRY ? Z_SYNC_FLUSH : Z_NO_FLUSH;
-        save->is_flushed = 0;
-        if (way == FI_MATCHES && !is_end && !save->is_chosen && save->since >= FI_CHECK) {
-            if ((stream->total_out - save->written) * FI_DENSE >= save->since) {
-                save->flush = Z_BLOCK;
-            }
-            save->since = 0;
-            save->written = stream->total_out;
-        }
+        fi_png_give_batch(save, stream, method, is_end);
     }
-    save->way = way;
+    save->method = method;
     return err;
 }
 
-static void fi_put_byte(fi_png_save *save, UINT32 byte) {
+static void fi_png_put_byte(fi_png_save *save, UINT32 byte) {
     save->out[save->ready++] = (UINT8)byte;
 }
 
-/* Compress the picture until it or the room for the file ends. Returns an error of zlib-ng's, Z_STREAM_END or Z_OK. */
-static int fi_save_rows(fi_png_save *save, Imaging im, ImagingCodecState state) {
+/* Put the checksum that ends the file, highest byte first, into `out`. */
+static void fi_png_put_checksum(fi_png_save *save) {
+    save->taken = save->ready = 0;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        fi_png_put_byte(save, save->adler >> shift);
+    }
+    save->progress = FI_PNG_ALL;
+}
+
+/* Copy bytes of `out` that wait into the caller's buffer, as many as it has room for. */
+static void fi_png_copy_out(fi_png_save *save, z_stream *stream) {
+    size_t size = save->ready - save->taken < stream->avail_out ? save->ready - save->taken : stream->avail_out;
+    memcpy(stream->next_out, save->out + save->taken, size);
+    save->taken += size;
+    stream->next_out += size;
+    stream->avail_out -= size;
+}
+
+/* Let zlib-ng go on with the batch. It writes into the caller's buffer, or into `out` if that has little room. Returns
+   an error of zlib-ng's. */
+static int fi_png_deflate(fi_png_save *save, z_stream *stream) {
+    UINT8 *next = stream->next_out;
+    uInt remaining = stream->avail_out;
+    if (remaining < FI_PNG_SAVE_LEAST_ROOM) {
+        stream->next_out = save->out;
+        stream->avail_out = save->room;
+    }
+    int err = deflate(stream, save->flush);
+    save->progress = err == Z_STREAM_END ? FI_PNG_ALL_ROWS : FI_PNG_SOME_ROWS;
+    err = err == Z_BUF_ERROR ? Z_OK : err; /* there was nothing left to do */
+    save->is_flushed = save->progress || stream->avail_out > 0;
+    if (remaining < FI_PNG_SAVE_LEAST_ROOM) {
+        save->taken = 0;
+        save->ready = stream->next_out - save->out;
+        stream->next_out = next;
+        stream->avail_out = remaining;
+    }
+    return err;
+}
+
+/* Compress the picture until it ends, or the caller's buffer is full. Returns an error of zlib-ng's, Z_STREAM_END or
+   Z_OK. */
+static int fi_png_save_rows(fi_png_save *save, Imaging im, ImagingCodecState state) {
     z_stream *stream = &((ZIPSTATE *)state->context)->z_stream;
     int err = Z_OK;
     while (err >= 0 && stream->avail_out > 0) {
-        if (save->from < save->ready) {
-            size_t size = save->ready - save->from < stream->avail_out ? save->ready - save->from : stream->avail_out;
-            memcpy(stream->next_out, save->out + save->from, size);
-            save->from += size;
-            stream->next_out += size;
-            stream->avail_out -= size;
-        } else if (save->end == 2) {
+        if (save->taken < save->ready) {
+            fi_png_copy_out(save, stream);
+        } else if (save->progress == FI_PNG_ALL) {
             return Z_STREAM_END;
-        } else if (save->end) {
-            save->from = save->ready = 0;
-            for (int shift = 24; shift >= 0; shift -= 8) {
-                fi_put_byte(save, save->adler >> shift);
-            }
-            save->end = 2;
+        } else if (save->progress == FI_PNG_ALL_ROWS) {
+            fi_png_put_checksum(save);
         } else if (!save->is_flushed) {
-            UINT8 *next = stream->next_out;
-            uInt left = stream->avail_out;
-            if (left < FI_LEAST) {
-                stream->next_out = save->out;
-                stream->avail_out = save->room;
-            }
-            err = deflate(stream, save->flush);
-            save->end = err == Z_STREAM_END;
-            err = err == Z_BUF_ERROR ? Z_OK : err; /* there was nothing left to do */
-            save->is_flushed = save->end || stream->avail_out > 0;
-            if (left < FI_LEAST) {
-                save->from = 0;
-                save->ready = stream->next_out - save->out;
-                stream->next_out = next;
-                stream->avail_out = left;
-            }
+            err = fi_png_deflate(save, stream);
         } else {
-            err = fi_begin_chunk(save, im, state);
+            err = fi_png_begin_batch(save, im, state);
         }
     }
-    return err < 0 ? err : save->end == 2 && save->from == save->ready ? Z_STREAM_END : Z_OK;
+    int is_all = save->progress == FI_PNG_ALL && save->taken == save->ready;
+    return err < 0 ? err : is_all ? Z_STREAM_END : Z_OK;
 }
 
-static void fi_end_png_save(ImagingCodecState state) {
+static void fi_png_save_end(ImagingCodecState state) {
     ZIPSTATE *context = (ZIPSTATE *)state->context;
     fi_png_save *save = (fi_png_save *)context->prior;
     deflateEnd(&context->z_stream);
     free(save->memory);
     free(save);
     context->prior = NULL;
-    state->state = FI_SAVED;
+    state->state = FI_PNG_SAVED;
 }
 
-/* Returns NULL to leave it to Pillow's own code: dictionaries, what it refuses, and too little memory. */
-static fi_png_save *fi_begin_png_save(ImagingCodecState state) {
+/* Begin to save. Returns NULL to leave a picture to Pillow's own code: if the caller gives a dictionary, if Pillow
+   would refuse its arguments, or if there is too little memory. */
+static fi_png_save *fi_png_save_begin(ImagingCodecState state) {
     ZIPSTATE *context = (ZIPSTATE *)state->context;
-    size_t row = FI_MARGIN + (size_t)state->bytes, chunk = FI_CHUNK + row, room = chunk + chunk / 8 + 1024;
+    size_t row = FI_PNG_SAVE_MARGIN + (size_t)state->bytes, batch = FI_PNG_SAVE_BATCH + row,
+           room = batch + batch / 8 + 1024;
     int level = context->optimize ? Z_BEST_COMPRESSION : context->compress_level;
-    int has_filters = context->mode == ZIP_PNG, is_small = ((size_t)state->bytes + 1) * state->ysize < FI_SMALL;
-    int strategy = context->compress_type != -1 ? context->compress_type : has_filters ? Z_FILTERED : Z_DEFAULT_STRATEGY;
-    if (context->dictionary || state->bytes > INT_MAX - FI_CHUNK - 1 || level > 9 || (state->bits + 7) / 8 > FI_MARGIN) {
+    int has_filters = context->mode == ZIP_PNG,
+        is_small = ((size_t)state->bytes + 1) * state->ysize < FI_PNG_SAVE_SMALL;
+    int strategy = context->compress_type != -1 ? context->compress_type
+                   : has_filters                ? Z_FILTERED
+                                                : Z_DEFAULT_STRATEGY;
+    if (context->dictionary || state->bytes > INT_MAX - FI_PNG_SAVE_BATCH - 1 || level > 9 ||
+        (state->bits + 7) / 8 > FI_PNG_SAVE_MARGIN) {
         return NULL;
     }
     fi_png_save *save = calloc(1, sizeof(fi_png_save));
-    UINT8 *memory = calloc(1, 4 * row + 2 * chunk + room);
+    UINT8 *memory = calloc(1, 4 * row + 2 * batch + room);
     memset(&context->z_stream, 0, sizeof(context->z_stream));
-    int ours = level < 0 ? FI_DEFAULT : fi_levels[level];
-    ours = is_small && ours == FI_DEFAULT ? (has_filters ? 7 : 9) : ours;
-    if (!save || !memory || level < -1 || deflateInit2(&context->z_stream, ours, Z_DEFLATED, -15, 9, strategy) < 0) {
+    int level_ng = level < 0 ? FI_PNG_SAVE_DEFAULT : fi_png_levels[level];
+    level_ng = is_small && level_ng == FI_PNG_SAVE_DEFAULT ? (has_filters ? 7 : 9) : level_ng;
+    if (!save || !memory || level < -1 ||
+        deflateInit2(&context->z_stream, level_ng, Z_DEFLATED, -15, 9, strategy) < 0) {
         free(memory);
         free(save);
         return NULL;
     }
-    if (ours == FI_DEFAULT || (ours == 9 && level < 7)) { /* with shorter chains, and level 9 with level 7's matches */
-        deflateTune(&context->z_stream, 8, ours == 9 ? 32 : 16, 128, ours == 9 ? 1025 : 32);
+    /* Shorter chains for the default level; and level 9, of small pictures without filters, with matches as in level 7.
+       */
+    if (level_ng == FI_PNG_SAVE_DEFAULT || (level_ng == 9 && level < 7)) {
+        deflateTune(&context->z_stream, 8, level_ng == 9 ? 32 : 16, 128, level_ng == 9 ? 1025 : 32);
     }
-    save->level = ours;
+    save->level = level_ng;
     save->memory = memory;
-    save->row = memory + FI_MARGIN;
+    save->row = memory + FI_PNG_SAVE_MARGIN;
     save->above = save->row + row;
     save->best = save->above + row;
     save->candidate = save->best + row;
-    save->chunk = memory + 4 * row;
-    save->last = save->chunk + chunk;
-    save->out = save->last + chunk;
-    save->room = room - 64; /* for what is not planned: the ends of blocks, and bytes that are touched behind them */
-    save->is_chosen = context->compress_type != -1 || !has_filters || level == 0 || is_small;
-    save->way = FI_MATCHES;
-    save->flush = Z_BLOCK; /* so that it begins with a try */
+    save->batch = memory + 4 * row;
+    save->last_batch = save->batch + batch;
+    save->out = save->last_batch + batch;
+    save->room =
+        room - 64; /* the rest is for what is not planned: ends of blocks, and bytes that are touched after them */
+    save->is_alone = context->compress_type != -1 || !has_filters || level == 0 || is_small;
+    save->method = FI_PNG_MATCHES;
+    save->flush = Z_BLOCK; /* so that the first batch is a trial */
     save->is_flushed = 1;
-    save->period = FI_PERIOD / 2;
+    save->period = FI_PNG_SAVE_PERIOD / 2;
     save->adler = adler32(0, NULL, 0);
-    fi_put_byte(save, 0x78); /* zlib's head, RFC 1950: a window of 32 kB, and how much was tried */
-    fi_put_byte(save, level < 0 || level == FI_DEFAULT ? 0x9c : level < 2 ? 0x01 : level < 6 ? 0x5e : 0xda);
+    /* zlib's header, RFC 1950: deflate with a window of 32 kB, then how much the compressor tried, and a check. */
+    fi_png_put_byte(save, 0x78);
+    fi_png_put_byte(save, level < 0 || level == FI_PNG_SAVE_DEFAULT ? 0x9c
+                          : level < 2                               ? 0x01
+                          : level < 6                               ? 0x5e
+                                                                    : 0xda);
     return save;
 }
 
-static int fi_codec_error(int err) {
-    return err == Z_DATA_ERROR ? IMAGING_CODEC_BROKEN : err == Z_MEM_ERROR ? IMAGING_CODEC_MEMORY : IMAGING_CODEC_CONFIG;
+static int fi_png_error(int err) {
+    return err == Z_DATA_ERROR  ? IMAGING_CODEC_BROKEN
+           : err == Z_MEM_ERROR ? IMAGING_CODEC_MEMORY
+                                : IMAGING_CODEC_CONFIG;
 }
 
 int ImagingZipEncode(Imaging im, ImagingCodecState state, UINT8 *buf, int bytes) {
     ZIPSTATE *context = (ZIPSTATE *)state->context;
     fi_png_save *save = (fi_png_save *)context->prior;
     ImagingSectionCookie cookie;
-    if (!state->state && (save = fi_begin_png_save(state))) {
+    if (!state->state && (save = fi_png_save_begin(state))) {
         context->prior = (UINT8 *)save;
-        state->state = FI_SAVING;
+        state->state = FI_PNG_SAVING;
     }
-    if (state->state != FI_SAVING) {
-        if (state->state != FI_SAVED) {
+    if (state->state != FI_PNG_SAVING) {
+        if (state->state != FI_PNG_SAVED) {
             return ImagingZipEncode__source(im, state, buf, bytes);
         }
         state->errcode = IMAGING_CODEC_CONFIG;
@@ -384,18 +442,18 @@ int ImagingZipEncode(Imaging im, ImagingCodecState state, UINT8 *buf, int bytes)
     context->z_stream.next_out = buf;
     context->z_stream.avail_out = bytes;
     ImagingSectionEnter(&cookie);
-    int err = fi_save_rows(save, im, state);
+    int err = fi_png_save_rows(save, im, state);
     if (err != Z_OK) {
-        state->errcode = err < 0 ? fi_codec_error(err) : IMAGING_CODEC_END;
-        fi_end_png_save(state);
+        state->errcode = err < 0 ? fi_png_error(err) : IMAGING_CODEC_END;
+        fi_png_save_end(state);
     }
     ImagingSectionLeave(&cookie);
     return err < 0 ? -1 : bytes - (int)context->z_stream.avail_out;
 }
 
 void ImagingZipEncodeCleanup(ImagingCodecState state) {
-    if (state->state == FI_SAVING) {
-        fi_end_png_save(state);
+    if (state->state == FI_PNG_SAVING) {
+        fi_png_save_end(state);
     }
     ImagingZipEncodeCleanup__source(state);
 }

@@ -1,7 +1,7 @@
 /* Splitting into bands, and taking one: sixteen pixels at a time.
 
-   A vector holds four pixels. One shuffle in it puts their bytes band by band; a transposition of four such vectors, as
-   of 4 x 4 elements of four bytes, then puts all sixteen bytes of a band into one vector:
+   A vector holds four pixels. One shuffle in it puts their bytes band by band. Four such vectors are then transposed,
+   as 4 x 4 elements of four bytes, which puts the sixteen bytes of a band into one vector:
 
        R0 G0 B0 A0 R1 G1 B1 A1 ...   ->   R0 R1 R2 R3 | G0 G1 G2 G3 | B0 B1 B2 B3 | A0 A1 A2 A3
        (three more vectors alike)    ->   R0 R1 ... R15, G0 ... G15, B0 ... B15, A0 ... A15
@@ -10,9 +10,9 @@
 
 #include "vectors.h"
 
-/* Bands that lie `step` bytes apart in a pixel, from one byte of it on. LA keeps its two bands in the first and the
-   last. */
-FI_INLINE void fi_split_row(UINT8 *const *bands, const UINT8 *in, int first, int step, int count, int width) {
+/* Take `count` bands of a row: byte `first` of each pixel, and then every `stride` bytes. LA has its two bands in bytes
+   0 and 3. `first`, `stride` and `count` are constants, so that the compiler leaves out what other bands alone need. */
+FI_INLINE void fi_split_row(UINT8 *const *bands, const UINT8 *in, int first, int stride, int count, int width) {
     int x = 0;
     for (; x <= width - FI_NARROW; x += FI_NARROW) {
         fi_u8x16 fours[4];
@@ -21,19 +21,19 @@ FI_INLINE void fi_split_row(UINT8 *const *bands, const UINT8 *in, int first, int
             fours[i] = FI_SHUFFLE(fi_u8x16, four, four, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         }
         fi_transpose(fours, 4);
-        for (int band = 0, byte = first; band < count; band++, byte += step) {
+        for (int band = 0, byte = first; band < count; band++, byte += stride) {
             memcpy(bands[band] + x, &fours[byte], FI_NARROW);
         }
     }
     for (; x < width; x++) {
         for (int band = 0; band < count; band++) {
-            bands[band][x] = in[4 * x + first + step * band];
+            bands[band][x] = in[4 * x + first + stride * band];
         }
     }
 }
 
 /* Before Pillow 13, ImagingSplit returns the number of bands, or 0 if it fails; since then 0, or -1. */
-#define FI_RETURNS_BANDS (PILLOW_VERSION[0] == '1' && PILLOW_VERSION[1] < '3')
+#define FI_SPLIT_RETURNS_BANDS (PILLOW_VERSION[0] == '1' && PILLOW_VERSION[1] < '3')
 
 int ImagingSplit(Imaging imIn, Imaging bands[4]) {
     if (!imIn || imIn->type != IMAGING_TYPE_UINT8 || imIn->bands == 1) {
@@ -45,10 +45,10 @@ int ImagingSplit(Imaging imIn, Imaging bands[4]) {
             while (i-- > 0) {
                 ImagingDelete(bands[i]);
             }
-            return FI_RETURNS_BANDS ? 0 : -1;
+            return FI_SPLIT_RETURNS_BANDS ? 0 : -1;
         }
     }
-    for (int y = 0; y < imIn->ysize; y++) { /* two bands are the first and the last of four bytes */
+    for (int y = 0; y < imIn->ysize; y++) {
         UINT8 *rows[4], *in = (UINT8 *)imIn->image[y];
         int count = imIn->bands, width = imIn->xsize;
         for (int i = 0; i < count; i++) {
@@ -59,10 +59,9 @@ int ImagingSplit(Imaging imIn, Imaging bands[4]) {
             FI_SPECIALIZE(count, 3,
                           FI_SPECIALIZE(count, 4, fi_split_row(rows, in, 0, count == 2 ? 3 : 1, count, width))));
     }
-    return FI_RETURNS_BANDS ? imIn->bands : 0;
+    return FI_SPLIT_RETURNS_BANDS ? imIn->bands : 0;
 }
 
-/* Each byte of a pixel has its own code, for which the compiler leaves out what only the others need. */
 Imaging ImagingGetBand(Imaging imIn, int band) {
     if (!imIn || imIn->type != IMAGING_TYPE_UINT8 || imIn->bands == 1 || band < 0 || band >= imIn->bands) {
         return ImagingGetBand__source(imIn, band);

@@ -75,9 +75,9 @@ def test_other_threads_run_while_a_picture_is_saved(ours: ProofStack) -> None:
     ("pattern", "replacement"),
     [
         (r"to_b <= to_c \? b : c", "to_b < to_c ? b : c"),
-        (r"deflateSetDictionary\(stream, bytes \+ size - FI_WINDOW, FI_WINDOW\)", "0"),
+        (r"deflateSetDictionary\(stream, bytes \+ size - FI_PNG_SAVE_WINDOW, FI_PNG_SAVE_WINDOW\)", "0"),
         (r"sum >= cost", "sum > cost"),
-        (r"left < FI_LEAST", "0"),
+        (r"remaining < FI_PNG_SAVE_LEAST_ROOM", "0"),
     ],
     ids=["between equally near ones", "zlib's window after runs", "between equal sums", "a flush in little room"],
 )
@@ -95,8 +95,8 @@ def test_loaded_files_are_those_of_pillow_cut_and_wrong_ones_too(ours: ProofStac
 @pytest.mark.parametrize(
     ("pattern", "replacement"),
     [
-        ("tail = FI_TAIL;", "tail = 0;"),
-        (r"!rest && !fi_is_taken\(stream, err\)", "0"),
+        ("tail = FI_PNG_LOAD_TAIL;", "tail = 0;"),
+        (r"!rest && !fi_png_is_taken\(stream, err\)", "0"),
         (r"count && !rest && stream->avail_in == 0", "0"),
         ("invalid distance too far back", "another error"),
         (r"err == Z_STREAM_END && count && !rest", "0"),

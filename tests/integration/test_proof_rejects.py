@@ -237,8 +237,8 @@ FAULTS = {
     ),
     "a piece of a file overwrites the one before it": Fault(
         file="src/whole-bytes.h",
-        pattern=r"bytes \+ size, piece",
-        replacement="bytes, piece",
+        pattern=r"bytes \+ size, part",
+        replacement="bytes, part",
         begins=("encode-jpeg/",),
     ),
     "a rule leaves out its last byte": Fault(
@@ -285,14 +285,14 @@ FAULTS = {
     ),
     "a mask is half as strong on odd bytes": Fault(
         file=f"{PLACE}/masks.h",
-        pattern=r"\(from >> 8\) \* \(share >> 8\)",
-        replacement="(from >> 8) * (share >> 9)",
+        pattern=r"\(from >> 8\) \* \(weight >> 8\)",
+        replacement="(from >> 8) * (weight >> 9)",
         begins=("paste/", "composite/"),
     ),
     "a transparent pixel keeps its colour under ink": Fault(
         file=f"{PLACE}/fill-mask.h",
-        pattern=r"1, binary, 1\}",
-        replacement="1, binary, 0}",
+        pattern=r"with_cover\.covers = 1;",
+        replacement="with_cover.covers = 0;",
         begins=("paste/",),
     ),
     "vectors have no largest value": Fault(
@@ -309,7 +309,7 @@ FAULTS = {
     ),
     "a counter of a byte overflows unseen": Fault(
         file=f"{PLACE}/histogram.h",
-        pattern=r"(\(pair & 255\) \+ \(pair >> 8\)\]) \+= 256",
+        pattern=r"(\(couple & 255\) \+ \(couple >> 8\)\]) \+= 256",
         replacement=r"\1 += 0",
         begins=("histogram/",),
     ),
@@ -321,13 +321,13 @@ FAULTS = {
     ),
     "a colour has what another one of its place had": Fault(
         file=f"{PLACE}/median-cut.h",
-        pattern=r"\*place && known >> 8 == colour",
-        replacement="*place",
+        pattern=r"\*slot && known >> 8 == colour",
+        replacement="*slot",
         begins=("quantize/", "convert-to-palette/"),
     ),
     "split returns what it has not": Fault(
         file=f"{PLACE}/split.h",
-        pattern=r"return FI_RETURNS_BANDS \? imIn->bands : 0;",
+        pattern=r"return FI_SPLIT_RETURNS_BANDS \? imIn->bands : 0;",
         replacement="return imIn->bands;",
         begins=("split/",),
     ),
