@@ -384,7 +384,7 @@ static int fi_is_ours(Imaging out, Imaging in, float xradius, float yradius, int
     uint64_t modes = FI_MODE(L) | FI_MODE(LA) | FI_MODE(La) | FI_MODE(RGB) | FI_MODE(RGBA) | FI_MODE(RGBa) |
                      FI_MODE(RGBX) | FI_MODE(CMYK);
     return (modes >> in->mode & 1) && out->mode == in->mode && out->xsize == in->xsize && out->ysize == in->ysize &&
-           in->xsize >= FI_FEWEST && in->ysize >= FI_FEWEST && passes >= 1 && passes <= FI_MOST_PASSES &&
+           in->xsize >= FI_LEAST_SIDE && in->ysize >= FI_LEAST_SIDE && passes >= 1 && passes <= FI_MOST_PASSES &&
            xradius >= 0 && yradius >= 0 && xradius < 1e6f && yradius < 1e6f && (xradius != 0 || yradius != 0);
 }
 

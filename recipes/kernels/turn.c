@@ -60,7 +60,7 @@ static int fi_turn_image(Imaging out, Imaging in, int mirror_x, int mirror_y) {
     fi_turn turn = {out, in, mirror_x, mirror_y};
     int pixelsize = in ? in->pixelsize : 0;
     if (!out || !in || in->mode != out->mode || in->xsize != out->ysize || in->ysize != out->xsize ||
-        in->xsize < FI_FEWEST || in->ysize < FI_FEWEST || (pixelsize != 1 && pixelsize != 4)) {
+        in->xsize < FI_LEAST_SIDE || in->ysize < FI_LEAST_SIDE || (pixelsize != 1 && pixelsize != 4)) {
         return 0;
     }
     ImagingCopyPalette(out, in);
