@@ -38,8 +38,7 @@ FI_INLINE void fi_turn_square(const fi_turn *turn, int x, int y, int size, int p
     }
 }
 
-/* All squares of a picture, strip by strip of rows that become a cache line, and then the pixels that fill no square.
-   */
+/* All squares of a picture, strip by strip of rows that become a cache line. Then the pixels that fill no square. */
 FI_INLINE void fi_turn_squares(const fi_turn *turn, int size, int pixelsize) {
     int width = turn->in->xsize / size * size, height = turn->in->ysize / size * size;
     int strip = FI_CACHE_LINE / pixelsize;

@@ -103,15 +103,15 @@ FAULTS = {
         replacement="y * yscale",
         begins=("reduce/",),
     ),
-    "a large block is not rounded": Fault(
+    "a large cell is not rounded": Fault(
         file=f"{PLACE}/reduce.h",
         pattern=r"\+ pixels / 2\) \* multiplier",
         replacement=") * multiplier",
         begins=("reduce/",),
     ),
-    "a slab of a large block is forgotten": Fault(
+    "most rows of a large cell are forgotten": Fault(
         file=f"{PLACE}/reduce.h",
-        pattern=r"first \+= FI_SMALL_BLOCK",
+        pattern=r"first \+= FI_SMALL_CELL",
         replacement="first += strip->count",
         begins=("reduce/",),
     ),
