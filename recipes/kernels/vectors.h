@@ -191,13 +191,12 @@ FI_INLINE void fi_transpose(fi_u8x16 *square, int pixelsize) {
     for (int round = 1; round < rows; round *= 2) {
         for (int i = 0; i < rows / 2; i++) {
             fi_u8x16 a = square[i], b = square[i + rows / 2];
-            if (pixelsize == 1) {
-                interleaved[2 * i] = FI_SHUFFLE(fi_u8x16, a, b, FI_INTERLEAVE16(0, 16));
-                interleaved[2 * i + 1] = FI_SHUFFLE(fi_u8x16, a, b, FI_INTERLEAVE16(8, 16));
-            } else {
-                interleaved[2 * i] = (fi_u8x16)FI_SHUFFLE(fi_u32x4, (fi_u32x4)a, (fi_u32x4)b, FI_INTERLEAVE4(0, 4));
-                interleaved[2 * i + 1] = (fi_u8x16)FI_SHUFFLE(fi_u32x4, (fi_u32x4)a, (fi_u32x4)b, FI_INTERLEAVE4(2, 4));
-            }
+            fi_u8x16 low = FI_SHUFFLE(fi_u8x16, a, b, FI_INTERLEAVE16(0, 16));
+            fi_u8x16 high = FI_SHUFFLE(fi_u8x16, a, b, FI_INTERLEAVE16(8, 16));
+            interleaved[2 * i] =
+                pixelsize == 1 ? low : (fi_u8x16)FI_SHUFFLE(fi_u32x4, (fi_u32x4)a, (fi_u32x4)b, FI_INTERLEAVE4(0, 4));
+            interleaved[2 * i + 1] =
+                pixelsize == 1 ? high : (fi_u8x16)FI_SHUFFLE(fi_u32x4, (fi_u32x4)a, (fi_u32x4)b, FI_INTERLEAVE4(2, 4));
         }
         memcpy(square, interleaved, rows * sizeof(fi_u8x16));
     }
