@@ -1,30 +1,31 @@
-/* Resizing pictures of numbers: modes F, I and I;16, one pass at a time. `resize` has pictures of bytes.
+/* Resizing pictures of numbers: modes F, I and I;16, one pass at a time. Pictures of bytes have the kernel `resize`.
 
-   Pillow adds up products of pixels and coefficients in double precision, from the first to the last, and rounds the sum.
-   The order decides how the sum is rounded, so a sum cannot be split. But eight sums can be made at once, each in its
-   order, in a vector of eight. Down the columns these are eight neighbours of a row. Along the rows they are one place of
-   eight rows, which are turned into columns first:
+   Pillow adds up products of pixels and coefficients in double precision, from the first to the last, and rounds the
+   sum. The order of the additions decides how their results are rounded, so one sum cannot be split. But eight sums can
+   be computed at once, each in Pillow's order, in the eight lanes of a vector. Down the columns these are eight
+   neighbours of a row. Along the rows they are the same pixel x of eight rows, which are transposed first:
 
        row 0  a0 a1 a2 ...        a0 b0 c0 ... h0   a1 b1 c1 ... h1   a2 ...
        row 1  b0 b1 b2 ...   ->   times k[0]      + times k[1]      + ...      =  one pixel of each row
        ...
 
-   Sums are rounded to integers one by one, by Pillow's macro: a vector would give other numbers where one overflows. On
-   Arm all of it is left to Pillow. There compilers fuse products and additions in some parts of Pillow's loop only, and
-   which parts these are is theirs to choose.
+   Sums are rounded to integers one by one, by Pillow's macro, because a conversion of vectors gives other numbers where
+   one overflows. On Arm all of it is left to Pillow: there compilers fuse products and additions in some parts of
+   Pillow's loop and not in others, and another compiler may choose other parts.
 
-   Pixels of 16 bits in another byte order, and less memory than the columns need, are left to Pillow. */
+   Pixels of 16 bits in another byte order are left to Pillow. So are all passes along the rows without memory for eight
+   transposed rows. */
 
 #include "vectors.h"
 
-#define FI_RESAMPLE_LANES 8
+#define FI_RESAMPLE_LANES 8 /* sums at once */
 
 typedef double fi_f64x8 __attribute__((vector_size(64)));
 typedef FLOAT32 fi_f32x8 __attribute__((vector_size(32)));
 typedef INT32 fi_i32x8 __attribute__((vector_size(32)));
 typedef UINT16 fi_u16x8 __attribute__((vector_size(16)));
 
-/* Eight sums; `from` is an address of eight pixels for tap `t`. */
+/* Eight sums of products with the coefficients k. `from` is an expression: the address of eight pixels for tap `t`. */
 #define FI_RESAMPLE_SUMS(vector, taps, k, from)                                                                        \
     ({                                                                                                                 \
         fi_f64x8 sums = {0};                                                                                           \
@@ -34,7 +35,11 @@ typedef UINT16 fi_u16x8 __attribute__((vector_size(16)));
         sums;                                                                                                          \
     })
 
-/* Both passes for pixels of a type, which `rounded` makes of the number `sum`. */
+/* Define both passes for pixels of a type. `rounded` is an expression: the pixel for the number `sum`.
+
+   down    each row of the result is a sum of rows. The last pixels of a row, fewer than eight, are copied to a vector.
+   along   eight rows are transposed into `columns`, where the eight pixels of one x are neighbours. If fewer than eight
+           rows are left, the last one stands in for those that are missing. */
 #define FI_RESAMPLE_DEFINE(name, type, vector, rounded)                                                                \
     static void fi_resample_down_##name(Imaging out, Imaging in, int ksize, const int *bounds, const double *kk) {     \
         for (int y = 0; y < out->ysize; y++) {                                                                         \
@@ -48,9 +53,9 @@ typedef UINT16 fi_u16x8 __attribute__((vector_size(16)));
                     sums = FI_RESAMPLE_SUMS(vector, bounds[2 * y + 1], k, rows[t] + x * sizeof(type));                 \
                 } else {                                                                                               \
                     for (int t = 0; t < bounds[2 * y + 1]; t++) {                                                      \
-                        vector some = {0};                                                                             \
-                        memcpy(&some, rows[t] + x * sizeof(type), bytes);                                              \
-                        sums = sums + __builtin_convertvector(some, fi_f64x8) * k[t];                                  \
+                        vector last = {0};                                                                             \
+                        memcpy(&last, rows[t] + x * sizeof(type), bytes);                                              \
+                        sums = sums + __builtin_convertvector(last, fi_f64x8) * k[t];                                  \
                     }                                                                                                  \
                 }                                                                                                      \
                 for (int lane = 0; lane < FI_RESAMPLE_LANES; lane++) {                                                 \
@@ -130,6 +135,7 @@ static int fi_resample_along(Imaging out, Imaging in, int offset, int ksize, int
     return 1;
 }
 
+/* Define Pillow's functions for pictures of 16 bits a pixel, or of 32. */
 #define FI_RESAMPLE_DEFINE_PASSES(bits)                                                                                \
     static void _ImagingResampleVertical_##bits(Imaging imOut, Imaging imIn, int offset, int ksize, int *bounds,       \
                                                 double *kk) {                                                          \
@@ -149,3 +155,8 @@ static int fi_resample_along(Imaging out, Imaging in, int offset, int ksize, int
 
 FI_RESAMPLE_DEFINE_PASSES(16bpc)
 FI_RESAMPLE_DEFINE_PASSES(32bpc)
+
+#undef FI_RESAMPLE_LANES
+#undef FI_RESAMPLE_SUMS
+#undef FI_RESAMPLE_DEFINE
+#undef FI_RESAMPLE_DEFINE_PASSES

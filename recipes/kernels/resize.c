@@ -250,7 +250,7 @@ static _Atomic(ResampleFunction) fi_source_rows, fi_source_columns;
 
 static void fi_resize_rows(Imaging out, Imaging in, int offset, int ksize, int *bounds, double *coefficients) {
     fi_pass pass = {ksize, bounds, coefficients};
-    if (out->ysize < (in->image8 ? FI_FEWEST : 2) || !fi_resize(out, in, offset, &pass, NULL)) {
+    if (out->ysize < (in->image8 ? FI_LEAST_SIDE : 2) || !fi_resize(out, in, offset, &pass, NULL)) {
         fi_source_rows(out, in, offset, ksize, bounds, coefficients);
     }
 }

@@ -6,15 +6,17 @@
        thread   the caller's       | one of its own      | one of its own
 
    Exactness. A row of a result depends on the operation's input alone, never on another row of the result. So any split
-   gives the same bytes. Shares begin at a multiple of what a kernel computes together.
+   gives the same bytes. A kernel that computes several rows together names their number as `unit`, and every share
+   begins at a multiple of it.
 
-   Threads live as long as the call: they are started, the caller does the first share, and they are joined. For one
-   thread that takes 17 microseconds at best, 55 on average (Intel Xeon, 2026-11-30). A pool would save them, but no
-   thread of it would be left in a forked process. A share whose thread cannot be started is done by the caller.
+   Threads live as long as the call: the caller starts them, does the first share itself, and waits for the others. To
+   start and join one thread takes 17 microseconds at best, 55 on average (Intel Xeon, 2026-11-30). A pool of threads
+   would save this time, but a forked process would have none of its threads. If a thread cannot be started, the caller
+   does its share.
 
-   Nothing is allocated in a share: a thread that calls malloc gets a heap of its own. Its memory is the caller's, made
-   before. Threads block signals, so that a handler runs where it ran without threads. SIGSEGV and SIGBUS are the
-   exception: they belong to the thread that causes them (a mapped file that was cut). */
+   The caller allocates the memory of all shares beforehand, because a thread that calls malloc gets a heap of its own.
+   Threads block signals, so that a handler runs where it would run without threads. SIGSEGV and SIGBUS are not blocked:
+   they belong to the thread that causes them, by reading a mapped file that was truncated. */
 
 #ifndef FI_THREADS_H
 #define FI_THREADS_H
@@ -27,13 +29,14 @@
 #include "cpu.h"
 
 #ifndef FI_SHARE_BYTES
-#define FI_SHARE_BYTES (4 << 20) /* of a picture: a million pixels of four bytes, 0.3 to 5 ms of work */
+#define FI_SHARE_BYTES (4 << 20) /* the least share of a picture: a million pixels of four bytes, 0.3 to 5 ms of work */
 #endif
 #define FI_MOST_THREADS 64
-#define FI_STACK (1 << 20) /* bytes; a thread uses a few pages of them */
+#define FI_STACK_BYTES (1 << 20) /* of a thread, which uses a few pages of it */
 
-/* glibc 2.32 and 2.34 moved these functions from libpthread into libc, under another version. A wheel that asked for it
-   would not run with an older glibc. The first version is the same function, and every glibc has it. */
+/* glibc 2.32 and 2.34 moved these functions from libpthread into libc, and gave them a second symbol version. A core
+   that is linked against that version does not load with an older glibc. The first version is the same function, and
+   every glibc has it. */
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
 #if __GLIBC_PREREQ(2, 32)
 #if defined(__x86_64__)
@@ -48,7 +51,8 @@ FI_FIRST_VERSION(pthread_attr_setstacksize);
 #endif
 #endif
 
-/* How many threads one operation may have. One variable of the core: the linker merges those of its files. */
+/* How many threads one operation may have. Every file of the core defines this variable; it is weak, so the linker
+   merges them. */
 __attribute__((weak, visibility("hidden"))) int fi_most_threads = 1;
 
 FI_AT_LOAD(fi_read_threads) {
@@ -62,19 +66,19 @@ FI_AT_LOAD(fi_read_threads) {
 
 typedef struct fi_share fi_share;
 
-/* Work on the rows of a share. */
+/* Do the operation `job` for the rows of a share. */
 typedef void fi_share_function(void *job, const fi_share *share);
 
 struct fi_share {
-    int number;     /* by which its memory is chosen */
-    int first, end; /* rows */
+    int number;     /* from 0; chooses the memory of the share */
+    int first, end; /* its rows are first to end - 1; where columns are shared out, bytes of a row */
     fi_share_function *function;
     void *job;
     int is_started;
     pthread_t thread;
 };
 
-/* Into how many shares an operation is split that reads or writes so many bytes, at most `rows`. */
+/* How many shares to split an operation into that reads or writes `bytes`: at most one for each row. */
 static inline int fi_count_shares(int rows, int64_t bytes) {
     int64_t shares = bytes / FI_SHARE_BYTES;
     shares = shares < fi_most_threads ? shares : fi_most_threads;
@@ -88,7 +92,8 @@ static inline void *fi_do_share(void *argument) {
     return NULL;
 }
 
-/* Work on rows 0 to `rows` - 1, by as many threads as there are shares. */
+/* Call a function for rows 0 to `rows` - 1, in `shares` shares of whole units (a unit is `unit` rows), each by a thread
+   of its own. Returns when all are done. */
 static inline void fi_for_rows(int shares, int rows, int unit, fi_share_function *function, void *job) {
     fi_share all[FI_MOST_THREADS];
     if (shares == 1) {
@@ -102,7 +107,7 @@ static inline void fi_for_rows(int shares, int rows, int unit, fi_share_function
     sigdelset(&blocked, SIGSEGV);
     sigdelset(&blocked, SIGBUS);
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, FI_STACK);
+    pthread_attr_setstacksize(&attributes, FI_STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     int64_t units = (rows - 1) / unit + 1, next = 0;
     for (int i = 0; i < shares; i++) {

@@ -1,18 +1,18 @@
 /* Transforms: bilinear and bicubic ones of several bands, and affine ones that take the nearest pixel.
 
-   Pillow interpolates each band of a pixel alone, by the same operations on doubles. Here the four bytes of a pixel are
-   four lanes, and each operation is done once for all. The order of the operations is Pillow's, so
-   every lane rounds as Pillow does. A block of 64 pixels is found first, in loops without branches that compilers
-   vectorise: where each pixel comes from, and the columns and rows around that point, clamped to the picture. 2.7 to
-   4.0 times as fast as Pillow's own code (AMD Zen 3, 2026-11-28).
+   Bilinear and bicubic. Pillow interpolates each band of a pixel alone, by the same operations on doubles. Here the
+   four bytes of a pixel are four lanes, and each operation is done once for all. The order of the operations is
+   Pillow's, so every lane rounds as Pillow does. A stretch of 64 pixels of a row is prepared first, in loops without
+   branches that compilers vectorise: the point that each pixel comes from, and the columns and rows around that point,
+   clamped to the picture. 2.7 to 4.0 times as fast as Pillow's own code (AMD Zen 3, 2026-11-28).
 
-   The nearest pixel of an affine transform has coordinates that grow by a constant from pixel to pixel, in 16.16 fixed
-   point. So the pixels of a row that come from inside the picture are one run. Its ends are computed once for a row,
-   and the loop between tests nothing. The coordinates in it are Pillow's integers. 1.7 times as fast (AMD Zen 3,
-   2026-11-28).
+   Affine, nearest pixel. The coordinates grow by a constant from pixel to pixel, in 16.16 fixed point. So the pixels of
+   a row that come from inside the picture are one stretch. Its ends are computed once for a row, and the loop over it
+   tests nothing. The coordinates in it are Pillow's integers. 1.7 times as fast (AMD Zen 3, 2026-11-28).
 
-   Pillow resizes pixels of 16 bits to the nearest one by two calls for each pixel. Where an affine transform only
-   scales, a column depends on x alone, and a row on y alone. So columns are computed once, by Pillow's own function. */
+   Pixels of 16 bits, scaled to the nearest one. Pillow calls two functions for each pixel. Where an affine transform
+   only scales, the column that a pixel comes from depends on x alone, and the row on y alone. So all columns are
+   computed once, by Pillow's own function. */
 
 #include "threads.h"
 #include "vectors.h"
@@ -22,14 +22,15 @@ typedef __typeof__(affine_fixed__source(0, 0, 0, 0, 0, 0, 0, 0, 0)) fi_transform
 #define FI_TRANSFORM_DONE(image)                                                                                       \
     __builtin_choose_expr(__builtin_types_compatible_p(fi_transform_result, Imaging), (image), 0)
 
-#define FI_TRANSFORM_BLOCK 64 /* pixels of a row */
+#define FI_TRANSFORM_STRETCH 64 /* pixels */
 
 /* The four bytes of a pixel as doubles. */
-FI_INLINE fi_f64x4 fi_load_channels(const INT32 *pixel) {
+FI_INLINE fi_f64x4 fi_load_bands(const INT32 *pixel) {
     return __builtin_convertvector(__builtin_convertvector(FI_LOAD(fi_u8x4, pixel), fi_i32x4), fi_f64x4);
 }
 
-/* Interpolate between the middle two of two or four values: a line, or Pillow's cubic polynomial by Horner's rule. */
+/* Interpolate between the middle two of two or four values, which `taps` says: by a line, or by Pillow's cubic
+   polynomial in the form a + f (b + f (c + f d)). */
 FI_INLINE fi_f64x4 fi_interpolate_f64(const fi_f64x4 *from, double fraction, int taps) {
     if (taps == 2) {
         return from[0] + (from[1] - from[0]) * fraction;
@@ -40,57 +41,61 @@ FI_INLINE fi_f64x4 fi_interpolate_f64(const fi_f64x4 *from, double fraction, int
     return from[1] + fraction * (second + fraction * (third + fraction * fourth));
 }
 
-/* Where the pixels of a block come from. For each axis: the point, which fi_find_pixels replaces by how far it lies beyond
-   the first of the middle two pixels around it, and these two or four pixels. */
+/* Where the pixels of a stretch come from, for each axis (0: x, 1: y). */
 typedef struct {
-    double points[2][FI_TRANSFORM_BLOCK];
-    int pixels[2][4][FI_TRANSFORM_BLOCK], inside[FI_TRANSFORM_BLOCK];
-} fi_transform_places;
+    double points[2][FI_TRANSFORM_STRETCH]; /* coordinates; fi_find_pixels leaves their fractions */
+    int pixels[2][4][FI_TRANSFORM_STRETCH]; /* columns, or rows, of the two or four taps around the point */
+    int inside[FI_TRANSFORM_STRETCH];       /* whether the point is in the picture */
+} fi_transform_sources;
 
-/* Find the pixels around the points of a block, on one axis. A point that is NaN is inside, as in Pillow. */
-FI_INLINE void fi_find_pixels(fi_transform_places *places, int axis, int size, int count, int taps) {
+/* Find the pixels around the points of a stretch, on one axis of `size` pixels. Each coordinate is replaced by the
+   fraction by which it is beyond the centre of the first of the middle two pixels. A point that is NaN is inside, as in
+   Pillow. */
+FI_INLINE void fi_find_pixels(fi_transform_sources *sources, int axis, int size, int count, int taps) {
     for (int i = 0; i < count; i++) {
-        double at = places->points[axis][i];
-        places->inside[i] &= !(at < 0.0 || at >= size);
-        at = places->inside[i] ? at - 0.5 : 0.0;
-        int first = FLOOR(at);
-        places->points[axis][i] = at - first;
+        double point = sources->points[axis][i];
+        sources->inside[i] &= !(point < 0.0 || point >= size);
+        point = sources->inside[i] ? point - 0.5 : 0.0;
+        int first = FLOOR(point);
+        sources->points[axis][i] = point - first;
         for (int j = 0; j < taps; j++) {
-            places->pixels[axis][j][i] = fi_max(0, fi_min(first + 1 - taps / 2 + j, size - 1));
+            sources->pixels[axis][j][i] = fi_max(0, fi_min(first + 1 - taps / 2 + j, size - 1));
         }
     }
 }
 
-FI_INLINE UINT32 fi_interpolate_pixel(const fi_transform_places *places, int i, Imaging im, int taps) {
+/* Pixel i of a stretch: interpolate along each of the two or four rows, then between these results. */
+FI_INLINE UINT32 fi_interpolate_pixel(const fi_transform_sources *sources, int i, Imaging im, int taps) {
     fi_f64x4 rows[4], values[4];
     for (int j = 0; j < taps; j++) {
-        const INT32 *row = im->image32[places->pixels[1][j][i]];
+        const INT32 *row = im->image32[sources->pixels[1][j][i]];
         for (int k = 0; k < taps; k++) {
-            values[k] = fi_load_channels(row + places->pixels[0][k][i]);
+            values[k] = fi_load_bands(row + sources->pixels[0][k][i]);
         }
-        rows[j] = fi_interpolate_f64(values, places->points[0][i], taps);
+        rows[j] = fi_interpolate_f64(values, sources->points[0][i], taps);
     }
-    fi_i32x4 levels = __builtin_convertvector(fi_interpolate_f64(rows, places->points[1][i], taps), fi_i32x4);
+    fi_i32x4 levels = __builtin_convertvector(fi_interpolate_f64(rows, sources->points[1][i], taps), fi_i32x4);
     if (taps == 4) {
         levels = FI_MIN(FI_MAX(levels, (fi_i32x4){0}), (fi_i32x4){0} + 255);
     }
     return (UINT32) __builtin_convertvector(levels, fi_u8x4);
 }
 
-FI_INLINE void fi_set_pixels(UINT32 *out, fi_transform_places *places, int count, Imaging im, int taps, int fill) {
+/* Compute a stretch. Pixels from outside the picture become 0, or stay as they are without `fill`. */
+FI_INLINE void fi_set_pixels(UINT32 *out, fi_transform_sources *sources, int count, Imaging im, int taps, int fill) {
     const UINT32 used = fi_used_bytes(im);
-    fi_find_pixels(places, 0, im->xsize, count, taps);
-    fi_find_pixels(places, 1, im->ysize, count, taps);
+    fi_find_pixels(sources, 0, im->xsize, count, taps);
+    fi_find_pixels(sources, 1, im->ysize, count, taps);
     for (int i = 0; i < count; i++) {
-        if (places->inside[i]) {
-            out[i] = FI_SELECT(used, fi_interpolate_pixel(places, i, im, taps), out[i]);
+        if (sources->inside[i]) {
+            out[i] = FI_SELECT(used, fi_interpolate_pixel(sources, i, im, taps), out[i]);
         } else if (fill) {
             out[i] = 0;
         }
     }
 }
 
-/* Scale pixels of 16 bits to the nearest one. `columns` has room for a row's. */
+/* Scale pixels of 16 bits to the nearest one. `columns` has room for the source of each column of the result. */
 FI_INLINE void fi_scale_nearest(Imaging out, Imaging in, int x0, int y0, int x1, int y1, double *a, int fill,
                                 int *columns) {
     double xx, yy;
@@ -113,30 +118,32 @@ FI_INLINE void fi_scale_nearest(Imaging out, Imaging in, int x0, int y0, int x1,
     }
 }
 
-/* A transform of a box of the result, which is clipped to the picture. Rows are counted from y0. */
+/* A bilinear or bicubic transform of a box of the result, clipped to the picture. Shares count rows from y0. */
 typedef struct {
     Imaging out, in;
-    int x0, y0, x1;
+    int x0, y0, x1; /* the edges of the box */
     ImagingTransformMap map;
-    void *data; /* of the map */
+    void *data; /* arguments of the map */
     int taps, fill;
 } fi_transform_job;
 
+/* Find the point that pixel i of a stretch comes from. */
+#define FI_FIND_POINT(map) map(&sources.points[0][i], &sources.points[1][i], x - job.x0 + i, y, job.data)
+
 static void fi_transform_share(void *argument, const fi_share *share) {
     const fi_transform_job job = *(const fi_transform_job *)argument; /* a copy that no store changes */
-    fi_transform_places places;
+    fi_transform_sources sources;
     int taps = job.taps;
-#define FI_FIND_SOURCE(map) map(&places.points[0][i], &places.points[1][i], x - job.x0 + i, y, job.data)
     for (int y = share->first; y < share->end; y++) {
-        for (int x = job.x0; x < job.x1; x += FI_TRANSFORM_BLOCK) {
-            int count = fi_min(job.x1 - x, FI_TRANSFORM_BLOCK);
-            for (int i = 0; i < count; i++) {
-                places.inside[i] = job.map == affine_transform ? FI_FIND_SOURCE(affine_transform) /* without a call */
-                                   : job.map == perspective_transform ? FI_FIND_SOURCE(perspective_transform)
-                                                                      : FI_FIND_SOURCE(job.map);
+        for (int x = job.x0; x < job.x1; x += FI_TRANSFORM_STRETCH) {
+            int count = fi_min(job.x1 - x, FI_TRANSFORM_STRETCH);
+            for (int i = 0; i < count; i++) { /* the two usual maps are named, so that they are inlined */
+                sources.inside[i] = job.map == affine_transform        ? FI_FIND_POINT(affine_transform)
+                                    : job.map == perspective_transform ? FI_FIND_POINT(perspective_transform)
+                                                                       : FI_FIND_POINT(job.map);
             }
             UINT32 *out = (UINT32 *)job.out->image32[job.y0 + y] + x;
-            FI_EITHER(taps, 2, 4, fi_set_pixels(out, &places, count, job.in, taps, job.fill));
+            FI_EITHER(taps, 2, 4, fi_set_pixels(out, &sources, count, job.in, taps, job.fill));
         }
     }
 }
@@ -176,8 +183,10 @@ fi_transform_result ImagingGenericTransform(Imaging imOut, Imaging imIn, int x0,
     return FI_TRANSFORM_DONE(imOut);
 }
 
-/* Shorten a run, first to end - 1, to the pixels whose coordinate start + pixel * step is from 0 to limit - 1. */
-static inline void fi_clip_run(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
+/* Shorten a stretch, pixels `first` to `end` - 1, to those whose coordinate is inside, from 0 up to `limit`. Pixel i
+   has the coordinate start + i * step. Inside are pixels `enters` to `leaves` - 1. A negative step is mirrored to a
+   positive one. */
+static inline void fi_clip_stretch(int *first, int *end, int64_t start, int64_t step, int64_t limit) {
     if (step < 0) {
         start = limit - 1 - start;
         step = -step;
@@ -190,24 +199,27 @@ static inline void fi_clip_run(int *first, int *end, int64_t start, int64_t step
     *end = leaves < *end ? (int)(leaves > *first ? leaves : *first) : *end;
 }
 
-FI_INLINE void fi_copy_run(char *out, char **rows, int first, int end, int xx, int yy, int xstep, int ystep,
-                           int pixelsize) {
+/* Copy the pixels of a stretch from where they come from: (xx, yy) for pixel 0, in 16.16 fixed point. */
+FI_INLINE void fi_copy_nearest(char *out, char **rows, int first, int end, int xx, int yy, int xstep, int ystep,
+                               int pixelsize) {
     for (int x = first; x < end; x++) {
         memcpy(out + (size_t)x * pixelsize, rows[(yy + x * ystep) >> 16] + (size_t)((xx + x * xstep) >> 16) * pixelsize,
                pixelsize);
     }
 }
 
-/* As Pillow rounds a number to 16.16 fixed point. */
+/* Round a number to 16.16 fixed point, as Pillow does. */
 FI_INLINE int fi_to_fixed(double value) {
     return FLOOR(value * 65536.0 + 0.5);
 }
 
-/* An affine transform that takes the nearest pixel, with 16 bits before and after the binary point. */
+/* An affine transform that takes the nearest pixel. Coordinates are in 16.16 fixed point. */
 typedef struct {
     Imaging out, in;
-    int y0, x1;
-    int xx, yy, xstep, ystep, xrow, yrow; /* of the first pixel, and from one to the next and from row to row */
+    int y0, x1;       /* the first row of the result, and the column after the last */
+    int xx, yy;       /* the point that the first pixel comes from */
+    int xstep, ystep; /* from one pixel to the next */
+    int xrow, yrow;   /* from one row to the next */
     int fill;
 } fi_affine_job;
 
@@ -218,13 +230,13 @@ static void fi_affine_share(void *argument, const fi_share *share) {
     for (int y = share->first; y < share->end; y++) {
         char *out = job->out->image[job->y0 + y];
         int xx = job->xx + y * job->xrow, yy = job->yy + y * job->yrow, first = 0, end = fi_max(x1, 0);
-        fi_clip_run(&first, &end, xx, xstep, (int64_t)in->xsize << 16);
-        fi_clip_run(&first, &end, yy, ystep, (int64_t)in->ysize << 16);
+        fi_clip_stretch(&first, &end, xx, xstep, (int64_t)in->xsize << 16);
+        fi_clip_stretch(&first, &end, yy, ystep, (int64_t)in->ysize << 16);
         if (job->fill && x1 > 0) {
             memset(out, 0, (size_t)first * pixelsize);
             memset(out + (size_t)end * pixelsize, 0, (size_t)(x1 - end) * pixelsize);
         }
-        FI_EITHER(pixelsize, 1, 4, fi_copy_run(out, in->image, first, end, xx, yy, xstep, ystep, pixelsize));
+        FI_EITHER(pixelsize, 1, 4, fi_copy_nearest(out, in->image, first, end, xx, yy, xstep, ystep, pixelsize));
     }
 }
 
@@ -232,8 +244,9 @@ static void fi_affine_share(void *argument, const fi_share *share) {
 static fi_transform_result affine_fixed(Imaging imOut, Imaging imIn, int x0, int y0, int x1, int y1, double a[6],
                                         int filterid, int fill) {
     int pixelsize = imIn->pixelsize, rows = fi_max(y1 - y0, 0);
-    /* Pillow fills from x0 on, but puts its pixels into the row from 0 on. In pictures of more than 32,767 pixels its
-       coordinates pass the ends of an int within a row, because each step is rounded, and go on at the other end. */
+    /* Two cases are left to Pillow. With an x0, it fills the row from there on, but begins to set pixels at 0. In
+       pictures of more than 32,767 rows or columns, its coordinates may overflow an int within a row, because each step
+       is rounded, and wrap around. */
     if (x0 || (pixelsize != 1 && pixelsize != 4) || fi_max(imIn->xsize, imIn->ysize) > INT16_MAX) {
         return affine_fixed__source(imOut, imIn, x0, y0, x1, y1, a, filterid, fill);
     }
@@ -250,3 +263,7 @@ static fi_transform_result affine_fixed(Imaging imOut, Imaging imIn, int x0, int
     FI_END_SECTION(imIn)
     return FI_TRANSFORM_DONE(imOut);
 }
+
+#undef FI_TRANSFORM_DONE
+#undef FI_TRANSFORM_STRETCH
+#undef FI_FIND_POINT

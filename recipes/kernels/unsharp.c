@@ -1,27 +1,30 @@
-/* Unsharp masks of 8-bit bands: a picture, and what a Gaussian blur left of it, a vector at a time.
+/* Unsharp masks of 8-bit bands. A Gaussian blur of the picture comes first; then each value moves away from the blurred
+   value, a vector at a time:
 
-       difference = |value - blurred|          none where it is not above the threshold
-       change     = difference * percent / 100
-       result     = value + change, or value - change where the blurred value is larger, cut off at 0 and 255
+       difference   |value - blurred|
+       change       difference * percent / 100, rounded down; 0 where the difference is not above the threshold
+       result       value + change, or value - change where the blurred value is larger, clipped to 0 to 255
 
-   Exactness. The numbers are Pillow's, of 16 bits without sign. A product with more bits gives a change above 255, which any
-   value is cut off with, so it may be taken for 65535. Pillow's n / 100 is 20972 * (n / 4) / 2 ** 19 for each n of 16 bits. */
+   Exactness. The numbers are Pillow's, of 16 bits without a sign. If difference * percent has more bits, the change is
+   above 255, which clips any value to 0 or 255; so the product may be taken for 65535. Pillow's n / 100, rounded down,
+   is 20972 * (n / 4) / 2 ** 19, rounded down twice, for each n of 16 bits. */
 
 #include "threads.h"
 #include "vectors.h"
 
+/* The results for values and blurred values of 16 bits. `is_large` says that a product may have more than 16 bits. */
 FI_INLINE fi_wide_u16 fi_sharpen(fi_wide_u16 values, fi_wide_u16 blurred, int percent, int threshold, int is_large) {
     fi_wide_u16 factor = (fi_wide_u16){0} + (UINT16)percent, upper = FI_MAX(values, blurred);
     fi_wide_u16 difference = upper - FI_MIN(values, blurred), product = difference * factor;
     if (is_large) {
-        product |= (fi_wide_u16)(fi_multiply_high(difference, factor) != 0);
+        product |= (fi_wide_u16)(fi_multiply_high(difference, factor) != 0); /* a mask of 16 ones */
     }
     fi_wide_u16 change = fi_multiply_high(product >> 2, (fi_wide_u16){0} + 20972) >> 3;
     change &= (fi_wide_u16)(difference > (UINT16)threshold);
     return FI_SELECT((fi_wide_u16)(upper == values), FI_MIN(values + change, 255), values - FI_MIN(values, change));
 }
 
-/* Bytes at even and at odd places are numbers of 16 bits. */
+/* Sharpen up to FI_WIDE bytes of a row: those at even and those at odd places, as numbers of 16 bits. */
 FI_INLINE void fi_sharpen_some(UINT8 *out, const UINT8 *in, int percent, int threshold, int is_large, int bytes) {
     fi_wide_u16 values = {0}, blurred = {0};
     memcpy(&values, in, bytes);
@@ -32,7 +35,7 @@ FI_INLINE void fi_sharpen_some(UINT8 *out, const UINT8 *in, int percent, int thr
     memcpy(out, &values, bytes);
 }
 
-/* A mask: `out` has the blurred picture. */
+/* An unsharp mask. `out` has the blurred picture, and gets the result. */
 typedef struct {
     Imaging out, in;
     int percent, threshold;

@@ -103,15 +103,15 @@ FAULTS = {
         replacement="y * yscale",
         begins=("reduce/",),
     ),
-    "a large block is not rounded": Fault(
+    "a large cell is not rounded": Fault(
         file=f"{PLACE}/reduce.h",
         pattern=r"\+ pixels / 2\) \* multiplier",
         replacement=") * multiplier",
         begins=("reduce/",),
     ),
-    "a slab of a large block is forgotten": Fault(
+    "most rows of a large cell are forgotten": Fault(
         file=f"{PLACE}/reduce.h",
-        pattern=r"first \+= FI_SMALL_BLOCK",
+        pattern=r"first \+= FI_SMALL_CELL",
         replacement="first += strip->count",
         begins=("reduce/",),
     ),
@@ -169,10 +169,10 @@ FAULTS = {
         replacement="window[rank - 1]",
         begins=("median/",),
     ),
-    "a run of columns ends too early": Fault(
+    "joined columns end too early": Fault(
         file=f"{PLACE}/rank-filter.h",
-        pattern=r"x \+ size - run",
-        replacement="x + size - run - 1",
+        pattern=r"x \+ size - joined",
+        replacement="x + size - joined - 1",
         begins=("smallest/", "largest/"),
     ),
     "the middle of two lists begins too early": Fault(
@@ -183,8 +183,8 @@ FAULTS = {
     ),
     "a column is sorted but for one pixel": Fault(
         file=f"{PLACE}/rank-filter.h",
-        pattern=r"fi_sort_lanes\(column, 3\)",
-        replacement="fi_sort_lanes(column, 2)",
+        pattern=r"fi_sort_list\(column, 3\)",
+        replacement="fi_sort_list(column, 2)",
         begins=("median/",),
     ),
     "a band is taken for the first": Fault(
