@@ -18,6 +18,7 @@ python3 -m venv "$dir/venv" || exit 69
 "$dir/venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: \
     opencv-python-headless==5.0.0.93 numpy==2.4.6 tifffile==2026.3.3 imagecodecs==2026.3.6 pillow==13.0.0 || exit 69
 cd "$dir"
+export OPENCV_LOG_LEVEL=OFF
 
 "$dir/venv/bin/python" - <<'END'
 import io, sys

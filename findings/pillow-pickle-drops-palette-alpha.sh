@@ -1,8 +1,8 @@
 #!/bin/sh
 # One would guess: an image that is pickled and unpickled is the same image.
 #
-# What happens: a picture whose palette has alpha comes back opaque. RGBA.quantize() makes such pictures, and so does
-# apply_transparency(). copy.deepcopy loses the alpha too; Image.copy() keeps it.
+# What happens: a picture whose palette has alpha, such as quantize() makes of RGBA, comes back opaque. copy.deepcopy
+# loses the alpha too; Image.copy() keeps it.
 #
 # Why: the pickled state has getpalette(), which is red, green and blue by default.
 #
