@@ -61,8 +61,8 @@ typedef struct {
     UINT16 low, high;    /* WHOLE: the reciprocal and its shift; HALVES: digits of v, the lower one signed */
 } fi_box;
 
-/* Where a pass is on its lines. The sums of a vector's bytes take two vectors: those of 16 bits the lower and the upper
-   halves of both segments, those of 32 bits the first and the second segment. Each is a part. */
+/* Where a pass is on its lines. The sums of a vector's bytes take two vectors, its halves. With 16 bits these are the
+   lower and the upper halves of both segments, with 32 bits the first and the second segment. */
 typedef struct {
     int done;             /* places before this one have results */
     fi_wide_u8 added;     /* the value that the sum gains next */
@@ -110,43 +110,43 @@ static fi_box fi_plan_box(float radius, int64_t bytes) {
         }
         box.low = ((1u << (16 + box.high)) + n - 1) / n;
     } else if (box.radius <= FI_BLUR_MOST_HALVES && n * box.weight <= one) {
-        UINT32 half = box.weight / 2;
+        UINT32 v = box.weight / 2;
         int up = 0, is_exact = box.weight % 2 == 0;
         for (; !is_exact && bytes / FI_BLUR_TRIAL_BYTES >= n && up < 2; up += !is_exact) {
-            is_exact = fi_is_halved_exactly(half + up, up, n);
+            is_exact = fi_is_halved_exactly(v + up, up, n);
         }
         if (is_exact) {
             box.method = FI_BLUR_HALVES;
-            box.low = half + up;
-            box.high = (half + up - (UINT32)(INT16)box.low) >> 16;
+            box.low = v + up;
+            box.high = (v + up - (UINT32)(INT16)box.low) >> 16;
         }
     }
     return box;
 }
 
-/* Interleave the bytes of two vectors: part 0 has the lower half of each segment, part 1 the upper one.
+/* Interleave the bytes of two vectors: half 0 has the lower half of each segment, half 1 the upper one.
 
-       a        a0 a1 ... a7  a8 ... a15 | a16 ...          part 0   a0 b0 a1 b1 ... a7 b7   | a16 b16 ... a23 b23
-       b        b0 b1 ... b7  b8 ... b15 | b16 ...          part 1   a8 b8 a9 b9 ... a15 b15 | a24 b24 ... a31 b31 */
-FI_INLINE fi_wide_u8 fi_pair_bytes(fi_wide_u8 a, fi_wide_u8 b, int part) {
+       a        a0 a1 ... a7  a8 ... a15 | a16 ...          half 0   a0 b0 a1 b1 ... a7 b7   | a16 b16 ... a23 b23
+       b        b0 b1 ... b7  b8 ... b15 | b16 ...          half 1   a8 b8 a9 b9 ... a15 b15 | a24 b24 ... a31 b31 */
+FI_INLINE fi_wide_u8 fi_pair_bytes(fi_wide_u8 a, fi_wide_u8 b, int half) {
     fi_wide_u8 low = FI_SHUFFLE(fi_wide_u8, a, b, FI_INTERLEAVE16(0, 32), FI_INTERLEAVE16(16, 32));
     fi_wide_u8 high = FI_SHUFFLE(fi_wide_u8, a, b, FI_INTERLEAVE16(8, 32), FI_INTERLEAVE16(24, 32));
-    return part ? high : low;
+    return half ? high : low;
 }
 
 /* Indexes of the lower bytes of eight lanes of 16 bits, from byte `from` on. */
 #define FI_EVEN8(from) (from), (from) + 2, (from) + 4, (from) + 6, (from) + 8, (from) + 10, (from) + 12, (from) + 14
 
-/* The bytes in the lanes of both parts, in order again. */
-FI_INLINE fi_wide_u8 fi_join_parts(fi_wide_u16 low, fi_wide_u16 high) {
+/* The bytes in the lanes of both halves, in order again. */
+FI_INLINE fi_wide_u8 fi_join_halves(fi_wide_u16 low, fi_wide_u16 high) {
     return FI_SHUFFLE(fi_wide_u8, (fi_wide_u8)low, (fi_wide_u8)high, FI_EVEN8(0), FI_EVEN8(32), FI_EVEN8(16),
                       FI_EVEN8(48));
 }
 
 /* a * x + b * y for bytes x and y, and weights a and b of 8 bits, with a sign, as lanes of 16 bits. */
-FI_INLINE fi_wide_u16 fi_weigh_pair(fi_wide_u8 x, fi_wide_u8 y, int part, int a, int b) {
+FI_INLINE fi_wide_u16 fi_weigh_pair(fi_wide_u8 x, fi_wide_u8 y, int half, int a, int b) {
     fi_wide_u16 weights = (fi_wide_u16){0} + (UINT16)((a & 255) | (b & 255) << 8);
-    return fi_dot_bytes(fi_pair_bytes(x, y, part), (fi_wide_u8)weights);
+    return fi_dot_bytes(fi_pair_bytes(x, y, half), (fi_wide_u8)weights);
 }
 
 /* The bytes of a segment in lanes of 32 bits. */
@@ -164,21 +164,21 @@ static void fi_begin_pass(fi_blur_pass *pass, const fi_wide_u8 *from, const fi_b
     int beyond = fi_max(radius - length, 0); /* places of the sum that are after the line */
     const fi_wide_u8 *end = &from[beyond ? last : 0];
     pass->added = from[fi_min(radius, last)];
-    for (int part = 0; part < 2; part++) {
+    for (int half = 0; half < 2; half++) {
         if (box->method == FI_BLUR_ANY) {
-            fi_u32x16 sum = fi_widen_segment(from[0], part) * (UINT32)(radius + 1);
+            fi_u32x16 sum = fi_widen_segment(from[0], half) * (UINT32)(radius + 1);
             for (int i = 0; i < radius && i <= last; i++) {
-                sum += fi_widen_segment(from[i], part);
+                sum += fi_widen_segment(from[i], half);
             }
-            sum += fi_widen_segment(*end, part) * (UINT32)beyond;
-            pass->weighed[part] = sum * box->weight + (1 << 23);
+            sum += fi_widen_segment(*end, half) * (UINT32)beyond;
+            pass->weighed[half] = sum * box->weight + (1 << 23);
         } else {
-            fi_wide_u16 sum = fi_weigh_pair(from[0], none, part, 1, 0) * (UINT16)(radius + 1);
+            fi_wide_u16 sum = fi_weigh_pair(from[0], none, half, 1, 0) * (UINT16)(radius + 1);
             for (int i = 0; i < radius && i <= last; i++) {
-                sum += fi_weigh_pair(from[i], none, part, 1, 0);
+                sum += fi_weigh_pair(from[i], none, half, 1, 0);
             }
-            sum += fi_weigh_pair(*end, none, part, 1, 0) * (UINT16)beyond;
-            pass->sums[part] = box->method == FI_BLUR_WHOLE ? sum + (UINT16)(n / 2) : sum * 2;
+            sum += fi_weigh_pair(*end, none, half, 1, 0) * (UINT16)beyond;
+            pass->sums[half] = box->method == FI_BLUR_WHOLE ? sum + (UINT16)(n / 2) : sum * 2;
         }
     }
 }
@@ -188,21 +188,21 @@ static void fi_begin_pass(fi_blur_pass *pass, const fi_wide_u8 *from, const fi_b
 FI_INLINE fi_wide_u8 fi_blur_place(fi_blur_pass *pass, fi_wide_u8 before, fi_wide_u8 after, const fi_box *box,
                                    fi_blur_method method) {
     fi_wide_u16 values[2];
-    for (int part = 0; part < 2; part++) {
+    for (int half = 0; half < 2; half++) {
         if (method == FI_BLUR_WHOLE) {
-            pass->sums[part] += fi_weigh_pair(pass->added, before, part, 1, -1);
-            values[part] = fi_multiply_high(pass->sums[part], (fi_wide_u16){0} + box->low) >> box->high;
+            pass->sums[half] += fi_weigh_pair(pass->added, before, half, 1, -1);
+            values[half] = fi_multiply_high(pass->sums[half], (fi_wide_u16){0} + box->low) >> box->high;
         } else if (method == FI_BLUR_HALVES) {
             int n = 2 * box->radius + 1;
-            pass->sums[part] += fi_weigh_pair(pass->added, before, part, 2, -2);
-            fi_wide_u16 t = pass->sums[part] - fi_weigh_pair(before, after, part, n, n);
+            pass->sums[half] += fi_weigh_pair(pass->added, before, half, 2, -2);
+            fi_wide_u16 t = pass->sums[half] - fi_weigh_pair(before, after, half, n, n);
             /* The upper 16 bits of 2 ** 23 * (edges + 1) + v T. */
-            fi_wide_u16 upper = (fi_weigh_pair(before, after, part, 1, 1) << 7) + 128 + t * box->high;
+            fi_wide_u16 upper = (fi_weigh_pair(before, after, half, 1, 1) << 7) + 128 + t * box->high;
             upper += (fi_wide_u16)fi_multiply_high_signed(t, (fi_wide_u16){0} + box->low);
-            values[part] = upper >> 8;
+            values[half] = upper >> 8;
         }
     }
-    return fi_join_parts(values[0], values[1]);
+    return fi_join_halves(values[0], values[1]);
 }
 
 /* The rings that a pass reads from and writes to. */

@@ -1,5 +1,4 @@
-/* Rank filters of one 8-bit band: the smallest, the largest and the median of a window, and any rank of 3 x 3 and 5 x
-   5.
+/* Rank filters of one 8-bit band: the smallest, the largest and the median of a window; any rank of 3 x 3 and of 5 x 5.
 
    A vector holds neighbouring pixels of a row, and each of its lanes computes a window of its own. A window has as many
    columns as rows, so the windows of neighbouring lanes share columns. What is computed of a column is stored once, and

@@ -1,87 +1,172 @@
-/* The loops of resize.c. They are included once for each way to multiply, with these macros:
+/* The loops of resize.c, which includes this file once for each variant. All arithmetic is modulo 2 ** 32, as in
+   Pillow. The variant is given by these macros:
 
-   FI_NAME(name)                 the name of a function or type of this way
-   FI_WIDTH                      bytes of a vector
-   FI_SUMS                       vectors of sums that are added up apart
-   FI_ADD(sums, quads, digits)   add the products of four neighbours each and their coefficients, in FI_DIGITS words
-   FI_ADD_SAME(sum, quads, mask) add neighbours that have one coefficient
-   FI_TOTAL(sums)                sums of 32 bits; FI_TOTAL_SAME(sums): of what FI_ADD_SAME added
+       FI_NAME(name)   the name of its function or type
+       FI_WIDTH        bytes of a vector
+       FI_VNNI         the intrinsic that multiplies four bytes by four and adds; only in variants that use it
 
-   All arithmetic is modulo 2 ** 32, as in Pillow. The layout, for vectors of 64 bytes and pixels of four bytes:
+   Along the rows. A strip has FI_WIDTH rows of pixels of one byte, or a quarter as many of four bytes. So each pixel x
+   of the result has FI_WIDTH sums in a strip, which fill the 32-bit lanes of four vectors. With 64 bytes a vector,
+   which has four segments of four lanes:
 
-       strip     64 rows of one band, or 16 rows of pixels: for each x as many sums as FI_SIDE vectors have lanes
-       quad      four neighbours of one sum, in one lane of 32 bits
-       window    a ring; at each place FI_SIDE vectors: the quads of all rows of a strip that begin at one x
+       pixels of one byte      vector v, segment s, lane i: row 16 v + 4 s + i
+       pixels of four bytes    vector v, segment s, lane i: row 4 v + s, band i
 
-   To resize rows, each place of the window is filled once: sixteen neighbours are read from every row (16 or 64 bytes),
-   and transposed, so that the bytes of one band that are neighbours come side by side:
+   A quad is four neighbours of one sum, side by side in a lane. A ring holds, for every fourth pixel of the picture,
+   the quads of the whole strip that begin there: four vectors, with the same lanes as the sums. Each place of the ring
+   is filled once. Sixteen pixels of every row are read, which are four quads of each sum. Pixels of four bytes become
+   quads by transposing the 4 x 4 bytes of each segment:
 
-       row 0:  R0 G0 B0 A0 R1 G1 B1 A1 R2 G2 B2 A2 R3 G3 B3 A3   ->   lanes  R0 R1 R2 R3 | G0 G1 G2 G3 | B0 ... | A0 ...
-       row 1, 2, 3 likewise, in the other segments of the vector
+       R0 G0 B0 A0  R1 G1 B1 A1  R2 G2 B2 A2  R3 G3 B3 A3   ->   R0 R1 R2 R3  G0 G1 G2 G3  B0 B1 B2 B3  A0 A1 A2 A3
 
-   A sum for (x, row, band) then is: for each quad of x, one multiplication of a vector by digits that are the same in
-   all lanes. So a coefficient is loaded once for all rows of a strip, whatever the filter. The sums of sixteen bytes of
+   Pixels of one byte are quads already, but those of one row are to be in four places. So the 4 x 4 lanes of four
+   vectors are transposed:
+
+       row 0   quads 0 1 2 3          quad 0   rows 0 1 2 3
+       row 1   quads 0 1 2 3    ->    quad 1   rows 0 1 2 3
+       row 2   quads 0 1 2 3          quad 2   rows 0 1 2 3
+       row 3   quads 0 1 2 3          quad 3   rows 0 1 2 3
+
+   Then the sums of a pixel are: for each of its quads, one multiplication of each vector by digits that are the same in
+   all lanes. A coefficient is loaded once for all rows of a strip, whatever the filter. The sums of sixteen bytes of
    each row are shifted, clipped and transposed back.
 
-   To resize columns, the neighbours are in different rows: two rows are interleaved, and multiplied as pairs. */
+   Down the columns, the neighbours are in different rows. Two rows are interleaved, and multiplied as pairs. */
 
 #define FI_SEGMENTS(vectors) ((vectors) * (FI_WIDTH / 16))
-#define FI_ROWS (FI_WIDTH / 4) /* of pixels that are resized together; of bytes, four times as many */
+#define FI_STRIP_ROWS (FI_WIDTH / 4) /* of pixels of four bytes */
 
 typedef UINT8 FI_NAME(u8) __attribute__((vector_size(FI_WIDTH)));
 typedef UINT16 FI_NAME(u16) __attribute__((vector_size(FI_WIDTH)));
 typedef UINT32 FI_NAME(u32) __attribute__((vector_size(FI_WIDTH)));
 typedef long long FI_NAME(i64) __attribute__((vector_size(FI_WIDTH))); /* as in x86's intrinsics */
 
-/* The sums of a strip for one x. */
+#if defined(__x86_64__)
+/* In each lane a0 * b0 + a1 * b1, of signed numbers of 16 bits; `digits` is the same in all lanes. */
+FI_INLINE FI_NAME(u32) FI_NAME(dot_pairs)(FI_NAME(u32) values, UINT32 digits) {
+    return (FI_NAME(u32))FI_MM(madd_epi16)((FI_NAME(i64))values, FI_MM(set1_epi32)(digits));
+}
+
+/* In each lane of 16 bits the same, of two bytes and two signed bytes of `digits`. */
+FI_INLINE FI_NAME(u16) FI_NAME(dot_bytes)(FI_NAME(u32) values, UINT32 digits) {
+    return (FI_NAME(u16))FI_MM(maddubs_epi16)((FI_NAME(i64))values, FI_MM(set1_epi32)(digits));
+}
+#endif
+
+/* Three forms of the products of a vector of quads and the digits of their coefficients. A sum is kept in FI_SUMS
+   vectors, `sums`, one for each digit of its coefficients.
+
+   FI_ADD(sums, quads, digits)     add the products of quads and coefficients, given as FI_DIGITS numbers
+   FI_ADD_SAME(sums, quads, mask)  add the neighbours that `mask` selects, by a byte of 1 for each
+   FI_TOTAL(sums)                  the sum, in lanes of 32 bits
+   FI_TOTAL_SAME(sums)             the sum of what FI_ADD_SAME added */
+#if defined(FI_VNNI)
+#define FI_SUMS 3 /* of the products of each digit of 8 bits */
+
+FI_INLINE FI_NAME(u32) FI_NAME(add_products)(FI_NAME(u32) sum, FI_NAME(u32) quads, UINT32 digits) {
+    return (FI_NAME(u32))FI_VNNI((FI_NAME(i64))sum, (FI_NAME(i64))quads, FI_MM(set1_epi32)(digits));
+}
+
+#define FI_ADD(sums, quads, digits)                                                                                    \
+    do {                                                                                                               \
+        for (int d = 0; d < FI_SUMS; d++) {                                                                            \
+            (sums)[d] = FI_NAME(add_products)((sums)[d], quads, (digits)[d]);                                          \
+        }                                                                                                              \
+    } while (0)
+#define FI_ADD_SAME(sums, quads, mask) ((sums)[0] = FI_NAME(add_products)((sums)[0], quads, mask))
+#define FI_TOTAL(sums) ((sums)[0] + ((sums)[1] << 8) + ((sums)[2] << 16))
+#define FI_TOTAL_SAME(sums) ((sums)[0])
+#elif defined(__x86_64__)
+#define FI_SUMS 2 /* of the products of lower digits, in 32 bits, and of upper digits, in 16 bits (weights.h) */
+
+/* The lower digits are for bytes 0 and 2 of a quad, then for bytes 1 and 3. */
+#define FI_ADD(sums, quads, digits)                                                                                    \
+    do {                                                                                                               \
+        (sums)[0] += FI_NAME(dot_pairs)((quads) & 0xff00ff, (digits)[0]) +                                             \
+                     FI_NAME(dot_pairs)((FI_NAME(u32))((FI_NAME(u16))(quads) >> 8), (digits)[1]);                      \
+        FI_ADD_SAME(sums, quads, (digits)[2]);                                                                         \
+    } while (0)
+#define FI_ADD_SAME(sums, quads, mask)                                                                                 \
+    ((sums)[1] = (FI_NAME(u32))((FI_NAME(u16))(sums)[1] + FI_NAME(dot_bytes)(quads, mask)))
+#define FI_TOTAL(sums) ((sums)[0] + (FI_TOTAL_SAME(sums) << 16))
+#define FI_TOTAL_SAME(sums) FI_NAME(dot_pairs)((sums)[1], 0x10001) /* of two lanes of 16 bits */
+#else
+#define FI_SUMS 1
+
+/* Compilers make multiplications that add of this. */
+#define FI_ADD(sums, quads, digits)                                                                                    \
+    do {                                                                                                               \
+        (sums)[0] += ((quads) & 255) * (digits)[0];                                                                    \
+        (sums)[0] += ((quads) >> 8 & 255) * (digits)[1];                                                               \
+        (sums)[0] += ((quads) >> 16 & 255) * (digits)[2];                                                              \
+        (sums)[0] += ((quads) >> 24) * (digits)[3];                                                                    \
+    } while (0)
+#define FI_ADD_SAME(sums, quads, mask) FI_ADD(sums, quads, &(mask)) /* never reached, as FI_MOST_SAME is 0 */
+#define FI_TOTAL(sums) ((sums)[0])
+#define FI_TOTAL_SAME(sums) FI_TOTAL(sums)
+#endif
+
+/* The quads of a strip that begin at pixel 4 * number: four vectors of the ring. */
+FI_INLINE FI_NAME(u8) * FI_NAME(quads_of)(const fi_weights *weights, int number) {
+    return (FI_NAME(u8) *)weights->ring + (number & weights->mask) * FI_STRIP_VECTORS;
+}
+
+/* The sums of a strip for one pixel of the result. */
 FI_INLINE void FI_NAME(weigh)(FI_NAME(u32) * out, const fi_weights *weights, const fi_span *span) {
     const FI_NAME(u32) half = (FI_NAME(u32)){0} + (1 << (PRECISION_BITS - 1));
     const UINT32 *digits = span->digits;
-    FI_NAME(u32) sums[FI_SIDE][FI_SUMS] = {0};
-#define FI_QUADS(q) ((const FI_NAME(u8) *)weights->window + ((span->first + q) & weights->mask) * FI_SIDE)
+    FI_NAME(u32) sums[FI_STRIP_VECTORS][FI_SUMS] = {0};
     if (span->same) {
         for (int q = 0; q < span->count; q++) {
-            const FI_NAME(u8) *quads = FI_QUADS(q);
-            for (int i = 0; i < FI_SIDE; i++) {
-                FI_ADD_SAME(sums[i], (FI_NAME(u32))quads[i], digits[q]);
+            const FI_NAME(u8) *quads = FI_NAME(quads_of)(weights, span->first + q);
+            for (int v = 0; v < FI_STRIP_VECTORS; v++) {
+                FI_ADD_SAME(sums[v], (FI_NAME(u32))quads[v], digits[q]);
             }
         }
-        for (int i = 0; i < FI_SIDE; i++) {
-            out[i] = half + FI_TOTAL_SAME(sums[i]) * span->same;
+        for (int v = 0; v < FI_STRIP_VECTORS; v++) {
+            out[v] = half + FI_TOTAL_SAME(sums[v]) * span->same;
         }
         return;
     }
-    const FI_NAME(u8) *quads = FI_QUADS(0);
-    for (int i = 0; i < FI_SIDE; i++) {
-        sums[i][0] = half;
-        FI_ADD(sums[i], (FI_NAME(u32))quads[i], digits);
+    const FI_NAME(u8) *quads = FI_NAME(quads_of)(weights, span->first);
+    for (int v = 0; v < FI_STRIP_VECTORS; v++) {
+        sums[v][0] = half;
+        FI_ADD(sums[v], (FI_NAME(u32))quads[v], digits);
     }
     for (int q = 1; q < span->count; q++) {
         digits += FI_DIGITS;
-        quads = FI_QUADS(q);
-        for (int i = 0; i < FI_SIDE; i++) {
-            FI_ADD(sums[i], (FI_NAME(u32))quads[i], digits);
+        quads = FI_NAME(quads_of)(weights, span->first + q);
+        for (int v = 0; v < FI_STRIP_VECTORS; v++) {
+            FI_ADD(sums[v], (FI_NAME(u32))quads[v], digits);
         }
     }
-    for (int i = 0; i < FI_SIDE; i++) {
-        out[i] = FI_TOTAL(sums[i]);
+    for (int v = 0; v < FI_STRIP_VECTORS; v++) {
+        out[v] = FI_TOTAL(sums[v]);
     }
 }
 
-/* Shift four vectors of sums and clip them to bytes. As x86 packs, each segment of 16 bytes holds what its own segments
-   held. */
-FI_INLINE FI_NAME(u8) FI_NAME(narrow)(const FI_NAME(u32) * sums, int step) {
+#if !defined(__x86_64__)
+FI_INLINE FI_NAME(u32) FI_NAME(clip_sums)(FI_NAME(u32) sums) {
+    fi_i32x4 values = (fi_i32x4)sums >> PRECISION_BITS;
+    return (FI_NAME(u32))FI_MIN(FI_MAX(values, (fi_i32x4){0}), (fi_i32x4){0} + 255);
+}
+#endif
+
+/* Shift four vectors of sums, which are `stride` vectors apart, and clip them to bytes. In each segment of the result
+   are the bytes of that segment of vector 0, then those of vector 1, 2 and 3, as x86 packs. */
+FI_INLINE FI_NAME(u8) FI_NAME(sums_to_bytes)(const FI_NAME(u32) * sums, int stride) {
 #if defined(__x86_64__)
     FI_NAME(i64) shifted[4];
     for (int i = 0; i < 4; i++) {
-        shifted[i] = FI_MM(srai_epi32)((FI_NAME(i64))sums[i * step], PRECISION_BITS);
+        shifted[i] = FI_MM(srai_epi32)((FI_NAME(i64))sums[i * stride], PRECISION_BITS);
     }
     return (FI_NAME(u8))FI_MM(packus_epi16)(FI_MM(packs_epi32)(shifted[0], shifted[1]),
                                             FI_MM(packs_epi32)(shifted[2], shifted[3]));
 #else
     FI_NAME(u16) halves[2];
     for (int i = 0; i < 2; i++) {
-        FI_NAME(u32) low = fi_clip_sums(sums[2 * i * step]), high = fi_clip_sums(sums[(2 * i + 1) * step]);
+        FI_NAME(u32) low = FI_NAME(clip_sums)(sums[2 * i * stride]);
+        FI_NAME(u32) high = FI_NAME(clip_sums)(sums[(2 * i + 1) * stride]);
         halves[i] = FI_SHUFFLE(FI_NAME(u16), (FI_NAME(u16))low, (FI_NAME(u16))high, 0, 2, 4, 6, 8, 10, 12, 14);
     }
     return FI_SHUFFLE(FI_NAME(u8), (FI_NAME(u8))halves[0], (FI_NAME(u8))halves[1], 0, 2, 4, 6, 8, 10, 12, 14, 16, 18,
@@ -89,129 +174,137 @@ FI_INLINE FI_NAME(u8) FI_NAME(narrow)(const FI_NAME(u32) * sums, int step) {
 #endif
 }
 
-/* In every segment of four vectors: transpose 4 x 4 lanes of 32 bits. */
-FI_INLINE void FI_NAME(transpose_words)(FI_NAME(u8) * rows) {
-    FI_NAME(u8) a = FI_LOW(FI_NAME(u32), rows[0], rows[1], 4), b = FI_HIGH(FI_NAME(u32), rows[0], rows[1], 4);
-    FI_NAME(u8) c = FI_LOW(FI_NAME(u32), rows[2], rows[3], 4), d = FI_HIGH(FI_NAME(u32), rows[2], rows[3], 4);
-    rows[0] = FI_LOW(FI_NAME(i64), a, c, 2);
-    rows[1] = FI_HIGH(FI_NAME(i64), a, c, 2);
-    rows[2] = FI_LOW(FI_NAME(i64), b, d, 2);
-    rows[3] = FI_HIGH(FI_NAME(i64), b, d, 2);
+/* Transpose the 4 x 4 lanes of 32 bits in each segment of four vectors. */
+FI_INLINE void FI_NAME(transpose_lanes)(FI_NAME(u8) * rows) {
+    FI_NAME(u8) a = FI_INTERLEAVE_LOWER(FI_NAME(u32), rows[0], rows[1], 4);
+    FI_NAME(u8) b = FI_INTERLEAVE_UPPER(FI_NAME(u32), rows[0], rows[1], 4);
+    FI_NAME(u8) c = FI_INTERLEAVE_LOWER(FI_NAME(u32), rows[2], rows[3], 4);
+    FI_NAME(u8) d = FI_INTERLEAVE_UPPER(FI_NAME(u32), rows[2], rows[3], 4);
+    rows[0] = FI_INTERLEAVE_LOWER(FI_NAME(i64), a, c, 2);
+    rows[1] = FI_INTERLEAVE_UPPER(FI_NAME(i64), a, c, 2);
+    rows[2] = FI_INTERLEAVE_LOWER(FI_NAME(i64), b, d, 2);
+    rows[3] = FI_INTERLEAVE_UPPER(FI_NAME(i64), b, d, 2);
 }
 
-/* In every segment of each vector: transpose 4 x 4 bytes, so that four pixels become four quads, and back. */
-FI_INLINE void FI_NAME(transpose_bytes)(FI_NAME(u8) * words) {
+/* Transpose the 4 x 4 bytes in each segment of four vectors: four pixels of a segment become four quads, or back. */
+FI_INLINE void FI_NAME(transpose_bytes)(FI_NAME(u8) * vectors) {
     for (int i = 0; i < 4; i++) {
-        words[i] = FI_SHUFFLE(FI_NAME(u8), words[i], words[i], FI_EACH(FI_TRANSPOSED, 0, 16));
+        vectors[i] = FI_SHUFFLE(FI_NAME(u8), vectors[i], vectors[i], FI_EACH_SEGMENT(FI_TRANSPOSED, 0, 16));
     }
 }
 
-/* Sixteen bytes of a row in each segment; the next segment's row is `step` rows further. */
-FI_INLINE FI_NAME(u8) FI_NAME(load_lanes)(const UINT8 *const *rows, int step, int from, int left) {
-    fi_u8x16 lanes[FI_WIDTH / FI_NARROW];
+/* Load a vector whose segments are of different rows, `stride` rows apart: up to `bytes` bytes from byte `from` on. */
+FI_INLINE FI_NAME(u8) FI_NAME(load_segments)(const UINT8 *const *rows, int stride, int from, int bytes) {
+    fi_u8x16 segments[FI_SEGMENTS(1)];
     for (int i = 0; i < FI_SEGMENTS(1); i++) {
-        lanes[i] = fi_load_bytes(rows[i * step] + from, left);
+        segments[i] = fi_load_bytes(rows[i * stride] + from, bytes);
     }
-    return FI_LOAD(FI_NAME(u8), lanes);
+    return FI_LOAD(FI_NAME(u8), segments);
 }
 
-FI_INLINE void FI_NAME(store_lanes)(UINT8 *const *rows, int many, int step, const FI_NAME(u8) * from, int at,
-                                    int left) {
-    const fi_u8x16 *lanes = (const fi_u8x16 *)from;
-    for (int i = 0; i < FI_SEGMENTS(1) && i * step < many; i++) {
-        fi_copy_some(rows[i * step] + at, &lanes[i], left, FI_NARROW);
+/* Store the segments of a vector into rows that are `stride` rows apart, as far as there are `height` rows. */
+FI_INLINE void FI_NAME(store_segments)(UINT8 *const *rows, int height, int stride, const FI_NAME(u8) * vector, int to,
+                                       int bytes) {
+    const fi_u8x16 *segments = (const fi_u8x16 *)vector;
+    for (int i = 0; i < FI_SEGMENTS(1) && i * stride < height; i++) {
+        fi_copy_some(rows[i * stride] + to, &segments[i], bytes, FI_NARROW);
     }
 }
 
 #if FI_WIDTH == 64
-/* Sixteen pixels of four rows: each vector gets four pixels of each row. Four loads of 64 bytes and two rounds of
-   shuffles, where load_lanes would take sixteen loads. */
-FI_INLINE void FI_NAME(load_pixels)(FI_NAME(u8) * lanes, const UINT8 *const *rows, int from, int left) {
-    FI_NAME(u8) mixed[4] = {0};
+/* Load sixteen pixels of four bytes of four rows, as load_segments would by sixteen loads: vector i gets pixels 4 i to
+   4 i + 3 of each row. Each row is one load, and the 4 x 4 segments are transposed. Each of two rounds takes two
+   vectors a and b, and joins their segments 0 and 2, and their segments 1 and 3. */
+FI_INLINE void FI_NAME(load_pixels)(FI_NAME(u8) * vectors, const UINT8 *const *rows, int from, int bytes) {
+    FI_NAME(u8) before[4] = {0};
     for (int i = 0; i < 4; i++) {
-        fi_copy_some(&mixed[i], rows[i] + from, left, FI_WIDTH);
+        fi_copy_some(&before[i], rows[i] + from, bytes, FI_WIDTH);
         __builtin_prefetch(rows[i] + from + 512); /* the CPU's own prefetchers follow fewer rows than a strip has */
     }
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 2; i++) {
-            FI_NAME(i64) a = (FI_NAME(i64))mixed[2 * i], b = (FI_NAME(i64))mixed[2 * i + 1];
-            lanes[i] = (FI_NAME(u8))FI_SHUFFLE(FI_NAME(i64), a, b, 0, 1, 4, 5, 8, 9, 12, 13);
-            lanes[i + 2] = (FI_NAME(u8))FI_SHUFFLE(FI_NAME(i64), a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+            FI_NAME(i64) a = (FI_NAME(i64))before[2 * i], b = (FI_NAME(i64))before[2 * i + 1];
+            vectors[i] = (FI_NAME(u8))FI_SHUFFLE(FI_NAME(i64), a, b, 0, 1, 4, 5, 8, 9, 12, 13);
+            vectors[i + 2] = (FI_NAME(u8))FI_SHUFFLE(FI_NAME(i64), a, b, 2, 3, 6, 7, 10, 11, 14, 15);
         }
-        memcpy(mixed, lanes, sizeof(mixed));
+        memcpy(before, vectors, sizeof(before));
     }
 }
 #endif
 
-/* Fill four places of the window: 16 bytes of each row of a strip, or 64 where pixels have four, from byte `from` on. Unrolled, so that each
-   load has an address of its own in the code, by which the CPU's prefetchers tell the rows apart. */
-FI_INLINE void FI_NAME(group_strip)(FI_NAME(u8) * to, const UINT8 *const *rows, int from, int left, int pixelsize) {
+/* Fill four places of the ring: load sixteen pixels of each row of a strip from byte `from` on, at most `bytes` bytes,
+   and make quads of them. The loop is unrolled, so that each load has an instruction of its own, by whose address the
+   CPU's prefetchers tell the rows apart. */
+FI_INLINE void FI_NAME(fill_ring)(FI_NAME(u8) * to, const UINT8 *const *rows, int from, int bytes, int pixelsize) {
 #pragma GCC unroll 4
-    for (int v = 0; v < FI_SIDE; v++) {
+    for (int v = 0; v < FI_STRIP_VECTORS; v++) {
         FI_NAME(u8) quads[4];
 #if FI_WIDTH == 64
         if (pixelsize == 4) {
-            FI_NAME(load_pixels)(quads, rows + 4 * v, from, left);
+            FI_NAME(load_pixels)(quads, rows + 4 * v, from, bytes);
         } else
 #endif
             for (int i = 0; i < 4; i++) {
-                quads[i] = pixelsize == 4 ? FI_NAME(load_lanes)(rows + FI_SEGMENTS(v), 1, from + i * 16, left - i * 16)
-                                          : FI_NAME(load_lanes)(rows + FI_SEGMENTS(4 * v) + i, 4, from, left);
+                quads[i] = pixelsize == 4
+                               ? FI_NAME(load_segments)(rows + FI_SEGMENTS(v), 1, from + i * 16, bytes - i * 16)
+                               : FI_NAME(load_segments)(rows + FI_SEGMENTS(4 * v) + i, 4, from, bytes);
             }
-        (pixelsize == 4 ? FI_NAME(transpose_bytes) : FI_NAME(transpose_words))(quads);
+        (pixelsize == 4 ? FI_NAME(transpose_bytes) : FI_NAME(transpose_lanes))(quads);
         for (int i = 0; i < 4; i++) {
-            to[i * FI_SIDE + v] = quads[i];
+            to[i * FI_STRIP_VECTORS + v] = quads[i];
         }
     }
 }
 
-/* Store the sums of sixteen bytes of each row, as bytes. */
-FI_INLINE void FI_NAME(store_strip)(UINT8 *const *to, const FI_NAME(u32) * sums, int x, int left, int many,
+/* Store the sums of `count` pixels of a strip from x on as bytes, in the `height` rows that it has: sixteen bytes of
+   each row, or fewer at the end. */
+FI_INLINE void FI_NAME(store_strip)(UINT8 *const *to, const FI_NAME(u32) * sums, int x, int count, int height,
                                     int pixelsize, UINT32 used) {
-    for (int v = 0; v < FI_SIDE; v++) {
+    for (int v = 0; v < FI_STRIP_VECTORS; v++) {
         FI_NAME(u8) rows[4];
         if (pixelsize == 4) {
-            rows[0] = (FI_NAME(u8))((FI_NAME(u32))FI_NAME(narrow)(sums + v, FI_SIDE) & used);
-            FI_NAME(store_lanes)(to + FI_SEGMENTS(v), many - FI_SEGMENTS(v), 1, rows, x * 4, left * 4);
+            rows[0] = (FI_NAME(u8))((FI_NAME(u32))FI_NAME(sums_to_bytes)(sums + v, FI_STRIP_VECTORS) & used);
+            FI_NAME(store_segments)(to + FI_SEGMENTS(v), height - FI_SEGMENTS(v), 1, rows, x * 4, count * 4);
             continue;
         }
         for (int i = 0; i < 4; i++) {
-            rows[i] = FI_NAME(narrow)(sums + i * 4 * FI_SIDE + v, FI_SIDE);
+            rows[i] = FI_NAME(sums_to_bytes)(sums + i * 4 * FI_STRIP_VECTORS + v, FI_STRIP_VECTORS);
         }
         FI_NAME(transpose_bytes)(rows);
-        FI_NAME(transpose_words)(rows);
+        FI_NAME(transpose_lanes)(rows);
         for (int i = 0, row = FI_SEGMENTS(4 * v); i < 4; i++, row++) {
-            FI_NAME(store_lanes)(to + row, many - row, 4, &rows[i], x, left);
+            FI_NAME(store_segments)(to + row, height - row, 4, &rows[i], x, count);
         }
     }
 }
 
-/* Resize some columns of a strip of rows from `y` on, from left to right. Places of the window are filled when a sum
-   needs them, and the ring forgets those that none needs any more. */
+/* Resize columns `start` to `end` - 1 of the result in the strip of rows from `y` on, from left to right. Places of the
+   ring are filled when a sum needs them, and overwrite those that no further sum needs. */
 FI_INLINE void FI_NAME(resize_strip)(UINT8 *const *to, const fi_resize_job *job, int y, int start, int end,
                                      int pixelsize) {
-    const int strip = FI_ROWS * 4 / pixelsize, at_once = 16 / pixelsize, width = job->in->xsize;
-    const int many = job->rows - y < strip ? job->rows - y : strip;
+    const int strip = FI_STRIP_ROWS * 4 / pixelsize, at_once = 16 / pixelsize, width = job->in->xsize;
+    const int height = job->rows - y < strip ? job->rows - y : strip;
     /* A copy, which no store through `to` can change, so that it stays in registers. */
     const fi_weights across = job->across, *weights = &across;
     const fi_span *spans = weights->spans;
-    const UINT8 *rows[FI_ROWS * 4];
-    for (int i = 0; i < strip; i++) {
-        rows[i] = (const UINT8 *)job->in->image[y + (i < many ? i : many - 1)];
+    const UINT8 *rows[FI_STRIP_ROWS * 4];
+    for (int i = 0; i < strip; i++) { /* the last row stands in for those that the strip lacks */
+        rows[i] = (const UINT8 *)job->in->image[y + (i < height ? i : height - 1)];
     }
-    for (int x = start, behind = 0; x < end; x += at_once) {
-        FI_NAME(u32) sums[16 * FI_SIDE];
-        int left = fi_min(end - x, at_once), last = x + left - 1;
-        for (behind = fi_max(behind, spans[x].first / 4 * 4); behind < spans[last].end; behind += 4) {
-            FI_NAME(u8) *window = (FI_NAME(u8) *)weights->window + (behind & weights->mask) * FI_SIDE;
-            int from = behind * 4 * pixelsize, rest = fi_min(width * pixelsize - from, 16 * pixelsize);
-            FI_SPECIALIZE(rest, 16 * pixelsize, FI_NAME(group_strip)(window, rows, from, rest, pixelsize));
+    for (int x = start, filled = 0; x < end; x += at_once) {
+        FI_NAME(u32) sums[16 * FI_STRIP_VECTORS];
+        int count = fi_min(end - x, at_once), last = x + count - 1;
+        for (filled = fi_max(filled, spans[x].first / 4 * 4); filled < spans[last].end; filled += 4) {
+            FI_NAME(u8) *place = FI_NAME(quads_of)(weights, filled);
+            int from = filled * 4 * pixelsize, bytes = fi_min(width * pixelsize - from, 16 * pixelsize);
+            FI_SPECIALIZE(bytes, 16 * pixelsize, FI_NAME(fill_ring)(place, rows, from, bytes, pixelsize));
         }
         for (int i = 0; i < at_once; i++) {
-            FI_NAME(weigh)(sums + i * FI_SIDE, weights, &spans[fi_min(x + i, last)]);
+            FI_NAME(weigh)(sums + i * FI_STRIP_VECTORS, weights, &spans[fi_min(x + i, last)]);
         }
-        FI_SPECIALIZE(left, at_once,
-                      FI_SPECIALIZE(many, strip, FI_NAME(store_strip)(to, sums, x, left, many, pixelsize, job->used)));
+        FI_SPECIALIZE(
+            count, at_once,
+            FI_SPECIALIZE(height, strip, FI_NAME(store_strip)(to, sums, x, count, height, pixelsize, job->used)));
     }
 }
 
@@ -220,80 +313,100 @@ static void FI_NAME(resize_rows)(UINT8 *const *to, const fi_resize_job *job, int
     FI_EITHER(pixelsize, 1, 4, FI_NAME(resize_strip)(to, job, y, start, end, pixelsize));
 }
 
-/* A vector of a row of the result, from a pair of rows at a time: interleaved, the bytes of both are multiplied by low
-   digits as numbers of 16 bits, and by high digits as bytes. The 16-bit sums of the high digits are 65536 times as
-   much: interleaved with zeros below, they are added as words. */
+/* A vector of a row of the result, from byte x on, of `pairs` pairs of rows a and b. On x86-64 the bytes of a pair are
+   interleaved, and multiplied twice:
+
+       a0 b0 a1 b1 ...         by high digits, as bytes: sums of 16 bits, which all pairs add up to
+       a0 0 b0 0 a1 0 b1 0     by low digits, as numbers of 16 bits: sums of 32 bits
+
+   A sum of high digits is worth 65536 times as much. So it is added as the upper half of a lane of 32 bits, whose lower
+   half is 0; it is interleaved with zeros for that. */
 FI_INLINE FI_NAME(u8) FI_NAME(weigh_rows)(const UINT8 *const *rows, int x, const UINT32 *digits, int pairs) {
     FI_NAME(u32) half = (FI_NAME(u32)){0} + (1 << (PRECISION_BITS - 1)), sums[4] = {half, half, half, half};
-#if defined(FI_PAIRS)
+#if defined(__x86_64__)
     const FI_NAME(u8) none = {0};
     FI_NAME(u16) high[2] = {0};
     for (int t = 0; t < pairs; t++, digits += 2) {
         FI_NAME(u8) a = FI_LOAD(FI_NAME(u8), rows[2 * t] + x), b = FI_LOAD(FI_NAME(u8), rows[2 * t + 1] + x);
-        FI_NAME(u8) mixed[2] = {FI_LOW(FI_NAME(u8), a, b, 16), FI_HIGH(FI_NAME(u8), a, b, 16)};
+        FI_NAME(u8) both[2] = {FI_INTERLEAVE_LOWER(FI_NAME(u8), a, b, 16), FI_INTERLEAVE_UPPER(FI_NAME(u8), a, b, 16)};
         for (int i = 0; i < 2; i++) {
-            sums[2 * i] += FI_PAIRS(FI_LOW(FI_NAME(u8), mixed[i], none, 16), digits[0]);
-            sums[2 * i + 1] += FI_PAIRS(FI_HIGH(FI_NAME(u8), mixed[i], none, 16), digits[0]);
-            high[i] += (FI_NAME(u16))FI_MM(maddubs_epi16)((FI_NAME(i64))mixed[i], FI_SET(digits[1]));
+            sums[2 * i] +=
+                FI_NAME(dot_pairs)((FI_NAME(u32))FI_INTERLEAVE_LOWER(FI_NAME(u8), both[i], none, 16), digits[0]);
+            sums[2 * i + 1] +=
+                FI_NAME(dot_pairs)((FI_NAME(u32))FI_INTERLEAVE_UPPER(FI_NAME(u8), both[i], none, 16), digits[0]);
+            high[i] += FI_NAME(dot_bytes)((FI_NAME(u32))both[i], digits[1]);
         }
     }
     for (int i = 0; i < 2; i++) {
-        sums[2 * i] += (FI_NAME(u32))FI_LOW(FI_NAME(u16), none, high[i], 8);
-        sums[2 * i + 1] += (FI_NAME(u32))FI_HIGH(FI_NAME(u16), none, high[i], 8);
+        sums[2 * i] += (FI_NAME(u32))FI_INTERLEAVE_LOWER(FI_NAME(u16), none, high[i], 8);
+        sums[2 * i + 1] += (FI_NAME(u32))FI_INTERLEAVE_UPPER(FI_NAME(u16), none, high[i], 8);
     }
 #else
     for (int t = 0; t < 2 * pairs; t++) {
         for (int i = 0; i < 4; i++) {
-            sums[i] += FI_WIDEN_FOUR(rows[t] + x + 4 * i) * digits[t];
+            fi_u8x4 bytes = FI_LOAD(fi_u8x4, rows[t] + x + 4 * i);
+            sums[i] += __builtin_convertvector(bytes, fi_u32x4) * digits[t];
         }
     }
 #endif
-    return FI_NAME(narrow)(sums, 1);
+    return FI_NAME(sums_to_bytes)(sums, 1);
 }
 
-/* A row of the result. Behind a row of the ring there is room for a vector. Rows of a picture end: there the last
-   vector ends with the row, and repeats some bytes. */
+/* Bytes `from` to `end` - 1 of a row of the result. The rows of the ring have room for a vector after them. Rows of the
+   picture have not: there the last vector ends with the row, and repeats some bytes. */
 FI_INLINE void FI_NAME(weigh_row)(UINT8 *out, const fi_resize_job *job, int from, int end, const UINT32 *digits,
                                   int pairs) {
     const UINT8 *const *rows = job->list;
     int bytes = job->out->xsize * job->in->pixelsize, last = job->resized ? bytes : bytes - FI_WIDTH;
     UINT32 used = job->used;
     for (int x = from; x < end; x += FI_WIDTH) {
-        int at = fi_min(x, last);
-        FI_NAME(u8) values = (FI_NAME(u8))((FI_NAME(u32))FI_NAME(weigh_rows)(rows, at, digits, pairs) & used);
-        fi_copy_some(out + at, &values, bytes - at, FI_WIDTH);
+        int begin = fi_min(x, last);
+        FI_NAME(u8) values = (FI_NAME(u8))((FI_NAME(u32))FI_NAME(weigh_rows)(rows, begin, digits, pairs) & used);
+        fi_copy_some(out + begin, &values, bytes - begin, FI_WIDTH);
     }
 }
 
-/* Make some columns of rows of the result, from top to bottom, and resize the strips of rows that they need. The most
-   common numbers of neighbours are constants, so that their digits stay in registers. */
+/* Bytes `from` to `end` - 1 of some rows of the result, from top to bottom. Strips of rows are resized when they are
+   needed; those before row `ready` are. The most common numbers of neighbours are constants, so that their digits stay
+   in registers. */
 static void FI_NAME(resize_columns)(const fi_resize_job *job, int from, int end, int first_row, int end_row) {
     int pixelsize = job->in->pixelsize;
-    for (int y = first_row, made = 0; y < end_row; y++) {
+    for (int y = first_row, ready = 0; y < end_row; y++) {
         const fi_span *span = &job->down.spans[y];
         int pairs = (span->end - span->first + 1) / 2;
-        for (made = fi_max(made, span->first / job->strip * job->strip); job->resized && made < span->end;
-             made += job->strip) {
-            FI_NAME(resize_rows)(job->resized + made % job->ring, job, made, from / pixelsize, end / pixelsize);
+        for (ready = fi_max(ready, span->first / job->strip * job->strip); job->resized && ready < span->end;
+             ready += job->strip) {
+            FI_NAME(resize_rows)(job->resized + ready % job->ring, job, ready, from / pixelsize, end / pixelsize);
         }
-        for (int i = 0; i < 2 * pairs; i++) {
+        for (int i = 0; i < 2 * pairs; i++) { /* an odd number of rows ends with one twice, the second weighed by 0 */
             int row = fi_min(span->first + i, span->end - 1);
             job->list[i] = job->resized ? job->resized[row % job->ring] : (UINT8 *)job->in->image[row];
         }
-#define FI_WEIGH_ROW FI_NAME(weigh_row)((UINT8 *)job->out->image[y], job, from, end, span->digits, pairs)
-        FI_SPECIALIZE(pairs, 1, FI_SPECIALIZE(pairs, 2, FI_SPECIALIZE(pairs, 3, FI_WEIGH_ROW)));
+        FI_SPECIALIZE(pairs, 1,
+                      FI_SPECIALIZE(pairs, 2,
+                                    FI_SPECIALIZE(pairs, 3,
+                                                  FI_NAME(weigh_row)((UINT8 *)job->out->image[y], job, from, end,
+                                                                     span->digits, pairs))));
     }
 }
 
-/* Rows of the result. Without columns, the first is the first of a strip. */
+/* Rows `first` to `end` - 1 of the result. Where only rows are resized, `first` is the first row of a strip. */
 static void FI_NAME(resize)(const fi_resize_job *job, int first, int end) {
     for (int y = first; !job->list && y < end; y += job->strip) {
         FI_NAME(resize_rows)((UINT8 **)job->out->image + y, job, job->offset + y, 0, job->out->xsize);
     }
-    for (int from = 0, bytes = job->out->xsize * job->in->pixelsize; job->list && from < bytes; from += job->block) {
-        FI_NAME(resize_columns)(job, from, fi_min(from + job->block, bytes), first, end);
+    for (int from = 0, bytes = job->out->xsize * job->in->pixelsize; job->list && from < bytes; from += job->columns) {
+        FI_NAME(resize_columns)(job, from, fi_min(from + job->columns, bytes), first, end);
     }
 }
 
+#undef FI_SEGMENTS
+#undef FI_STRIP_ROWS
+#undef FI_SUMS
+#undef FI_ADD
+#undef FI_ADD_SAME
+#undef FI_TOTAL
+#undef FI_TOTAL_SAME
 #undef FI_NAME
 #undef FI_WIDTH
+#undef FI_VNNI

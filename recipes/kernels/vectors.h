@@ -17,12 +17,14 @@
    used       a mask of the bytes of a pixel that its mode uses
    strip      some rows, or the same columns of all rows, that are handled together
    stretch    neighbouring pixels of one row that are handled together
+   square     n x n pixels that are transposed in vectors
    margin     rows and columns at the edge that a filter does not compute
 
    Of memory and loops:
 
    step       by how much a variable of a loop grows each time
    stride     the distance in memory from one vector or row to the next
+   place      the number of an element in a row, line or buffer
    ring       a circular buffer: place i is at i % size, or at i & mask if the size is a power of two
    room       how many elements or bytes a buffer can hold
 

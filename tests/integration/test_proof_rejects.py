@@ -80,13 +80,13 @@ class Fault:
 
 FAULTS = {
     "a strip of rows is not made again": Fault(
-        file=f"{PLACE}/groups.h",
-        pattern=r"made < span->end",
-        replacement="made < 0",
+        file=f"{PLACE}/resize-loops.h",
+        pattern=r"ready < span->end",
+        replacement="ready < 0",
         begins=("resize/",),
     ),
     "the half that rounds is lost": Fault(
-        file=f"{PLACE}/groups.h",
+        file=f"{PLACE}/resize-loops.h",
         pattern=r"1 << \(PRECISION_BITS - 1\)",
         replacement="0",
         begins=("resize/",),
@@ -116,7 +116,7 @@ FAULTS = {
         begins=("reduce/",),
     ),
     "a row is taken for the one below it": Fault(
-        file=f"{PLACE}/groups.h",
+        file=f"{PLACE}/resize-loops.h",
         pattern=r"rows\[2 \* t \+ 1\]",
         replacement="rows[2 * t]",
         begins=("resize/",),
@@ -414,16 +414,16 @@ def test_a_resize_to_one_row_needs_no_more_memory_than_pillow_s(build: KernelsBu
 @pytest.mark.parametrize(
     ("pattern", "replacement"),
     [
-        (r"made % job->ring", "made % job->strip"),
-        (r"from = 0, bytes = ", "from = job->block, bytes = "),
-        (r"\(behind & weights->mask\) \* FI_SIDE", "(behind & weights->mask / 2) * FI_SIDE"),
+        (r"ready % job->ring", "ready % job->strip"),
+        (r"from = 0, bytes = ", "from = job->columns, bytes = "),
+        (r"quads_of\)\(weights, filled\)", "quads_of)(weights, filled & weights->mask / 2)"),
     ],
-    ids=["one strip in the ring", "columns of the first block", "half a window of columns"],
+    ids=["one strip in the ring", "columns of the first strip", "half a ring of quads"],
 )
-def test_a_fault_of_strips_or_windows_shows(
+def test_a_fault_of_strips_or_rings_shows(
     pattern: str, replacement: str, build: KernelsBuild, official: list[str], tmp_path: Path
 ) -> None:
-    source = build.changed(tmp_path.name, f"{PLACE}/groups.h", pattern, replacement)
+    source = build.changed(tmp_path.name, f"{PLACE}/resize-loops.h", pattern, replacement)
     assert run(build.stack(f"{tmp_path.name}-run", source), WIDTHS, **{VARIABLE: "none"}) != official
 
 

@@ -26,7 +26,7 @@ KERNELS = (
         (("src/Resample.c",), (), ("resize",)),
         (("src/Geometry.c",), (), ("transform", "turn")),
         (("src/Geometry.c", "src/turn.h"), (), ("turn",)),
-        (("src/Resample.c", "src/resize.h", "src/groups.h"), (), ("resize",)),
+        (("src/Resample.c", "src/resize.h", "src/resize-loops.h"), (), ("resize",)),
         (("src/_imaging.c",), (), ()),
     ],
 )

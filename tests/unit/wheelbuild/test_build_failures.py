@@ -75,8 +75,8 @@ def test_an_error_in_a_header_names_the_files_that_include_it(tmp_path: Path) ->
         "src/libImaging/turn.h:3:1: warning: unused",
         "In file included from src/libImaging/resize.h:11,",
         "                 from src/libImaging/Resample.c:456:",
-        "src/libImaging/groups.h:20:1: error: unknown type name 'Bytes'",
-        "src/libImaging/groups.h:21:1: error: another",
+        "src/libImaging/resize-loops.h:20:1: error: unknown type name 'Bytes'",
+        "src/libImaging/resize-loops.h:21:1: error: another",
         "src/libImaging/Filter.c:8:9: error: no such member",
     )
     completed = Completed(argv=("python",), exit_code=1, stdout="\n".join(lines), stderr="")
@@ -84,7 +84,7 @@ def test_an_error_in_a_header_names_the_files_that_include_it(tmp_path: Path) ->
     request = build_request(tmp_path, recipe=replace(build_recipe(), kernels=(kernel,)))
     error = explain(request, completed, tmp_path / "log")
     assert isinstance(error, UnprovenError)
-    names = ("Resample.c", "resize.h", "groups.h", "Filter.c")
+    names = ("Resample.c", "resize.h", "resize-loops.h", "Filter.c")
     assert error.files == tuple(f"src/libImaging/{name}" for name in names)
 
 
