@@ -84,7 +84,7 @@ class ProgressLines:
         """Print what stays to be read when the work is over."""
         verbose = self._console.verbose
         match event:
-            case Started() if verbose or not self._state.is_at_work:  # for which no line is alive
+            case Started() if verbose or not self._state.is_at_work:  # without a live line
                 self._tell(event.message)
             case Finished() if verbose:
                 self._tell(f"{event.message} ({event.seconds:.1f} s)")

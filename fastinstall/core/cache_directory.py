@@ -105,7 +105,7 @@ def open_cache(cache: Path, variables: Mapping[str, str]) -> Path:
     person = find_person(variables)
     if not cache.is_dir():
         _refuse(_judge(cache, person), cache, person)
-        with suppress(OSError):  # whoever writes there says so
+        with suppress(OSError):  # the first write into the cache reports it
             make_private(cache)
     _refuse(_judge(cache, person), cache, person)
     return cache

@@ -73,7 +73,7 @@ def defer_signals() -> Iterator[None]:
 
 
 def _let_act(heard: list[int]) -> None:
-    # A function of its own: in the frame of `defer_signals` an interruption would count as one that splits it.
+    # A function of its own: in the frame of `defer_signals` an interruption would seem to split its block.
     for number in heard[:1]:
         signal.raise_signal(number)
 

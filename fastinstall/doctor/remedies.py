@@ -182,7 +182,7 @@ def compare_with_record(context: CheckContext, name: str) -> str:
 
 
 def compare_with_conda(context: CheckContext, record: PurePath) -> str:
-    """Word a command for the files of an installed package of conda's that are missing or not as its record says."""
+    """Return a command that lists files of a conda package that are missing or differ from its record."""
     return run_python(context, _COMPARE_WITH_CONDA.format(record=repr(str(record))))
 
 

@@ -34,8 +34,8 @@ def find_existing_wheel(
 ) -> FleetArtefact | None:
     """Find the newest wheel in a directory that matches an artefact, or return None if none does.
 
-    It counts where SHA256SUMS lists it with the sum that it has, and where it says itself that this recipe made it,
-    linked as requested. Whether there is a later version is asked with --upgrade only.
+    A wheel matches if its digest is in SHA256SUMS, and if its metadata names this recipe and the requested linking.
+    Only --upgrade looks for a later version.
 
     Raises:
         DocumentError: SHA256SUMS cannot be read.

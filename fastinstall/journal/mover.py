@@ -98,7 +98,7 @@ class Mover:
                 files.copy_rights(source / directory.path, place)
             place.chmod(directory.mode)
             os.utime(place, ns=(directory.mtime_ns, directory.mtime_ns))
-            files.sync_directory(place)  # what has come, before the place that it came from goes
+            files.sync_directory(place)  # the copies are durable before their source is removed
             if directory.path in there:
                 (source / directory.path).rmdir()
         files.sync_directory(source.parent)

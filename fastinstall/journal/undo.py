@@ -82,7 +82,7 @@ class UndoResult:
 
 
 class ForeignError(RefusedError):
-    """What stands where something has to return is not what we put there; nothing has changed."""
+    """A path that undo has to restore now holds something that fastinstall did not put there; nothing has changed."""
 
     tag = "Foreign"
 

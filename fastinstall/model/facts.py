@@ -74,7 +74,7 @@ class ShadowingPil:
 
     @property
     def package(self) -> PurePath:
-        """Its directory, or the file that is all of it ("PIL.py")."""
+        """The directory of the package, or the file of a module without one ("PIL.py")."""
         location = PurePath(self.location)
         return location.parent if location.name.startswith("__init__.") else location
 

@@ -79,7 +79,7 @@ def describe_what_was_interrupted(interruption: Interruption) -> str:
 
 
 def recovery_command(interruption: Interruption, prefix: PurePath) -> str:
-    """Return the command that finishes it, and nothing else."""
+    """Return the command that only finishes or undoes the interrupted run."""
     if interruption.kind is UnfinishedRun.CREATION:
         return f"fastinstall setup --yes --new-env {quote(prefix)}"
     return recover_command(prefix)

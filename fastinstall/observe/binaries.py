@@ -86,8 +86,8 @@ def _list_scanned_modules(stack: InstalledStack) -> Iterator[tuple[Path, str]]:
 
 def _scan(path: Path, digest: str, cache: Path | None, *, scan: bool) -> IsaScan:
     """Return the cached scan of a file with this content, or a new one; a damaged entry is replaced."""
-    from fastinstall.core.codec import document, dump, open_document  # noqa: PLC0415 (beside subprocesses under way)
-    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (beside subprocesses under way)
+    from fastinstall.core.codec import document, dump, open_document  # noqa: PLC0415 (while the subprocesses run)
+    from fastinstall.elf.isa.verdict import ALGORITHM, scan_isa  # noqa: PLC0415 (while the subprocesses run)
 
     with suppress(OSError):
         digest = digest or files.sha256(path)

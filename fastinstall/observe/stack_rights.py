@@ -15,7 +15,7 @@ _OF_OTHERS = stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
 def find_hidden_entries(site_packages: Path, names: Iterable[str]) -> tuple[str, ...]:
     """Find entries that other users may not read although they may read the other packages.
 
-    A file's group counts only if it is that of site-packages: who is in another one is not known.
+    A file's group counts only if it is the group of site-packages. Members of other groups are not known.
 
     Args:
         names: top-level entries of site-packages.

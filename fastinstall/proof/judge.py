@@ -164,7 +164,7 @@ def exclude_undetermined(
 
     Args:
         wrong: cases in which our stack is off its standard.
-        witness: the official wheel; where it gives something else each time, nothing is expected. None: nobody.
+        witness: the official wheel. A case is left out if it gives another result each time. None: no case is left out.
         work: the cases that were run.
     """
     known = set(work.cases)

@@ -231,7 +231,7 @@ def _prove_anew(step: Build, subject: ProofSubject, built: BuildResult, proof_co
 
 
 def _make_stacks_of_levels(levels: Sequence[str], whole: "ProofStack") -> Iterator["ProofStack"]:
-    """Yield the same tree for each level; the loader is kept from a higher one than is meant."""
+    """Yield the same tree for each level, with settings that keep the loader from choosing a higher level."""
     for level in levels:
         hidden = tunable_for(level) if level != levels[-1] else ""
         stack = replace(whole, label=level)

@@ -103,7 +103,7 @@ def open_base_wheel(wheel: Path, package: str, suffix: str, directory: Path) -> 
 
 @contextmanager
 def hide_idle_libraries(base_wheel: BaseWheel) -> Iterator[None]:
-    """Hide libraries that the official modules reach, but no module reaches after the block.
+    """Hide libraries that no module needs any more once the block has replaced the core.
 
     A core built without a codec does not need the codec's library.
     """

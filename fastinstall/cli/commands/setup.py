@@ -116,7 +116,7 @@ def _offer_plugin(session: Session, receipt: Receipt) -> str:
 
     try:
         tool = find_conda(session.variables, receipt.environment.prefix)
-    except RefusedError:  # a conda that anybody could have put there
+    except RefusedError:  # other users may write where this conda is
         return ""
     return offer_conda_plugin(Path(tool.root), find_checkout()) if tool is not None else ""
 

@@ -63,7 +63,7 @@ def check(context: CheckContext) -> Iterator[Finding]:
 
 def _report_killed(context: CheckContext, runtime: Runtime) -> Finding:
     core = context.facts.stack.core
-    # A SIGBUS is due to code that RECORD has with other contents.
+    # SIGBUS means a truncated file: RECORD knows it with other contents.
     recorded = (path for owner in context.facts.stack.owners for path in owner.mismatched if ".so" in path)
     short = next(recorded, "") if runtime.signal == "SIGBUS" else ""
     # The core on disk may be another than ran, or a stub before it.

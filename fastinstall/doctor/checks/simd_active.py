@@ -93,7 +93,7 @@ def _report_lacking_copies(context: CheckContext, core: ImagingCore) -> Iterator
 
 
 def _report_lacking(context: CheckContext, core: ImagingCore, missing: tuple[str, ...]) -> Finding:
-    """Report that kernels are missing, some or all, which somebody may take for present."""
+    """Report that some or all kernels are missing, and name a distribution whose name promises them."""
     wanted, architecture, receipt = context.recipe.expect.symbols, context.facts.cpu.architecture, context.receipt
     names = (f"{owner.distribution.name} {owner.distribution.version}" for owner in context.facts.stack.owners)
     pretender = next((name for name in names if "simd" in name), "")

@@ -38,7 +38,7 @@ def scan_isa(path: Path, *, sha256: str = "", decode: bool = True) -> IsaScan:
     Args:
         path: an extension module, library or program.
         sha256: of its content, where it is known already.
-        decode: False takes the file's own word, as it is done where the extra is missing.
+        decode: False reads only the ISA notes of the file, as if the extra "isa" were not installed.
     """
     seen = IsaScan(path=path, sha256=sha256, confidence=Confidence.UNVERIFIED, shares={})
     try:

@@ -105,7 +105,7 @@ def _name_x86_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _name_arm_platform(cpu: Cpu, tunables: str) -> tuple[str, tuple[str, ...]]:
-    """Tell the names of an aarch64 CPU; a feature counts by its bit of AT_HWCAP, of which one is asked for by default.
+    """Return the platform and the capability names that the loader uses on an aarch64 CPU.
 
     Source: glibc's sysdeps/unix/sysv/linux/aarch64/dl-procinfo.h and elf/dl-hwcaps.c.
     """

@@ -72,7 +72,7 @@ class PrivateHeaders(PreparingStep):
             raise self._explain_failure(error, run) from error
 
     def _explain_failure(self, error: FailedError, run: Run) -> FailedError:
-        """Explain what works if only a package index is reached."""
+        """Return the error with other ways to get the headers, for machines that reach only a package index."""
         manager = find_package_manager(run.variables)
         libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
         python = next(
