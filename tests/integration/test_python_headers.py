@@ -62,7 +62,7 @@ def test_headers_of_another_build_are_refused_with_what_differs(
         probe_headers(request_without_headers)
 
 
-def test_headers_for_a_free_threaded_build_are_those_with_its_macro(request_without_headers: BuildRequest) -> None:
+def test_headers_get_the_macro_of_a_free_threaded_build(request_without_headers: BuildRequest) -> None:
     request = request_without_headers
     target = replace(request.step.targets[0], cflags=("-DPy_GIL_DISABLED=1",))
     with pytest.raises(FailedError, match="Py_GIL_DISABLED is undefined, not 1"):
