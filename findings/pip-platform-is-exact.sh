@@ -42,7 +42,8 @@ fi
 "$dir/venv/bin/python" -m pip --version | cut -d ' ' -f 1,2
 "$dir/venv/bin/uv" --version
 ls linux mac
-echo "for manylinux_2_34: pip: $by_pip; uv: $(cat by-uv/pillow-*/WHEEL | grep Tag)"
+tags=$(sed -n 's/^Tag: .*-//p' by-uv/pillow-*/WHEEL | tr '\n' ' ')
+echo "for manylinux_2_34: pip: $by_pip; uv takes a wheel for $tags"
 ls mac | grep -q macosx_11_0_arm64 || exit 1
 ls by-uv/PIL/_imaging.cpython-313-x86_64-linux-gnu.so >/dev/null || exit 1
 [ "$by_pip" = "No matching distribution found" ] || exit 1
