@@ -16,7 +16,7 @@ python3 -m venv "$dir/venv" || exit 69
     pillow==13.0.0 numpy==2.4.6 imagecodecs==2026.3.6 pyvips==3.2.0 pyvips-binary==8.18.7 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys
 
 import imagecodecs, numpy, PIL, pyvips

@@ -19,7 +19,7 @@ python3 -m venv "$dir/venv" || exit 69
     py-rattler==0.28.0 packaging==26.0 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import sys
 from importlib.metadata import version
 

@@ -20,7 +20,7 @@ python3 -m venv "$dir/venv" || exit 69
     isal==1.9.1 zlib-ng==1.1.0 numpy==2.4.6 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import importlib.metadata, sys, zlib
 
 import numpy

@@ -20,7 +20,7 @@ python3 -m venv "$dir/venv" || exit 69
     pillow==13.0.0 pillow-jxl-plugin==1.3.8 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import sys, warnings
 from importlib.metadata import version
 

@@ -19,7 +19,7 @@ python3 -m venv "$dir/venv" || exit 69
     kornia-rs==0.2.0 numpy==2.4.6 pillow==13.0.0 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import sys
 
 import kornia_rs, numpy, PIL

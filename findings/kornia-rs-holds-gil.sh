@@ -17,7 +17,7 @@ python3 -m venv "$dir/venv" || exit 69
     kornia-rs==0.2.0 simplejpeg==1.9.0 numpy==2.4.6 pillow==13.0.0 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys, threading, time
 
 import kornia_rs, numpy, simplejpeg

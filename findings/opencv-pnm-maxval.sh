@@ -17,7 +17,7 @@ python3 -m venv "$dir/venv" || exit 69
     opencv-python-headless==5.0.0.93 numpy==2.4.6 pillow==13.0.0 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, struct, sys
 
 import cv2, numpy, PIL

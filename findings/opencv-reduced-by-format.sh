@@ -19,7 +19,7 @@ python3 -m venv "$dir/venv" || exit 69
     pillow==13.0.0 numpy==2.4.6 opencv-python-headless==5.0.0.93 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys
 
 import cv2, numpy, PIL

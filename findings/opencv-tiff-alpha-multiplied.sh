@@ -21,7 +21,7 @@ python3 -m venv "$dir/venv" || exit 69
 cd "$dir"
 export OPENCV_LOG_LEVEL=OFF
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys
 
 import cv2, numpy, PIL

@@ -18,7 +18,7 @@ python3 -m venv "$dir/venv" || exit 69
     pillow==13.0.0 numpy==2.4.6 pillow-heif==1.8.1 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys
 
 import numpy, pillow_heif

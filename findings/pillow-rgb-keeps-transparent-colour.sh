@@ -20,7 +20,7 @@ python3 -m venv "$dir/venv" || exit 69
     pillow==13.0.0 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys
 
 import PIL

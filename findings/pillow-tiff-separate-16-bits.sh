@@ -21,7 +21,7 @@ python3 -m venv "$dir/venv" || exit 69
     pillow==13.0.0 tifffile==2026.3.3 imagecodecs==2026.3.6 numpy==2.4.6 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys
 
 import numpy, PIL, tifffile

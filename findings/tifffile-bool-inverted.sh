@@ -18,7 +18,7 @@ python3 -m venv "$dir/venv" || exit 69
     tifffile==2026.3.3 imagecodecs==2026.3.6 numpy==2.4.6 pillow==13.0.0 opencv-python-headless==5.0.0.93 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys
 
 import cv2, numpy, PIL, tifffile

@@ -21,7 +21,7 @@ python3 -m venv "$dir/venv" || exit 69
     pyvips-binary==8.18.7 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import io, sys
 
 import cv2, imagecodecs, numpy, PIL, pyvips

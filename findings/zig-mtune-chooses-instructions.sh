@@ -19,7 +19,7 @@ python3 -m venv "$dir/venv" || exit 69
     ziglang==0.17.1 || exit 69
 cd "$dir"
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || exit 1
 import importlib.metadata, os, pathlib, subprocess, sys
 
 os.environ.update(ZIG_GLOBAL_CACHE_DIR=os.path.abspath("cache"), ZIG_LOCAL_CACHE_DIR=os.path.abspath("cache"))

@@ -30,7 +30,7 @@ END
 ZIG_GLOBAL_CACHE_DIR=$dir/cache ZIG_LOCAL_CACHE_DIR=$dir/cache \
     venv/bin/python -m ziglang cc -O2 -fopenmp -fPIC -shared -o libsum.so sum.c
 
-venv/bin/python - <<'END'
+venv/bin/python - <<'END' || exit 1
 import ctypes, sys
 from importlib.metadata import version
 

@@ -23,7 +23,7 @@ export ZIG_GLOBAL_CACHE_DIR="$dir/cache" ZIG_LOCAL_CACHE_DIR="$dir/cache"
 venv/bin/python -m ziglang cc -target native-linux-gnu.2.36 -fPIC -shared -o plain.so add.c
 venv/bin/python -m ziglang cc -target native-linux-gnu.2.36 -O1 -fPIC -shared -o optimised.so add.c
 
-venv/bin/python - <<'END'
+venv/bin/python - <<'END' || exit 1
 import sys
 from importlib.metadata import version
 
