@@ -38,7 +38,7 @@ END
 ZIG_GLOBAL_CACHE_DIR=$dir/cache ZIG_LOCAL_CACHE_DIR=$dir/cache \
     venv/bin/python -m ziglang cc -shared -fPIC -O1 -target x86_64-linux-gnu -o state.so state.c
 
-"$dir/venv/bin/python" - <<'END'
+"$dir/venv/bin/python" - <<'END' || { [ $? -ne 69 ] && exit 1 || exit 69; }
 import ctypes, io, sys, time
 
 import PIL
