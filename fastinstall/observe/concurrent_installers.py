@@ -46,7 +46,10 @@ def _is_kin(number: int, processes: Path) -> bool:
 
 
 def _list_places(number: int, words: Sequence[str], tool: str, processes: Path) -> Iterator[str]:
-    """Yield paths of environments that a command may mean, or in them, with and without their links resolved."""
+    """Yield paths of environments that a command may mean, or in them, with and without their links resolved.
+
+    What is relative starts in the directory of the process, not in ours.
+    """
     process = processes / str(number)
     variables = dict(entry.partition("=")[::2] for entry in words_of(f"{process}/environ"))
     directory = Path("/")
@@ -57,7 +60,9 @@ def _list_places(number: int, words: Sequence[str], tool: str, processes: Path) 
         projects = () if "VIRTUAL_ENV" in variables else (directory, *directory.parents)
         places += [project / ".venv" for project in (*places, *projects)]
     places += [directory / value for name, value in variables.items() if name in _VARIABLES and value]
-    places += [Path(program)] if (program := shutil.which(words[0], path=variables.get("PATH", ""))) else []
+    if "/" not in words[0]:
+        searched = os.pathsep.join(str(directory / entry) for entry in variables.get("PATH", "").split(os.pathsep))
+        places += [Path(program)] if (program := shutil.which(words[0], path=searched)) else []
     for place in places:
         yield os.path.normpath(place)
         yield os.path.join(os.path.realpath(place.parent), place.name)  # noqa: PTH118 (bin/python is a link)

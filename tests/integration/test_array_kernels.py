@@ -72,7 +72,7 @@ def test_large_pictures_are_worked_on_while_other_threads_run(build: KernelsBuil
         "released": True,
         "saved": True,
         "small": False,
-        "shared": ["(0, 0, b'')"],
+        "shared": "(0, 0, b'')",
         "composited": True,
         "small composited": False,
     }
@@ -81,7 +81,7 @@ def test_large_pictures_are_worked_on_while_other_threads_run(build: KernelsBuil
         "released": False,
         "saved": False,
         "small": False,
-        "shared": [],
+        "shared": "",
         "composited": False,
         "small composited": False,
     }

@@ -142,6 +142,20 @@ def test_another_user_is_told_by_the_command_line_alone(machine: Machine) -> Non
     ] == [PID]
 
 
+@pytest.mark.parametrize("program", ["./venv/bin/python", "venv/bin/python", "python"])
+def test_relative_paths_start_in_the_directory_of_the_process(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    elsewhere = tmp_path / "another"
+    (elsewhere / "venv/bin").mkdir(parents=True)
+    for name in ("pyvenv.cfg", "bin/python"):
+        (elsewhere / "venv" / name).touch(0o755)
+    machine.start([program, "-m", "pip", "install", "pillow"], str(elsewhere), {"PATH": "venv/bin"})
+    monkeypatch.chdir(tmp_path)  # where the same relative path leads to an environment too
+    assert observe_concurrent_installers(machine.places["venv"], machine.processes) == ()
+    assert len(observe_concurrent_installers(elsewhere / "venv", machine.processes)) == 1
+
+
 def test_names_that_are_no_text_do_no_harm(machine: Machine) -> None:
     strange = os.fsdecode(b"/srv/\xff")
     machine.start(["uv", "sync", "--project", "x"], "/srv", {})
