@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.suite.elsewhere import SYSTEM_PYTHON, Elsewhere, by_ordinary_user, by_system_python, in_bare_debian
+from support.suite.elsewhere import Elsewhere, by_ordinary_user, in_bare_debian
 from support.suite.run_counts import VARIABLE, closing_line, read_counts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,7 +84,6 @@ def _elsewhere(space: Path) -> tuple[tuple[str, Part], ...]:
         return lambda name, environment: _timed(name, lambda: run(Elsewhere(space=space / "e", variables=environment)))
 
     return (
-        (f"a part by {SYSTEM_PYTHON}", part(by_system_python)),
         ("a part in a minimal Debian without a compiler", part(in_bare_debian)),
         ("unit tests by an ordinary user with Debian unstable's Python", part(by_ordinary_user)),
     )

@@ -78,7 +78,7 @@ def test_headers_that_find_no_room_are_not_called_unreachable(tmp_path: Path) ->
 
     def scenario() -> None:
         disk = _mounted(tmp_path / "disk", "size=1m")
-        step = PrivateHeaders(packages=("libx-dev",), libraries=("tiff",), artefacts=(package,), reason="")
+        step = PrivateHeaders(packages=("libx-dev",), libraries=("tiff",), python="", artefacts=(package,), reason="")
         context = SimpleNamespace(cache=disk, index=SimpleNamespace(fetch=fetch), emit=repr)
         with pytest.raises(FailedError) as caught:
             step.fetch_packages(context)  # type: ignore[arg-type]  # the three parts that are used

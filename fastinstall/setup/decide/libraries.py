@@ -205,6 +205,7 @@ def _plan_bringing(
         return PrivateHeaders(
             packages=tuple(each.name for each in packages),
             libraries=need.absent,
+            python=need.of_system.python,
             artefacts=packages,
             reason=f"missing: {what}; unpacked into fastinstall's cache, not installed on the system",
         )

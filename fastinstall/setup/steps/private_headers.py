@@ -25,12 +25,15 @@ class PrivateHeaders(PreparingStep):
     Attributes:
         packages: names of the packages that hold the headers.
         libraries: the recipe's names of the libraries that they serve.
+        python: minor version of the Python that they serve, where systems have a package of its headers ("3.12"); none
+            has one of a free-threaded Python.
         artefacts: the packages as files of an index, with hashes.
         reason: why the plan has this step, for a person.
     """
 
     packages: tuple[str, ...]
     libraries: tuple[str, ...]
+    python: str
     artefacts: tuple[Artefact, ...]
     reason: str
 
@@ -75,10 +78,7 @@ class PrivateHeaders(PreparingStep):
         """Return the error with other ways to get the headers, for machines that reach only a package index."""
         manager = find_package_manager(run.variables)
         libraries = tuple(run.recipe.libraries[name] for name in self.libraries)
-        python = next(
-            (name[len("libpython") : -len("-dev")] for name in self.packages if name.startswith("libpython")), ""
-        )
-        ways = BuildNeeds(libraries=libraries, python=python).explain_installation(manager, allowed=may_install())
+        ways = BuildNeeds(libraries=libraries, python=self.python).explain_installation(manager, allowed=may_install())
         conda = "if conda-forge can be reached: --toolchain conda; or " if find_spec("rattler") else ""
         return FailedError(
             f"C headers are missing, and {listing(self.packages)} cannot be fetched: {error.message}",

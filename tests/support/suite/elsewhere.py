@@ -1,8 +1,7 @@
 """A part of the suite under conditions unlike a developer's: what `sh bootstrap.sh test --elsewhere` adds.
 
-1. This machine with an empty HOME and the system's own Python, which may be an older one.
-2. A root directory with a minimal Debian: another Python, no compiler, no headers, no git.
-3. An ordinary user, with the newest supported Python of Debian's unstable packages.
+1. A root directory with a minimal Debian: its own Python, an empty HOME, no compiler, no headers, no git.
+2. An ordinary user, with the newest supported Python of Debian's unstable packages.
 
 What such a machine lacks is skipped there.
 """
@@ -10,7 +9,6 @@ What such a machine lacks is skipped there.
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,20 +27,18 @@ SYSTEM_PYTHON = Path("/usr/bin/python3")
 SUITE = "trixie"
 _INCLUDED = ("python3", "python3-venv", "ca-certificates")
 _SIDE_BY_SIDE = ("--numprocesses", "3", "--dist", "loadfile", "--no-loadscope-reorder")
-_IN_BOTH = ("tests/unit", "tests/repository", "tests/integration/test_binary_loader.py")
-_BY_SYSTEM_PYTHON = (
-    *_IN_BOTH,
-    *("tests/integration/test_guard_trees.py", "tests/integration/test_archives.py"),
-    *("tests/integration/test_levels_loaded.py", "tests/integration/test_libraries_real.py"),
-    *("tests/integration/test_power_loss_setup.py", "tests/integration/test_interpreter_real.py"),
-    *("tests/integration/test_history_verbs.py", "tests/integration/test_history_recovery.py"),
-    *("tests/integration/test_output_directory.py", "tests/integration/test_journal_lock.py"),
-    "tests/integration/test_shared_memory.py",
-)
 _BY_USER = ("tests/unit",)
 _USER = 65534
 """The number of an ordinary user who owns nothing here: "nobody" on Debian."""
-_IN_DEBIAN = (*_IN_BOTH, "tests/integration/test_journal_lock.py")
+_IN_DEBIAN = (
+    *("tests/unit", "tests/repository"),
+    *("tests/integration/test_binary_loader.py", "tests/integration/test_guard_trees.py"),
+    *("tests/integration/test_archives.py", "tests/integration/test_levels_loaded.py"),
+    *("tests/integration/test_libraries_real.py", "tests/integration/test_power_loss_setup.py"),
+    *("tests/integration/test_interpreter_real.py", "tests/integration/test_history_verbs.py"),
+    *("tests/integration/test_history_recovery.py", "tests/integration/test_output_directory.py"),
+    *("tests/integration/test_journal_lock.py", "tests/integration/test_shared_memory.py"),
+)
 _PREFIXES = ("PIP_", "UV_", "SSL_", "REQUESTS_", "CURL_")
 _ENDS = ("_proxy", "_PROXY")
 _AS_IN_APT = ("Proxy", "CaInfo", "Verify", "Check-Valid")
@@ -69,33 +65,13 @@ class Elsewhere:
     variables: Mapping[str, str]
 
     @property
-    def counts(self) -> tuple[Path, Path, Path]:
+    def counts(self) -> tuple[Path, Path]:
         """Where each of them writes its counts."""
-        return self.space / "counts", self.space / "root" / "counts", self.space / "user" / "counts"
+        return self.space / "root" / "counts", self.space / "user" / "counts"
 
 
 class NotHereError(Exception):
     """This machine cannot be another one; the text says why."""
-
-
-def by_system_python(here: Elsewhere) -> int:
-    """Run that part by the Python of the system; the exit code."""
-    if SYSTEM_PYTHON.resolve() == Path(sys.executable).resolve():
-        return _left_out(f"{SYSTEM_PYTHON} has run the tests already")
-    if not _is_recent(SYSTEM_PYTHON):
-        return _left_out(f"{SYSTEM_PYTHON} is no Python 3.11 or later")
-    for name in ("home", "counts"):
-        (here.space / name).mkdir()
-    variables = {
-        **_network(here.variables),
-        **shared_settings(here.space / "xdg", *settings_of_person()),
-        "HOME": str(here.space / "home"),
-        "PATH": "/usr/bin:/bin",
-        "FASTINSTALL_BOOTSTRAP_PYTHON": str(SYSTEM_PYTHON),
-        VARIABLE: str(here.counts[0]),
-    }
-    words = ("sh", "bootstrap.sh", "test", *_SIDE_BY_SIDE, *_BY_SYSTEM_PYTHON, f"--basetemp={here.space / 'c'}")
-    return subprocess.run(words, cwd=ROOT, env=variables, check=False).returncode
 
 
 def in_bare_debian(here: Elsewhere) -> int:
@@ -130,14 +106,14 @@ def by_ordinary_user(here: Elsewhere) -> int:
     if python is None:
         return _left_out(f"there is no Python for an ordinary user: {SYSTEM_PYTHON} is none from 3.11 on")
     _copy_checkout(home / "checkout")
-    here.counts[2].mkdir()
+    here.counts[1].mkdir()
     variables = {
         **_network(here.variables),
         **shared_settings(home / "xdg", *settings_of_person()),
         "HOME": str(home),
         "PATH": "/usr/bin:/bin",
         "FASTINSTALL_BOOTSTRAP_PYTHON": str(python),
-        VARIABLE: str(here.counts[2]),
+        VARIABLE: str(here.counts[1]),
     }
     subprocess.run(("chown", "--recursive", f"{_USER}:{_USER}", home), check=True)
     for directory in (here.space, here.space.parent):  # a temporary directory of root is closed to others

@@ -42,7 +42,7 @@ from fastinstall.setup.steps.verify import Verify
 STEPS: tuple[SetupStep, ...] = (
     CreateEnvironment(prefix=PurePosixPath("/srv/env"), python=PurePosixPath("/usr/bin/python3"), reason=""),
     SystemPackages(manager="apt", packages=("gcc",), reason="missing: compiler"),
-    PrivateHeaders(packages=("libtiff-dev",), libraries=("tiff",), artefacts=(), reason=""),
+    PrivateHeaders(packages=("libtiff-dev",), libraries=("tiff",), python="", artefacts=(), reason=""),
     Build(
         recipe="pillow-fast",
         source=None,

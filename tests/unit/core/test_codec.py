@@ -42,7 +42,7 @@ ARTEFACT = Artefact(name="pillow", version="12.1.1", filename="p.whl", url="http
 STEPS: tuple[SetupStep, ...] = (
     CreateEnvironment(prefix=PurePosixPath("/srv/a b"), python=PurePosixPath("/usr/bin/python3"), reason="asked for"),
     SystemPackages(manager="apt", packages=("gcc",), reason="missing: compiler"),
-    PrivateHeaders(packages=("libtiff-dev",), libraries=("tiff",), artefacts=(), reason="missing: headers"),
+    PrivateHeaders(packages=("libtiff-dev",), libraries=("tiff",), python="", artefacts=(), reason="missing: headers"),
     Build(
         recipe="pillow-simd",
         source=ARTEFACT,
